@@ -1,6 +1,6 @@
-"""The Python interface to replays: one on disk as events, columns, stats and messages, or one still being written.
+"""The Python interface to replays: events, columns, stats and messages of a file on disk, finished or still growing.
 
-Everything here runs the daemon's own pipeline over the same bytes, so a script sees exactly what a subscriber sees.
+All functions run the daemon's own pipeline over the same bytes, so a script sees the same data as a subscriber.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 64 * 1024  # with 256 KiB, stats of a replay before 3.0 take 40 % longer
 _PREVIEW_BYTES = 4096
-"""How much of each end of a file is read when both ends are enough."""
+"""Size of the part that is read from each end of a file for a preview."""
 _WHOLE_FILE = -1
 _MAX_COLUMNS_BYTES = 1 << 30
 """Size limit of files that are read into memory for columns. No game fills a tenth of it; a hole can be a terabyte."""
-_FRAMES_AT_ONCE = 1024
+_FRAMES_PER_BATCH = 1024
 _NEEDS_TRIO = (
     "slpstream.follow needs trio: iterate over it in a function that `trio.run(function)` runs; in a program with "
     "asyncio, run that in a thread: `await asyncio.to_thread(trio.run, function)`"
@@ -60,31 +60,27 @@ Output_co = TypeVar("Output_co", covariant=True)
 
 
 class _Decoder(Protocol[Output_co]):
-    """The part that readers (bytes to events) and pipelines (bytes to messages) have in common."""
+    """The common interface of readers (bytes to events) and pipelines (bytes to messages)."""
 
     def feed(self, data: bytes) -> Output_co:
         """Take the next bytes of the file."""
 
+    def rewrite(self, header: bytes) -> Output_co:
+        """Take the first bytes of the file again, after they have changed."""
+
     def finish(self) -> Output_co:
-        """Take note that no more bytes will come."""
+        """Take note that the file is complete."""
 
     @property
     def closed(self) -> bool:
-        """Whether no further byte can change the log."""
+        """Whether further bytes cannot change the log."""
 
     @property
     def pending(self) -> bool:
-        """Whether `more` has something left to return."""
+        """Whether `more` has frames left to return."""
 
     def more(self, max_frames: int) -> Output_co:
         """Decode at most this many further frames."""
-
-
-class _GrowingDecoder(_Decoder[Output_co], Protocol[Output_co]):
-    """The same for a file that is still being written."""
-
-    def rewrite(self, header: bytes) -> Output_co:
-        """Take note that the first bytes of the file were written again."""
 
 
 class Replay:
@@ -96,8 +92,8 @@ class Replay:
     def __init__(self, path: Path, *, strict: bool = False, personal: bool = False) -> None:
         """Open a replay; see `open_replay`.
 
-        Raises `SourceError` when the file cannot be read and `FormatError` when its first bytes are not those of a
-        replay. A file that begins like a replay but has no game in it raises `FormatError` on first use.
+        Raises `SourceError` if the file cannot be read, and `FormatError` if its first bytes are not those of a replay.
+        A file that begins like a replay but contains no game raises `FormatError` on first use.
         """
         self.path = path
         self._stats: dict[tuple[bool, bool], SlippiStats] = {}
@@ -107,13 +103,13 @@ class Replay:
         self._format = of_name(self._name, self._head, size_bytes)
         sniff = self._format.sniff
         if sniff is None or sniff(self._head, size_bytes, self._name) != "yes":
-            self._start  # noqa: B018 -- raises what is wrong with the file
+            self.start  # noqa: B018 -- raises the error of an invalid file
 
     @cached_property
-    def _start(self) -> GameStart:
-        """The Game Start. Reads only as much of the file as it takes to find it."""
+    def start(self) -> GameStart:
+        """The Game Start event. Only the part of the file up to it is read."""
         whole: WholeGame | None = self.__dict__.get("_whole")
-        if whole is not None and not any(self._options.values()):  # it has been read already
+        if whole is not None and not any(self._options.values()):  # already read
             return whole.start
         found = first_of(GameStart, self.new_reader().feed(self._head))
         if found is not None:
@@ -137,7 +133,7 @@ class Replay:
 
     @property
     def has_columns(self) -> bool:
-        """Whether the format has `frames`, which also need the extra `analysis`."""
+        """Whether the format supports `frames`, which also need the extra `analysis`."""
         return self._format.whole is not None
 
     def new_reader(self) -> Reader:
@@ -145,23 +141,18 @@ class Replay:
         return self._format.new_reader(self._name, **self._options)
 
     @property
-    def start(self) -> GameStart:
-        """The Game Start event."""
-        return self._start
-
-    @property
     def game_id(self) -> str:
         """The id of the game, 32 hex digits."""
-        return self._start.game_id
+        return self.start.game_id
 
     @property
     def settings(self) -> Any:
-        """How the game was set up; the type is the format's own."""
-        return self._start.settings
+        """The settings of the game; the type depends on the format."""
+        return self.start.settings
 
     @cached_property
     def game_end(self) -> GameEnd:
-        """How the game ended; its reason is `incomplete` when the file just stops."""
+        """The end of the game. Its reason is `incomplete` if the file breaks off."""
         end = self._whole.end if self._whole is not None else first_of(GameEnd, self.events())
         if end is None:
             raise FormatError("the game has no end", offset=0)
@@ -175,9 +166,9 @@ class Replay:
 
     @cached_property
     def codes(self) -> CodeList | None:
-        """The codes that were loaded into the game, its Gecko list; `None` when the replay does not have it.
+        """The codes that were loaded into the game (the Gecko list); `None` if the replay does not contain them.
 
-        Raises `FormatError` for a list that is damaged. Reads only the beginning of the file.
+        Raises `FormatError` for a damaged list. Reads only the beginning of the file.
         """
         return read_codes(self.path)
 
@@ -197,10 +188,10 @@ class Replay:
         return frames
 
     def training_rows(self, *, sending: Sending = "last") -> Rows:
-        """The rows that `slpstream export --to training` makes of the game: numpy columns by name, one row a frame.
+        """Return the rows of `slpstream export --to training`: numpy columns by name, one row per frame.
 
-        `sending` chooses the sending of a rolled-back frame that counts: the last one, with which the game went on, or
-        the first one, which the player saw. Raises as `frames` does, and `Unsupported` for a game without two players.
+        `sending` chooses the transmission of a rolled-back frame: the last one, from which the game continued, or the
+        first one, which the player saw. Raises the errors of `frames`, and `Unsupported` without exactly two players.
         """
         from slpstream.training.rows import NotForTraining, game_rows  # noqa: PLC0415 -- needs numpy
 
@@ -211,24 +202,24 @@ class Replay:
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """Everything odd about the bytes."""
+        """The diagnostics about unusual or wrong bytes."""
         return [event for event in self.events() if isinstance(event, Diagnostic)]
 
     def stats(self, *, compat: bool = False, crew: bool = False) -> Stats:
-        """The stats of the game, as in its last `stats` message.
+        """Return the stats of the game, as in its last `stats` message.
 
-        `compat` counts exactly as slippi-js 9.1.2 does; `crew` treats the game as part of a crew battle. With the extra
-        `analysis`, a game with a proper end takes half the time. Raises `Unsupported` for a format without stats.
+        `compat` counts exactly like slippi-js 9.1.2; `crew` treats the game as part of a crew battle. With the extra
+        `analysis`, a game with a Game End takes half the time. Raises `Unsupported` for a format without stats.
         """
         return self._computed(compat=compat, crew=crew).stats()
 
     def stadium_stats(self) -> TargetTest | HomeRun | None:
-        """The stats of a target test or home-run contest (slippi-js `getStadiumStats`), `None` for other games."""
+        """Return the stats of a target test or home-run contest (slippi-js `getStadiumStats`), `None` otherwise."""
         return self._computed(compat=False, crew=False).stadium()
 
     def controllers(self) -> ControllerReport:
-        """Findings about the controllers, from the inputs. Raises `Unsupported` for a format without stats."""
-        from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for it
+        """Return findings about the controllers, from the inputs. Raises `Unsupported` for a format without stats."""
+        from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
         from slpstream.tournament.controllers.check import checked  # noqa: PLC0415
 
         if self._format.make_stats() is not SlippiStats:
@@ -236,12 +227,12 @@ class Replay:
         return checked(self.settings, _read_to_end(self.path, self.new_reader()))
 
     def situations(self, query: str) -> list[Occurrence]:
-        """The situations of a query in this game, in the order in which they are complete.
+        """Return the situations of a query in this game, in the order in which they are complete.
 
-        With the extra `analysis` this is many times faster. Raises `ValueError` for an invalid query, and `Unsupported`
+        The extra `analysis` makes this many times faster. Raises `ValueError` for an invalid query, and `Unsupported`
         for a format other than Slippi.
         """
-        from slpstream.formats.slippi.game_start import Settings  # noqa: PLC0415 -- loaded only for those who ask
+        from slpstream.formats.slippi.game_start import Settings  # noqa: PLC0415 -- loaded on demand
         from slpstream.search.situations import LiveSituations, parsed  # noqa: PLC0415
 
         wanted = parsed(query)
@@ -262,20 +253,14 @@ class Replay:
             occurrences += search.take(events)
         return occurrences + search.finish()
 
-    @property
-    def _why_no_stats(self) -> str:
-        if self._format.make_stats() is None:
-            return f"{self._format.name} replays have no stats"
-        return (
-            f"{self._format.name} replays have stats of another kind than Slippi's, in the messages of the topic stats"
-        )
-
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
-        from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for stats
+        from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
         from slpstream.stats.whole import whole_stats  # noqa: PLC0415
 
-        if self._format.make_stats() is not SlippiStats:
-            raise UnsupportedFile(self._why_no_stats)
+        make = self._format.make_stats()
+        if make is not SlippiStats:
+            other = "stats of another kind than Slippi's, in the messages of the topic stats"
+            raise UnsupportedFile(f"{self._format.name} replays have {'no stats' if make is None else other}")
         known = self._stats.get((compat, crew))
         if known is None:
             whole: SlippiGame | None = cast(Any, self._whole)
@@ -293,7 +278,7 @@ class Replay:
             computers.append(SlippiStats(start.settings, compat=compat, crew=crew))
             return WithoutEvents(computers[0])
 
-        self._start  # noqa: B018 -- raises what is wrong with the file
+        self.start  # noqa: B018 -- raises the error of an invalid file
         reader = self.new_reader()
         deriver = Deriver(make)
         for events in _read_to_end(self.path, reader):
@@ -303,8 +288,8 @@ class Replay:
         return computers[0]
 
     def events(self) -> list[Event]:
-        """All events in log order, as the live path yields them: one `Frame` for each sending of each frame."""
-        self._start  # noqa: B018 -- raises what is wrong with the file
+        """Return all events in log order, as the live path yields them: one `Frame` per transmission of a frame."""
+        self.start  # noqa: B018 -- raises the error of an invalid file
         return [event for events in _read_to_end(self.path, self.new_reader()) for event in events]
 
     @cached_property
@@ -318,7 +303,7 @@ class Replay:
 
     @cached_property
     def _whole(self) -> WholeGame | None:
-        """The game read in one batch, where the format supports it and numpy is installed."""
+        """The game, decoded in one batch, if the format supports it and numpy is installed."""
         if self._format.whole is None or not self._fits or find_spec("numpy") is None:
             return None
         return self._format.whole(self._data)
@@ -327,17 +312,17 @@ class Replay:
 def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bool = False) -> Replay:
     """Open a replay on disk, which may be compressed or in an archive: `archive.zip::game.slp`.
 
-    `strict` refuses a file with a wrong checksum. `personal` keeps data that identifies a person beyond the name shown
-    in the game. Raises `SourceError` when the file cannot be read and `FormatError` when it is not a replay.
+    `strict` refuses a file with a wrong checksum. `personal` keeps data that identifies a person, in addition to the
+    name shown in the game. Raises `SourceError` if the file cannot be read, and `FormatError` if it is not a replay.
     """
     return Replay(Path(path), strict=strict, personal=personal)
 
 
 def preview_replay(path: str | PathLike[str]) -> Preview | None:
-    """Start, end and metadata of a finished replay, read from the first and last bytes of the file only.
+    """Return start, end and metadata of a finished replay, read from the first and last bytes of the file only.
 
-    `None` when these bytes are not enough, or the format does not support it; use `open_replay` then. Raises
-    `SourceError` when the file cannot be read and `FormatError` when it is not a replay.
+    `None` if these bytes are not enough or the format does not support previews; use `open_replay` then. Raises
+    `SourceError` if the file cannot be read, and `FormatError` if it is not a replay.
     """
     file = Path(path)
     head, tail, tail_offset = b"", b"", 0
@@ -361,10 +346,10 @@ def preview_replay(path: str | PathLike[str]) -> Preview | None:
 
 
 def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
-    """Describe the game in a file, as the index keeps it.
+    """Describe the game in a file for the index.
 
-    A finished game is read from the two ends of the file where they are enough; with `stats` the whole file is read.
-    Blocks. Raises `SourceError` when the file cannot be read and `FormatError` when there is no game in it.
+    Only the two ends of the file are read if they are enough; with `stats` the whole file is read. Blocks. Raises
+    `SourceError` if the file cannot be read, and `FormatError` if it contains no game.
     """
     if not stats:
         preview = preview_replay(path)
@@ -386,16 +371,16 @@ def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
 
 
 def read_codes(path: Path) -> CodeList | None:
-    """The codes that were loaded into the game in a file; `None` when the file does not have them.
+    """Return the codes that were loaded into the game in a file; `None` if the file does not contain them.
 
-    Blocks. Raises `SourceError` when the file cannot be read and `FormatError` for a list of codes that is damaged.
+    Blocks. Raises `SourceError` if the file cannot be read, and `FormatError` for a damaged list of codes.
     """
     read = of_name(*_read_head(path)).codes
     return None if read is None else read(read_chunks(path))
 
 
 def _read_head(path: Path) -> tuple[str, bytes, int]:
-    """The file name of a replay, its first bytes, and its size."""
+    """Return the file name of a replay, its first bytes, and its size in bytes."""
     try:
         packed = is_packed(path)
         if not packed and not is_log(path):
@@ -423,11 +408,11 @@ def messages(
     """Iterate over the log messages of a replay, finished or not, in order.
 
     `message.json()` is the line that `slpstream dump` prints. `topics` selects messages, by default all. With `growing`
-    the file is taken as still being written: messages that are only certain because no more bytes come (a frame that
-    breaks off, the end `incomplete`) are left out, as in a daemon that waits for the rest.
+    the file is treated as still being written: messages that require the end of the file (an incomplete last frame, the
+    end `incomplete`) are left out, as in a daemon that waits for more bytes.
 
-    Raises `SourceError` when the file cannot be read and `FormatError` when it is not a replay. A replay that breaks
-    off or is damaged further on ends with a `diagnostic` and a `game_end` instead.
+    Raises `SourceError` if the file cannot be read, and `FormatError` if it is not a replay. A replay that breaks off
+    or is damaged later ends with a `diagnostic` and a `game_end` instead.
     """
     wanted = frozenset(topics)
     replay = Path(path)
@@ -466,16 +451,16 @@ def follow(
 ) -> AsyncGenerator[Any, None]:
     """Iterate over the log messages of a replay while it is written, until the game closes the file.
 
-    With `layout="training"` iterate over rows instead, one a frame: the rows that `slpstream export --to training`
-    makes of the finished file, as numpy values with named fields (`row["p0_post_percent"]`). With `sending="last"`,
-    a row comes when its frame is final; with `"first"`, as soon as the frame was sent for the first time. Such a
-    game must have two players, otherwise `Unsupported` is raised.
+    With `layout="training"` iterate over rows instead, one per frame: the rows of `slpstream export --to training` for
+    the finished file, as numpy values with named fields (`row["p0_post_percent"]`). With `sending="last"`, a row is
+    yielded when its frame is final; with `"first"`, when the frame is first transmitted. Raises `Unsupported` for a
+    game without exactly two players.
 
-    Requires trio, and raises `RuntimeError` without it: run the function that iterates with `trio.run`, in a program
-    with asyncio by `await asyncio.to_thread(trio.run, function)`. Wrap the iterator in `contextlib.aclosing` if you may
-    leave it early. A file of a format that is written in one go counts as complete once it has not changed for a
-    second. Raises `SourceError` when the file does something that a log must not do (it shrinks, is replaced, vanishes)
-    and `FormatError` when it is not a replay.
+    Requires trio, and raises `RuntimeError` without it: run the function that iterates with `trio.run`; in a program
+    with asyncio, use `await asyncio.to_thread(trio.run, function)`. Wrap the iterator in `contextlib.aclosing` if you
+    can leave it early. A file of a format that is written in one go counts as complete once it has not changed for a
+    second. Raises `SourceError` if the file does not behave like a log (it shrinks, is replaced, vanishes), and
+    `FormatError` if it is not a replay.
     """
     if layout == "training":
         return _follow_rows(Path(path), sending)
@@ -483,7 +468,7 @@ def follow(
 
 
 async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, None]:
-    """The rows of a game while it is written."""
+    """Iterate over the rows of a game while its file is written."""
     from slpstream.training.live import LiveRows  # noqa: PLC0415 -- needs numpy
     from slpstream.training.rows import NotForTraining  # noqa: PLC0415
 
@@ -505,11 +490,11 @@ async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, 
 
 
 async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str]) -> AsyncGenerator[LogMessage, None]:
-    """The log messages of a replay while it is written."""
+    """Iterate over the log messages of a replay while it is written."""
     file = _followed(path)
     format_ = of_name(file.name)
     if format_.written_whole:
-        await _come_to_rest(file)
+        await _wait_until_unchanged(file)
         for message in messages(file, frames=frames, topics=wanted):
             yield message
         return
@@ -523,8 +508,8 @@ async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str
 
 
 def _followed(path: Path) -> Path:
-    """The file that is to be followed. Raises `SourceError`, and `RuntimeError` if trio does not run this task."""
-    import trio  # noqa: PLC0415 -- loading it takes longer than reading a game, which needs none
+    """Return the real path of the file to follow. Raises `SourceError`, and `RuntimeError` outside of trio."""
+    import trio  # noqa: PLC0415 -- loading it takes longer than reading a game
 
     if not trio.lowlevel.in_trio_task():
         raise RuntimeError(_NEEDS_TRIO)
@@ -534,9 +519,10 @@ def _followed(path: Path) -> Path:
     return file
 
 
-async def _decoded(file: Path, format_: Format, decoder: _GrowingDecoder[Output_co]) -> AsyncGenerator[Output_co, None]:
-    """What a reader or pipeline makes of a file while it is written, until no further byte can change its log."""
-    from slpstream.sources.tail import Grew, Rewritten, tail_of_file  # noqa: PLC0415 -- slow, as trio is
+async def _decoded(file: Path, format_: Format, decoder: _Decoder[Output_co]) -> AsyncGenerator[Output_co, None]:
+    """Feed a growing file to a reader or pipeline and yield the results, until further bytes cannot change the log."""
+    from slpstream.sources.tail import Grew, Rewritten  # noqa: PLC0415 -- slow, because it loads trio
+    from slpstream.sources.tail.one_file import tail_of_file  # noqa: PLC0415 -- the same
 
     async with tail_of_file(
         file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_FOLLOW_POLL_SECONDS
@@ -550,9 +536,9 @@ async def _decoded(file: Path, format_: Format, decoder: _GrowingDecoder[Output_
                 return
 
 
-async def _come_to_rest(file: Path) -> None:
+async def _wait_until_unchanged(file: Path) -> None:
     """Wait until a file has not changed for a second."""
-    import trio  # noqa: PLC0415 -- loading it takes longer than reading a game, which needs none
+    import trio  # noqa: PLC0415 -- loading it takes longer than reading a game
 
     before: os.stat_result | None = None
     while True:
@@ -567,9 +553,9 @@ async def _come_to_rest(file: Path) -> None:
 
 
 def _read_to_end(path: Path, decoder: _Decoder[Output_co]) -> Iterator[Output_co]:
-    """Feed a whole file to a reader or pipeline and yield what it returns. Raises `SourceError`.
+    """Feed a whole file to a reader or pipeline and yield the results. Raises `SourceError`.
 
-    What comes behind the end of the log is not read; the first bytes of it are, because they cause a diagnostic.
+    After the end of the log only one more chunk is read, because its first bytes can cause a diagnostic.
     """
     for chunk in read_chunks(path):
         was_closed = decoder.closed
@@ -578,11 +564,11 @@ def _read_to_end(path: Path, decoder: _Decoder[Output_co]) -> Iterator[Output_co
             break
     yield decoder.finish()
     while decoder.pending:
-        yield decoder.more(_FRAMES_AT_ONCE)
+        yield decoder.more(_FRAMES_PER_BATCH)
 
 
 def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
-    """Yield the bytes of a file in pieces of at most `max_bytes`; -1 reads it in one piece. Raises `SourceError`."""
+    """Yield the bytes of a file in chunks of at most `max_bytes`; -1 yields one chunk. Raises `SourceError`."""
     try:
         with open_file(path) as file:
             while chunk := file.read(max_bytes):
@@ -592,11 +578,11 @@ def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading; opening anything else (a FIFO, say) could block for ever.
+    """Open a regular file for reading. Refuses other kinds, such as a FIFO, which could block for ever.
 
-    A file with the name of a replay log (`.slplog`) is opened as the replay packed in it, a compressed replay and a
-    member of an archive as the replay in memory. The name decides, so a file that is named like a replay is never
-    unpacked. Raises `Unreadable`, and `FormatError` for a damaged replay log or `.slpz`.
+    A replay log (`.slplog`), a compressed replay or a member of an archive is opened as the replay in it. The name
+    decides, so a file that is named like a replay is never unpacked. Raises `Unreadable`, and `FormatError` for a
+    damaged replay log or `.slpz`.
     """
     try:
         file: BinaryIO = BytesIO(read_packed(path)) if is_packed(path) else open_regular(path)

@@ -1,6 +1,6 @@
-"""The markers of whole modules, and our own options of pytest. CONTRIBUTING.md describes the loops.
+"""Markers of whole modules, and additional options of pytest. CONTRIBUTING.md describes the loops.
 
-Single tests are marked where they are written. Tests that use a browser or a broker are marked by their fixtures.
+Single tests are marked in their modules. Tests that use a browser or a broker are marked by their fixtures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MARKS: Mapping[str, str] = {
     "bench": "process slow",
     "bench/test_tournament.py": "release",
     "cli": "process",
-    "daemon/test_announce.py": "process",
+    "parts/announce/test_announce.py": "process",
     "daemon/test_chapters.py": "process",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
@@ -67,11 +67,11 @@ MARKS: Mapping[str, str] = {
     "hostile/test_fairness.py": "release",
     "hostile/test_fuzz.py": "fuzz release",
     "model/test_delta.py": "sweep",
-    "outputs/scoreboards/test_afternoon.py": "slow",
-    "outputs/test_daemon.py": "process",
-    "outputs/test_outputs_page.py": "process",
-    "redis": "redis process",
-    "redis/test_untouched.py": "slow",
+    "parts/fanout": "redis process",
+    "parts/fanout/test_untouched.py": "slow",
+    "parts/scoreboards/test_afternoon.py": "slow",
+    "parts/test_outputs.py": "process",
+    "parts/test_outputs_page.py": "process",
     "search/situations/test_live.py": "sweep",
     "search/situations/test_reference.py": "sweep",
     "sets/test_properties.py": "fuzz",
@@ -130,19 +130,19 @@ MARKS: Mapping[str, str] = {
 NOT_ON_WINDOWS: Mapping[str, str] = {
     "cli/test_archives.py": "numpy does not load in Wine",
     "cli/test_export.py": "numpy does not load in Wine",
-    "cli/test_info.py": "it opens a pseudo-terminal, which only Unix has",
-    "cli/test_process_pool.py": "it sends signals to processes and threads, which Windows does not have",
-    "cli/test_find.py": "a name of a file has a line break",
+    "cli/test_info.py": "it opens a pseudo-terminal, which requires Unix",
+    "cli/test_process_pool.py": "it sends Unix signals to processes and threads",
+    "cli/test_find.py": "a file name contains a line break",
     "cli/test_situations.py": "numpy does not load in Wine",
-    "cli/test_start.py": "it replaces the home folder as Unix has it, in HOME",
-    "outputs/test_real_obs.py": "it needs Xvfb, and signals",
-    "web/test_fonts.py": "the tools that make the fonts are not installed there",
-    "web/test_paths.py": "its configuration has paths in quotes, where a backslash begins an escape",
-    "web/test_types.py": "it reads the sources and runs none of them",
+    "cli/test_start.py": "it replaces the home folder through HOME",
+    "parts/obs/test_real_obs.py": "it needs Xvfb and signals",
+    "web/test_fonts.py": "the tools for fonts are not installed there",
+    "web/test_paths.py": "its configuration quotes paths, in which a backslash begins an escape",
+    "web/test_types.py": "it only reads sources, which are the same",
 }
-"""Modules that cannot be imported with Windows' Python, and why. Single tests have the mark `not_on_windows`."""
+"""Modules that cannot be imported by Windows' Python, with the reason. Single tests have the mark `not_on_windows`."""
 MAX_DEFAULT_REPLAY_BYTES = 600_000
-"""Tests with a replay above this size are slow. They take most of the time, and smaller files and built ones cover
+"""Tests with a replay above this size are slow. They take most of the time, and smaller and synthetic replays cover
 all versions and all kinds of events."""
 _BROWSER_MODULES = ("playwright", "tests.browsers", "tests.web.shown")
 """A module that imports one of these drives a browser, which is not tested on Windows."""
@@ -150,22 +150,22 @@ _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis",
 _NOT_QUICK = ("slow", "release", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 
-# No property has to hold within a time: a loaded machine is not a fault. The profile "ci" has the same two settings.
+# Properties have no deadline, because a loaded machine is not a fault. The profile "ci" has the same two settings.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# On another Python or platform, tests look for what that changes, and need fewer examples for it.
+# On another Python or platform, tests look only for differences, which requires fewer examples.
 settings.register_profile("brief", settings.get_profile("ci"), max_examples=20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("slpstream")
-    group.addoption("--gate", action="store_true", help="run every test that is not marked release, also slow ones")
-    group.addoption("--all", action="store_true", help="run every test, also those marked slow or release")
+    group.addoption("--gate", action="store_true", help="run every test not marked release, including slow ones")
+    group.addoption("--all", action="store_true", help="run every test, including slow and release tests")
     group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its own options
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its options
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run the inner loop in two workers, unless it is narrowed to some files, or the number of workers is given."""
+    """Run the inner loop in two workers, unless files or a number of workers are given."""
     option = config.option
     whole = config.args_source is config.ArgsSource.TESTPATHS
     is_worker = hasattr(config, "workerinput")

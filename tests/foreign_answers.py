@@ -1,4 +1,4 @@
-"""Answers of other programs, damaged in ways that these programs do not document: other types, encodings and depths."""
+"""Answers of other programs, damaged in undocumented ways: other types, encodings and depths."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ODD: tuple[Any, ...] = (
     *("", "x", "5", "-1", "²", "1" * 5000, "null", "José", "\0", "[" * 200, [], {}, [None], [[1]], ["x", 5]),
     *({"id": 5}, {"": {}}, [[[[[[[[[[]]]]]]]]]]),
 )
-"""Values that take the place of others."""
+"""Replacements for values."""
 
 
 def changed(value: Any, chance: random.Random, count: int = 1) -> Any:
-    """A copy of a value of JSON in which some values are others, or are missing."""
+    """A copy of a JSON value in which some values are replaced or missing."""
     root: Any = [copy.deepcopy(value)]
     for _ in range(count):
         container, key = root, 0
@@ -31,7 +31,7 @@ def changed(value: Any, chance: random.Random, count: int = 1) -> Any:
 
 
 def damaged(value: Any, chance: random.Random) -> bytes:
-    """A value of JSON as bytes that can be of another encoding, nested thousands of times, cut off, or noise."""
+    """A JSON value as bytes, possibly in another encoding, nested thousands of times, truncated, or noise."""
     data = json.dumps(changed(value, chance, chance.randint(1, 3)), ensure_ascii=False).encode()
     kind = chance.randrange(8)
     if kind == 0:

@@ -8,7 +8,7 @@ import pytest
 
 
 def slow(*values: object) -> list[Any]:
-    """These values as slow cases: `@pytest.mark.parametrize("name", ["small", *slow("large")])`.
+    """Mark these values as slow cases: `@pytest.mark.parametrize("name", ["small", *slow("large")])`.
 
     A tuple holds the values of several parameters, as in `parametrize`.
     """
@@ -18,7 +18,7 @@ def slow(*values: object) -> list[Any]:
 
 
 def release(*values: object) -> list[Any]:
-    """The same as cases of the release check alone."""
+    """Mark these values as cases of the release check only, like `slow`."""
     return [
         pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.release) for value in values
     ]

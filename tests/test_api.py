@@ -56,7 +56,7 @@ def test_open_replay(game: Path) -> None:
 
 
 def test_opening_reads_only_the_head(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it is read through a file object or a descriptor."""
+    """The limit holds for reads through a file object and through a descriptor."""
     counts: list[int] = []
     read = os.read
 
@@ -81,7 +81,7 @@ def test_opening_reads_only_the_head(game: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_replay_without_numpy(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra `analysis`, all but the columns is available."""
+    """Without the extra `analysis`, everything except the columns is available."""
     expected = slpstream.open_replay(game)
     monkeypatch.setattr(api, "find_spec", lambda name: None)
     replay = slpstream.open_replay(game)
@@ -89,14 +89,17 @@ def test_replay_without_numpy(game: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert replay.metadata == expected.metadata
 
 
-SERVICE = "slpstream.daemon.daemon, slpstream.daemon.gateway, slpstream.cli.serve, slpstream.cli.gateway, slpstream.api"
+SERVICE = (
+    "slpstream.daemon.daemon, slpstream.parts.fanout.gateway, slpstream.cli.serve, "
+    "slpstream.parts.fanout.cli, slpstream.api"
+)
 
 
 @pytest.mark.parametrize(
     ("modules", "large"),
     [
         ("slpstream", ("msgspec", "numpy", "pyarrow", "structlog", "trio", "watchdog")),
-        (SERVICE, ("numpy", "pyarrow", "pygments", "rich")),  # rich, with pygments, is what structlog would load
+        (SERVICE, ("numpy", "pyarrow", "pygments", "rich")),  # structlog would load rich with pygments
     ],
 )
 def test_import_loads_no_large_dependency(modules: str, large: tuple[str, ...]) -> None:
@@ -136,8 +139,8 @@ def test_unreadable_or_invalid_file_raises(tmp_path: Path) -> None:
         list(slpstream.messages(tmp_path / "text.slp"))
 
 
-def test_hole_behind_a_game_is_not_read(game: Path) -> None:
-    """A file can be a terabyte long without taking up any room on the disk."""
+def test_hole_after_a_game_is_not_read(game: Path) -> None:
+    """A file can be a terabyte long without occupying the disk."""
     whole = [message.json() for message in slpstream.messages(game)]
     stats = slpstream.open_replay(game).stats()
     with game.open("r+b") as file:
@@ -153,7 +156,7 @@ def test_hole_behind_a_game_is_not_read(game: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["messages", "training"])
-def test_follow_without_trio_names_the_ways_to_run_it(game: Path, layout: Any) -> None:
+def test_follow_without_trio_names_alternatives(game: Path, layout: Any) -> None:
     async def first() -> object:
         async with aclosing(slpstream.follow(game, layout=layout)) as found:
             return await anext(found)

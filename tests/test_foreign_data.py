@@ -1,4 +1,4 @@
-"""What other programs have written is decoded in one place, which raises the errors of its callers and no others."""
+"""Data of other programs is decoded in one place, which raises only the errors of its callers."""
 
 from __future__ import annotations
 
@@ -41,54 +41,59 @@ OWN: Mapping[str, str] = {
     "daemon/found_situations.py": _STORED,
     "daemon/game_log.py": _LOG,
     "daemon/games.py": _STORED,
-    "daemon/gateway/games.py": "a record that the gateway has made of checked messages",
-    "daemon/gateway/lines.py": "a line that was checked when it arrived",
+    "parts/fanout/gateway/games.py": "a record that the gateway has made of checked messages",
+    "parts/fanout/gateway/lines.py": "a line that was checked when it arrived",
     "daemon/highlights.py": _STORED,
     "daemon/moments.py": _LOG,
     "daemon/on_air/rule.py": _LOG,
     "daemon/situations.py": _LOG,
     "daemon/tournament/audit.py": _STORED,
     "daemon/tournament/controllers.py": _LOG,
-    "daemon/tournament/handover.py": _STORED,
+    "daemon/tournament/handover/contents.py": _STORED,
     "formats/name_tables.py": _SHIPPED,
     "formats/slippi/action_states.py": _SHIPPED,
     "formats/slippi/frame_forms.py": "a frame that was encoded the line before",
+    "formats/slippi/stream_tool_names.py": _SHIPPED,
     "formats/slippi/metadata.py": "UBJSON whose depth and counts a scan has bounded before",
+    "game/station_state.py": _LOG,
     "game/described.py": "a description that the game has encoded",
     "model/messages.py": _LOG,
     "model/prepared.py": "prepares types and decodes nothing",
     "model/setup.py": "prepares types and decodes nothing",
     "model/summary.py": "prepares types and decodes nothing",
-    "outputs/obs.py": _LOG,
-    "outputs/obs_websocket/client.py": "a message that the session has encoded",
-    "outputs/obs_websocket/control.py": _LOG,
-    "outputs/scoreboards/characters.py": _SHIPPED,
-    "outputs/webhook.py": _LOG,
+    "parts/obs/client.py": "a message that the session has encoded",
+    "parts/obs/control.py": _LOG,
+    "parts/webhooks/sink.py": _LOG,
     "search/query/vocabulary.py": _SHIPPED,
     "search/situations/messages.py": _LOG,
-    "sets/changes.py": "corrections that were encoded the line before",
-    "sql/joins.py": "DuckDB's own form of a query",
-    "store/database.py": _STORED,
-    "store/highlights_query.py": _STORED,
+    "sets/changes.py": "corrections encoded one line earlier",
+    "sql/joins.py": "DuckDB's internal form of a query",
+    "store/documents.py": _STORED,
+    "store/opening.py": "handles the errors of each row of a damaged database",
+    "store/tables/corrections.py": "corrections that were encoded before",
+    "store/tables/games.py": "stats that were encoded before",
+    "store/tables/highlights.py": _STORED,
+    "store/tables/remembered.py": "values that were encoded before",
+    "store/tables/search.py": _STORED,
     "stream/channel.py": _LOG,
     "stream/delta_bases.py": _LOG,
     "tournament/bracket/startgg/variables.py": _SHIPPED,
     "tournament/controllers/samples.py": _LOG,
     "training/parts.py": _EXPORT,
-    "training/windows.py": "the index of an export; the module needs nothing but numpy and pyarrow",
+    "training/windows.py": "the index of an export; the module requires only numpy and pyarrow",
     "web/asgi.py": "parts of a request that h11 has validated",
-    "web/events.py": "a path that is a constant",
+    "web/events.py": "a constant path",
     "web/problem_pages.py": "a response of this server",
     "web/websocket.py": "parts of a request that h11 has validated",
 }
-"""The modules that decode bytes by other means, and why these bytes are not foreign or their errors are handled."""
+"""Modules that decode bytes by other means, with the reason why the bytes are not foreign or errors are handled."""
 _DECODERS = {
     *("json.load", "json.loads", "msgspec.json.decode", "msgspec.json.Decoder", "msgspec.msgpack.decode"),
     *("msgspec.msgpack.Decoder", "msgspec.toml.decode", "msgspec.yaml.decode", "pickle.loads", "pickle.load"),
     *("ubjson.load", "ubjson.loadb", "ast.literal_eval", "marshal.loads"),
 }
 _ENCODERS = {"encode", "b64encode", "urlsafe_b64encode", "_encode", "draw_svg"}
-"""Functions whose results are decoded as they were encoded."""
+"""Functions whose results are decoded the way they were encoded."""
 _TOTAL = {"latin-1", "cp437", "utf-16-le"}
 
 
@@ -126,7 +131,7 @@ def test_foreign_bytes_are_decoded_in_one_place() -> None:
     decoding = {module: calls for module, calls in found.items() if calls}
     assert decoding.pop(READER), "the calls are found"
     assert {module: calls for module, calls in decoding.items() if module not in OWN} == {}
-    assert OWN.keys() - decoding.keys() == set(), "decodes nothing any more: remove from the list"
+    assert OWN.keys() - decoding.keys() == set(), "no longer decodes anything: remove from the list"
 
 
 VALUES = st.recursive(
@@ -142,7 +147,7 @@ class Row(msgspec.Struct):
 
 
 @given(st.data())
-def test_damaged_json_raises_the_error_of_the_caller_alone(data: st.DataObject) -> None:
+def test_damaged_json_raises_only_the_error_of_the_caller(data: st.DataObject) -> None:
     encoded = bytearray(msgspec.json.encode({"name": "x", "more": data.draw(VALUES)}))
     for _ in range(data.draw(st.integers(0, 3))):
         at = data.draw(st.integers(0, len(encoded)))
@@ -153,7 +158,7 @@ def test_damaged_json_raises_the_error_of_the_caller_alone(data: st.DataObject) 
 
 
 @given(st.binary(max_size=64))
-def test_any_bytes_raise_the_error_of_the_caller_alone(data: bytes) -> None:
+def test_arbitrary_bytes_raise_only_the_error_of_the_caller(data: bytes) -> None:
     for read in (read_messagepack, read_text, lambda data, failure: read_json(data, object, failure)):
         with suppress(Failed):
             read(data, Failed)
@@ -181,7 +186,7 @@ def test_reasons_are_clear(data: bytes, reason: str) -> None:
     assert json_or_none(data, Row) is None or "bytes" in reason
 
 
-def test_brackets_in_texts_and_wide_values_are_not_deep() -> None:
+def test_brackets_in_texts_and_wide_values_are_not_nested() -> None:
     wide = [{"text": '[{"\\' * 50, "rows": [[number]]} for number in range(100)]
     assert read_json(msgspec.json.encode(wide), object, Failed) == wide
     deep: Any = 0

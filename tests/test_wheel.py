@@ -1,6 +1,6 @@
-"""The built wheel in a separate environment: its command, and the public API as type checkers see it.
+"""The built wheel in a separate environment: its command, and the public API as seen by type checkers.
 
-The gate builds the wheel, looks at what is in it, and plays the demo from it once.
+The gate builds the wheel, checks its contents, and plays the demo from it once.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pure_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that is built where there is no compiler."""
+    """The wheel built without a compiler."""
 
     def make(folder: Path) -> None:
         artefacts.run_script(ROOT / "deploy/wheel/build", folder, SLPSTREAM_PURE="1")
@@ -96,7 +96,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def checked(python: Path, client: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run `mypy --strict` on a client outside the checkout. All clients share what mypy remembers of the package."""
+    """Run `mypy --strict` on a client outside the checkout. All clients share mypy's cache of the package."""
     (folder / "client.py").write_text(client, encoding="utf-8")
     return subprocess.run(
         [python, "-m", "mypy", "--strict", "--cache-dir", python.parent / "mypy_cache", "client.py"],
@@ -108,7 +108,7 @@ def checked(python: Path, client: str, folder: Path) -> subprocess.CompletedProc
     )
 
 
-def test_wheel_has_the_kernel_and_everything_that_is_not_code(wheel: Path) -> None:
+def test_wheel_has_the_kernel_and_all_data_files(wheel: Path) -> None:
     assert re.fullmatch(r"slpstream-[\d.]+-cp311-abi3-manylinux_2_\d+_x86_64\.whl", wheel.name)
     built = {name.partition(".data/data/")[2] or name for name in zipfile.ZipFile(wheel).namelist()}
     assert "slpstream/formats/kernel/_kernel.abi3.so" in built
@@ -133,7 +133,7 @@ def test_wheel_has_the_licences_of_the_fonts(wheel: Path) -> None:
 
 
 @pytest.mark.release
-def test_wheel_without_a_compiler_fits_every_platform(pure_wheel: Path) -> None:
+def test_wheel_built_without_a_compiler_fits_every_platform(pure_wheel: Path) -> None:
     assert pure_wheel.name.endswith("-py3-none-any.whl")
     assert not [name for name in zipfile.ZipFile(pure_wheel).namelist() if name.endswith((".so", ".pyd"))]
 

@@ -1,4 +1,4 @@
-"""Time that jumps whenever all tasks wait, and work for threads, which it does not wait for."""
+"""Virtual time that jumps whenever all tasks wait, and an inline replacement for threads, which it cannot wait for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import trio
 
 T = TypeVar("T")
 START = 1_700_000_000.0
-"""Unix time when a test begins."""
+"""The Unix time at the beginning of a test."""
 
 
 def now() -> float:

@@ -1,4 +1,4 @@
-"""The command line. Each command has a module of its own, imported only when the command is called.
+"""The command line. Each command is a module, which is imported only when the command is called.
 
 Exit codes: 0 success; 1 a negative answer, such as an unreadable replay or a difference; 2 wrong usage; 74 input/output
 error; 78 configuration error. Bad input never causes a traceback: errors are one line on stderr, and usage errors come
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import errno
 import gc
-import importlib
 import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -24,6 +24,9 @@ from slpstream.model.errors import ConfigError, FormatError, SourceError
 from slpstream.model.version import __version__
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
+
+if TYPE_CHECKING:
+    from slpstream.parts.interface import Command
 
 EXIT_NO = 1
 EXIT_INPUT_OUTPUT = 74
@@ -51,29 +54,31 @@ _COMMANDS = {
     "audit": "Compare the setups of a tournament.",
     "simulate": "Write a replay again the way a game would.",
     "reindex": "Rebuild the index of games from the replays.",
-    "gateway": "Serve the stations of an event from the broker.",
-    "obs-scenes": "Make the scenes in OBS that the rules of a configuration name.",
     "bracket": "Check the bracket of a configuration, and list its stations and sets.",
     "seats": "Print the QR codes with which players claim seats.",
     "import-pictures": "Copy the pictures of another stream tool for the overlay.",
     "check-config": "Validate a configuration file.",
     "reference": "Print the reference pages.",
 }
-"""Commands and their short descriptions, in the order of the help page. The command `a-b` is in the module `a_b`."""
+"""Commands of the core and their short descriptions, in the order of the help page. The command `a-b` is in the module
+`a_b`. Those of parts follow."""
 
 
 class _Commands(click.Group):
     """A click group that imports the module of a command only when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return [*_COMMANDS, *_commands_of_parts()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
+        reference = f"slpstream.cli.{cmd_name.replace('-', '_')}:command" if cmd_name in _COMMANDS else ""
         with _without_garbage_collection():
-            module = importlib.import_module(f"slpstream.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+            if not reference:
+                of_part = _commands_of_parts().get(cmd_name)
+                if of_part is None:
+                    return None
+                reference = of_part.click
+            command: click.Command = resolve_name(reference)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -104,12 +109,18 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl([*_COMMANDS.items(), *((c.name, c.summary) for c in _commands_of_parts().values())])
+
+
+def _commands_of_parts() -> Mapping[str, Command]:
+    from slpstream.parts import registry  # commands of the core start without it
+
+    return registry.commands()
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would visit all of what is being imported again and again."""
+    """Pause the garbage collector, which would visit all modules that are being imported again and again."""
     if not gc.isenabled():
         yield
         return

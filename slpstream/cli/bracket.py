@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import trio
 
-from slpstream import config as configuration
 from slpstream.cli import EXIT_CONFIG, EXIT_INPUT_OUTPUT, fail
+from slpstream.parts import registry
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def command(file: Path) -> None:
     from slpstream.tournament.bracket.interface import Refused
     from slpstream.tournament.bracket.kinds import kind_called
 
-    config = configuration.load(file)
+    config = registry.load(file)
     if not config.bracket.kind:
         fail(f"{file}: bracket.kind: must be given", EXIT_CONFIG)
     if not kind_called(config.bracket.kind).reads:

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import click
 
-from slpstream import config as configuration
 from slpstream.cli import config_error_context
 from slpstream.config import EACH_SUBFOLDER, Config
+from slpstream.parts import registry
 from slpstream.system.text import printable
 
 
 @click.command("check-config")
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
-    """Validate a configuration file. Errors name the file, the key and what was expected; the exit code is 78."""
+    """Validate a configuration file. Errors name the file, the key and the expected value; the exit code is 78."""
     from slpstream.daemon.daemon import check_startable
 
-    config = configuration.load(file)
+    config = registry.load(file)
     with config_error_context(file):
         check_startable(config, config.stations)  # also checks tokens, extras and folders
     names = [
@@ -30,7 +30,6 @@ def command(file: Path) -> None:
 
 
 def _without_stations(config: Config) -> str:
-    """What happens without `[[stations]]`. The file does not show which command will read it."""
-    watched = "none: the usual Slippi folders are watched"
-    broker = "none: a gateway serves those of the broker; `serve` watches the usual Slippi folders"
-    return broker if config.fanout.url else watched
+    """The note about a configuration without `[[stations]]`."""
+    wanted = [part.without_stations for part in registry.parts() if part.without_stations and part.wanted(config)]
+    return "; ".join(wanted) or "none: the usual Slippi folders are watched"

@@ -7,29 +7,32 @@ import tempfile
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 import trio
 
+from slpstream import config
 from slpstream.cli import without_groups
 from slpstream.cli.addresses import base_address
 from slpstream.cli.service_options import strict_option
-from slpstream.config import DEFAULT_PORT, Config, Obs, ObsRule, Server, StationConfig, Store, check_obs
+from slpstream.config import DEFAULT_PORT, Server, StationConfig, Store
 from slpstream.daemon.daemon import Daemon
+from slpstream.parts import registry
 from slpstream.system import logs
 
 STATION = "demo"
-OBS_RULES = (
-    ObsRule(
-        on="game_start",
-        station=STATION,
-        scene="Game",
-        text={"Players": "{player1} vs {player2}", "Score": "{score1} – {score2}"},
-    ),
-    ObsRule(on="game_end", station=STATION, scene="Break"),
-    ObsRule(on="set_end", station=STATION, scene="Result", text={"Winner": "{set_winner} wins"}),
-    ObsRule(on="event", station=STATION, event="conversion_ended", kill=True, save_replay=True),
+OBS_RULES: tuple[dict[str, Any], ...] = (
+    {
+        "on": "game_start",
+        "station": STATION,
+        "scene": "Game",
+        "text": {"Players": "{player1} vs {player2}", "Score": "{score1} – {score2}"},
+    },
+    {"on": "game_end", "station": STATION, "scene": "Break"},
+    {"on": "set_end", "station": STATION, "scene": "Result", "text": {"Winner": "{set_winner} wins"}},
+    {"on": "event", "station": STATION, "event": "conversion_ended", "kill": True, "save_replay": True},
 )
 """The rules of `--obs`, as in docs/production/obs.md."""
 _PAUSE_SECONDS = 5.0
@@ -86,20 +89,16 @@ def command(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     logs.configure("auto", "warning")
-    config = msgspec.structs.replace(
-        Config(),
-        server=Server(host=host, port=port),
-        obs=Obs(url=obs, password_file=obs_password_file),
-        obs_rules=list(OBS_RULES) if obs else [],
-    )
-    check_obs(config, "--obs")
+    driven = {"obs": {"url": obs, "password_file": obs_password_file}, "obs_rules": list(OBS_RULES)} if obs else {}
+    checked = config.check(driven, registry.sections(), file="--obs")
+    configured = msgspec.structs.replace(checked, server=Server(host=host, port=port))
     with (
         tempfile.TemporaryDirectory(prefix="slpstream-demo-") as folder,
         tempfile.TemporaryDirectory(prefix="slpstream-demo-state-") as state,
         without_groups(),
     ):
-        config = msgspec.structs.replace(config, store=Store(folder=state))
-        daemon = Daemon(config, [StationConfig(id=STATION, folder=folder, name="Demo")], strict=strict)
+        configured = msgspec.structs.replace(configured, store=Store(folder=state))
+        daemon = Daemon(configured, [StationConfig(id=STATION, folder=folder, name="Demo")], strict=strict)
         run = partial(_run, daemon, Path(folder), host=host, seed=seed, speed=speed, writer=writer, once=once)
         trio.run(partial(run, drives_obs=bool(obs)))
 
@@ -114,8 +113,8 @@ async def _run(
         click.echo(f"dashboard  {base}/")
         click.echo(f"stream     {base.replace('http', 'ws')}/v1/stream?station={STATION}")
         if drives_obs:
-            scenes = ", ".join(rule.scene for rule in OBS_RULES if rule.scene)
-            texts = ", ".join(source for rule in OBS_RULES for source in rule.text)
+            scenes = ", ".join(rule["scene"] for rule in OBS_RULES if "scene" in rule)
+            texts = ", ".join(source for rule in OBS_RULES for source in rule.get("text", ()))
             click.echo(
                 f"OBS        needs the scenes {scenes}, and text sources named {texts}; what is missing is logged"
             )

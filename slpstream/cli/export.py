@@ -45,7 +45,7 @@ FileKind = Literal["parquet", "arrow", "csv"]
 TABLES = ("frames", "items", "game_starts", "game_ends")
 
 _PART_BYTES = 32 << 20
-"""Maximum size of the replays in a part. A larger replay is a part of its own."""
+"""Maximum size of the replays in a part. A larger replay makes a part alone."""
 PART_FILES = 1024
 _PARTS_AHEAD = 4
 _POLL_SECONDS = 0.1

@@ -105,7 +105,7 @@ def command(
     """Find games by a query in the syntax of the Slippi Launcher, such as 'fox>marth stage:fd duration:>3m'.
 
     Reads the replays of the folder DIR, also in archives there, or asks the daemon or gateway at URL. Put a query that
-    begins with a `-` after `--`. The exit code is 0 if there are games, and 1 if there are none or a file cannot be
+    begins with a `-` after `--`. The exit code is 0 if games were found, and 1 if not, or if a file cannot be
     read (74 for input/output errors). To find what happens within games, use `slpstream situations`.
     """
     text = " ".join(query)

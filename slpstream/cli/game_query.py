@@ -39,9 +39,9 @@ def _configured_me(file: Path | None) -> tuple[str, ...]:
     """The connect codes of `search.me` in a configuration file. Raises `ConfigError`."""
     if file is None:
         return ()
-    from slpstream import config
+    from slpstream.parts import registry
 
-    return tuple(config.load(file).search.me)
+    return tuple(registry.load(file).search.me)
 
 
 def require_text(query: str) -> None:

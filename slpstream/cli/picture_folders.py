@@ -16,10 +16,10 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 
 from slpstream.formats.slippi.names import characters
+from slpstream.formats.slippi.stream_tool_names import characters as scoreboard_characters
+from slpstream.formats.slippi.stream_tool_names import stream_tool_names
 from slpstream.model.foreign_data import read_json
 from slpstream.model.prepared import prepared
-from slpstream.outputs.scoreboards.characters import characters as scoreboard_characters
-from slpstream.outputs.scoreboards.characters import stream_tool_names
 from slpstream.system.files import read_regular
 
 T = TypeVar("T")

@@ -62,7 +62,7 @@ def jump(log: ReplayLog, first: int, last: int) -> Iterator[LogMessage]:
     pipeline = Pipeline(reader, ("live",), make_stats=lambda start: None)
     pipeline.feed(span.lead)
     if isinstance(pipeline.reader, SlippiReader):
-        pipeline.reader = pipeline.reader.behind_frames(span.offset)
+        pipeline.reader = pipeline.reader.resumed_after_frames(span.offset)
     for message in [*pipeline.feed(span.data).messages("live"), *pipeline.finish().messages("live")]:
         if message.frame is not None and first <= message.frame <= last:
             yield message

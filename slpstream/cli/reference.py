@@ -14,6 +14,7 @@ from slpstream.formats.slippi import commands, game_start
 from slpstream.model.fields import Field
 from slpstream.model.messages import DROPPABLE_TYPES, PAYLOADS, STATUS_PAYLOADS
 from slpstream.model.topics import TOPIC_OF_TYPE
+from slpstream.parts import registry
 from slpstream.system import metrics
 
 
@@ -65,7 +66,7 @@ def metrics_page() -> Iterator[str]:
     yield "explains the alerts that are made from them. `/metrics?names=NAME,NAME` has only the samples with these"
     yield "names."
     yield from ("", "| name | type | description |", "| --- | --- | --- |")
-    for row in sorted(metrics.TABLE):
+    for row in sorted([*metrics.TABLE, *registry.metric_rows()]):
         yield f"| `{row.name}` | {row.kind} | {row.help} |"
 
 
@@ -77,7 +78,7 @@ def config_page() -> Iterator[str]:
     yield "and `jsonl` can come several times, each below a line such as `[[stations]]`."
     yield "`docs/howto/get_slpstream.md` has an example."
     yield from ("", "| key | type | default | description |", "| --- | --- | --- | --- |")
-    for key in config.all_keys():
+    for key in config.all_keys(registry.sections()):
         default = "required" if key.default is None else f"`{json.dumps(key.default)}`"
         yield f"| `{key.section}.{key.name}` | {key.type} | {default} | {key.description} |"
 
@@ -117,7 +118,7 @@ def http_page() -> Iterator[str]:
     from slpstream.web import openapi
     from slpstream.web.app import described_endpoints
 
-    document = openapi.document(described_endpoints(), __version__)
+    document = openapi.document(described_endpoints(registry.endpoints({})), __version__)
     yield from ("# HTTP", "", "This page lists the endpoints of the daemon's HTTP interface, for programmers.", "")
     yield from (document["info"]["description"], "")
     yield "`/openapi.json` describes the same in the form that client generators read, with the types of all bodies."

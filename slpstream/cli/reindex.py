@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import click
 
-from slpstream import config as configuration
 from slpstream.api import read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, fail, report
 from slpstream.cli.process_pool import interrupts_blocked, process_pool
@@ -27,6 +26,7 @@ from slpstream.daemon.archives import read_archive
 from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
+from slpstream.parts import registry
 from slpstream.sources.archives.names import is_archive
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
 from slpstream.store.backfill import ARCHIVE, OldFile, archive_entry, member_entry, path_key, read_entry
@@ -59,7 +59,7 @@ def command(folders: tuple[Path, ...], config_file: Path | None, stats: bool, jo
     are kept. Files without a game are reported and counted. A running daemon sees the result immediately. The index is
     in the state folder; for that of a service, set STATE_DIRECTORY. The exit code is 74 if a folder is missing.
     """
-    config = configuration.load(config_file) if config_file is not None else Config()
+    config = registry.load(config_file) if config_file is not None else Config()
     path = state_folder(config.store.folder) / FILE_NAME
     try:
         database = open_database(path, on_damage=_report_damage, describe=describe_stored)
@@ -86,8 +86,8 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
         found = list(_files(folder))
         files += [Job(station.id, file) for file in found]
         found_paths = {path_key(file.path) for file in found}
-        missing_paths += [path for path in database.known_files(station.id) if path not in found_paths]
-    database.remove(missing(missing_paths))
+        missing_paths += [path for path in database.games.known_files(station.id) if path not in found_paths]
+    database.games.remove_files(missing(missing_paths))
     games = broken = 0
     stale: list[bytes] = []
     reading = closing(_read_all(files, stats=stats, idle_seconds=config.watch.idle_seconds, jobs=jobs))
@@ -96,15 +96,15 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
         while batch := list(islice(entries, _FILES_PER_TRANSACTION)):
             for entry in batch:
                 if entry.problem == ARCHIVE:
-                    stale += database.stale_members(entry.path, entry.mtime_ns)
+                    stale += database.games.stale_members(entry.path, entry.mtime_ns)
                 elif entry.problem is not None:
                     broken += 1
                     report(_problem_text(entry))
                 else:
                     games += 1
-            database.put(batch)
+            database.games.add(batch)
             update(games + broken)
-    database.remove(stale)
+    database.games.remove_files(stale)
     seconds = time.perf_counter() - began
     rate = (games + broken) / seconds
     counts = f"{games + broken:,} files: {games:,} games, {broken:,} broken"

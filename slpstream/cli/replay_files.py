@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from slpstream.api import Replay
 
 MAX_HELD_BYTES = 16 << 20
-"""Of replays that were read with their archive, in a part. Several parts are in memory at once."""
+"""Limit for the archived replays of one part. Several parts are in memory at the same time."""
 
 
 class ReplayFile(NamedTuple):
@@ -32,7 +32,7 @@ class FoundReplay(NamedTuple):
     in_folder: bool
     """Whether it was found in a folder or an archive."""
     data: bytes | None = None
-    """The replay, if it was read with its archive; `None` if it is to be read by its name."""
+    """The replay, if it was read with its archive; `None` if it has to be read from `path`."""
     size_bytes: int = 0
     """The size of a member of an archive."""
     error: FormatError | SourceError | None = None
@@ -119,7 +119,7 @@ def in_parts(
     max_bytes: int | None = None,
     max_held_bytes: int | None = None,
 ) -> Iterator[tuple[FoundReplay, ...]]:
-    """Divide replays into parts, in their order and by their sizes alone. A larger replay is a part of its own.
+    """Divide replays into parts, in their order and by their sizes alone. A larger replay makes a part alone.
 
     `max_held_bytes` limits the replays that were read with their archive.
     """

@@ -18,7 +18,7 @@ _AHEAD = 4
 def examined(
     examine: Callable[[FoundReplay], Result], replays: Iterable[FoundReplay], *, jobs: int, per_task: int
 ) -> Iterator[Result]:
-    """Yield `examine(replay)` for each replay, in order, computed by `jobs` processes, `per_task` replays at once."""
+    """Yield `examine(replay)` for each replay, in order. `jobs` processes take `per_task` replays at a time."""
     parts = in_parts(replays, max_files=per_task, max_held_bytes=MAX_HELD_BYTES)
     with process_pool(jobs) as pool:
         for part in map_in_order(pool, partial(_each, examine), parts, ahead=_AHEAD * jobs, size_bytes=bytes_sent):

@@ -19,6 +19,7 @@ from slpstream.cli import EXIT_CONFIG, EXIT_INPUT_OUTPUT, fail
 from slpstream.cli.addresses import base_address
 from slpstream.cli.answers import answer
 from slpstream.cli.service_options import config_option
+from slpstream.parts import registry
 from slpstream.system.private_files import write_private_file
 from slpstream.system.text import printable
 
@@ -69,7 +70,7 @@ def command(
 
     The codes contain secrets: whoever has seen a code can claim seats at its station until it is renewed.
     """
-    config = configuration.load(config_file) if config_file is not None else configuration.Config()
+    config = registry.load(config_file) if config_file is not None else configuration.Config()
     base = url or base_address(config.server.host, config.server.port)
     if urlsplit(base).scheme not in ("http", "https"):
         raise click.BadParameter(f"expected http:// or https://, got {base}", param_hint="URL")

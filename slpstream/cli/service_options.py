@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from slpstream import config as configuration
 from slpstream.config import Config
+from slpstream.parts import registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,7 +55,7 @@ def load_config(file: Path | None, **sections: dict[str, Any]) -> Config:
 
     `sections` maps the name of a section to the values of its keys; `None` leaves a key as it is. Raises `ConfigError`.
     """
-    config = configuration.load(file) if file is not None else Config()
+    config = registry.load(file) if file is not None else Config()
     changed = {
         section: msgspec.structs.replace(
             getattr(config, section), **{key: value for key, value in keys.items() if value is not None}

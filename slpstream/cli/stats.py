@@ -1,6 +1,6 @@
 """`slpstream stats`: show the stats of games, as tables or as JSON.
 
-`examine` reads a file, computes its stats and returns only what is printed: a line of JSON or the figures of a table
+`examine` reads a file, computes its stats and returns only the output: a line of JSON or the figures of a table
 row. It runs in this process or in several worker processes; the results come in the order of the files.
 """
 

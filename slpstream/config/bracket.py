@@ -1,4 +1,4 @@
-"""Checks of `[bracket]`: what can never work is an error."""
+"""Checks of `[bracket]`: a bracket that can never work is an error."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ restart therefore keeps its old value everywhere, also for stations that are add
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from slpstream.config.sections import LISTED, Config
+from slpstream.config.sections import CORE, Config, Section
 
 APPLIED_AT_RELOAD = frozenset(
     {
@@ -65,21 +65,42 @@ class Changes(NamedTuple):
     """The keys that have changed in the file but not in the daemon."""
 
 
-def changes(running: Config, read: Config, applicable: Collection[str] = APPLIED_AT_RELOAD) -> Changes:
+def changes(
+    running: Config,
+    read: Config,
+    sections: Sequence[Section] = (),
+    applicable: Collection[str] = APPLIED_AT_RELOAD,
+) -> Changes:
     """Compare the configuration of a running daemon with the one that has just been read."""
     applied: list[str] = []
     needs_restart: list[str] = []
     merged: dict[str, Any] = {}
-    for section in Config.__struct_fields__:
-        before, after = getattr(running, section), getattr(read, section)
-        if section in LISTED:
+    for section in CORE:
+        name = section.name
+        before, after = getattr(running, name), getattr(read, name)
+        if section.many:
             if before != after:
-                (applied if section in applicable else needs_restart).append(section)
-            merged[section] = after if section in applicable else before
+                (applied if name in applicable else needs_restart).append(name)
+            merged[name] = after if name in applicable else before
             continue
-        changed = [name for name in before.__struct_fields__ if getattr(before, name) != getattr(after, name)]
-        taken = [name for name in changed if f"{section}.{name}" in applicable]
-        applied += [f"{section}.{name}" for name in taken]
-        needs_restart += [f"{section}.{name}" for name in changed if name not in taken]
-        merged[section] = msgspec.structs.replace(before, **{name: getattr(after, name) for name in taken})
-    return Changes(Config(**merged), applied, needs_restart)
+        changed = _changed_keys(before, after)
+        taken = [key for key in changed if f"{name}.{key}" in applicable]
+        applied += [f"{name}.{key}" for key in taken]
+        needs_restart += [f"{name}.{key}" for key in changed if key not in taken]
+        merged[name] = msgspec.structs.replace(before, **{key: getattr(after, key) for key in taken})
+    parts: dict[str, list[msgspec.Struct]] = {}
+    for section in sections:
+        in_force = read if section.applied_at_reload else running
+        parts.setdefault(section.name, []).extend(in_force.sections(section.struct))
+        if running.sections(section.struct) == read.sections(section.struct):
+            continue
+        keys = [section.name]
+        if not section.many:
+            of_section = _changed_keys(running.section(section.struct), read.section(section.struct))
+            keys = [f"{section.name}.{key}" for key in of_section]
+        (applied if section.applied_at_reload else needs_restart).extend(keys)
+    return Changes(Config(**merged, parts={name: kept for name, kept in parts.items() if kept}), applied, needs_restart)
+
+
+def _changed_keys(before: msgspec.Struct, after: msgspec.Struct) -> list[str]:
+    return [key for key in before.__struct_fields__ if getattr(before, key) != getattr(after, key)]

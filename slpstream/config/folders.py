@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from slpstream.config.sections import Config, StationConfig
-from slpstream.config.urls import resolvable
 from slpstream.model.foreign_data import json_or_none
 from slpstream.model.messages import ON_AIR
 from slpstream.model.prepared import prepared
 from slpstream.system import systemd
 from slpstream.system.files import read_regular
+from slpstream.system.host_name import resolvable
 
 
 def is_loopback(host: str) -> bool:

@@ -1,18 +1,17 @@
-"""Every section and key of the configuration, with its default, bounds and description.
+"""The sections and keys of the core, with defaults, bounds and descriptions, and the declaration of further sections.
 
-These structs are the only list of keys. The loader, `check-config`, `slpstream reference config` and the test that
-compares `config/slpstream.toml` with them all read it.
+Parts declare their sections in the same way. The loader, `check-config`, `slpstream reference config` and the test that
+compares `config/slpstream.toml` with them read these structs; there is no other list of keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
-from slpstream.model.messages import ON_AIR
 from slpstream.model.prepared import prepared
 
 DEFAULT_PORT = 5151
@@ -29,7 +28,7 @@ ZIP_PLACEHOLDERS = (
 )  # fmt: skip
 """The placeholders in the templates of `[handover]`, in the order in which they are replaced."""
 EACH_SUBFOLDER = "*"
-"""The station id that makes every subfolder of `folder` a station of its own."""
+"""The station id that makes each subfolder of `folder` a station."""
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]
@@ -200,32 +199,6 @@ class Relay(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     discovery_port: Annotated[Port, Meta(description="UDP port of these broadcasts.")] = 20582
 
 
-class Announce(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[announce]`: being found by other programs on the local network."""
-
-    dns_sd: Annotated[
-        bool,
-        Meta(
-            description="Announce the daemon as `_slpstream._tcp` (DNS-SD, Bonjour) on the addresses of `server.host`. "
-            "Needs the extra `announce`."
-        ),
-    ] = False
-    name: Annotated[
-        str, Meta(max_length=60, description="Name in that announcement. Empty: slpstream and the name of the machine.")
-    ] = ""
-    relayed_station: Annotated[
-        bool,
-        Meta(
-            description="Announce the station with `relay_port = 51441` by broadcast as a console, from the address "
-            "`relay.host`, so that launchers list it."
-        ),
-    ] = False
-    broadcast_host: Annotated[str, Meta(min_length=1, description="Address to broadcast to.")] = "255.255.255.255"
-    broadcast_port: Annotated[
-        int, Meta(ge=1, le=65535, description="UDP port to broadcast to, on which launchers listen.")
-    ] = 20582
-
-
 class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[sets]`: which games count, and when a set is over."""
 
@@ -389,179 +362,6 @@ class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 0
 
 
-class Webhook(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[webhooks]]`: a web server that is notified of events."""
-
-    url: Annotated[str, Meta(description="URL that deliveries are posted to, http or https.")]
-    secret_file: Annotated[
-        str, Meta(description="File whose first line is the key that signs deliveries (HMAC-SHA256).")
-    ]
-    stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
-    events: Annotated[
-        list[Literal["game_start", "game_end", "set", "situation"]], Meta(description="Events to deliver. Empty: all.")
-    ] = []
-    timeout_seconds: Annotated[Positive, Meta(description="Time limit for an answer.")] = 10.0
-    keep_hours: Annotated[
-        Positive, Meta(description="Give up a delivery that has not been accepted after this long.")
-    ] = 72.0
-
-
-_RESULT = ("winner", "loser", "winner_score", "loser_score", "best_of", "round", "event", "station", "link")
-CHAT_PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
-    "game_message": (*_RESULT, "game", "stage", "winner_character", "loser_character", "stocks", "duration"),
-    "set_message": _RESULT,
-    "link": ("station", "game_id"),
-}
-"""The placeholders in the templates of `[[chat]]`, by key."""
-_OPTIONAL = "`[[ on {stage}]]` is left out when a value in it is not known."
-
-
-class Chat(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[chat]]`: a chat that results are posted to, over a webhook in Discord's format."""
-
-    url_file: Annotated[str, Meta(description="File whose first line is the URL of the webhook, which is a secret.")]
-    name: Annotated[str, Meta(description="Name in logs and metrics. Empty: the host of the URL.")] = ""
-    stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
-    events: Annotated[
-        list[Literal["game_end", "set_end"]], Meta(description="Results to post. Empty: those of games and of sets.")
-    ] = []
-    game_message: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=1500,
-            description="Template of the message about a game. " + _OPTIONAL + " Placeholders: "
-            "`" + "`, `".join(CHAT_PLACEHOLDERS["game_message"]) + "`.",
-        ),
-    ] = (
-        "[[Game {game}: ]]**{winner}**[[ ({winner_character})]] beats {loser}[[ ({loser_character})]][[ on {stage}]]. "
-        "{winner_score}–{loser_score}[[ {link}]]"
-    )
-    set_message: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=1500,
-            description="Template of the message about a set, with the placeholders "
-            "`" + "`, `".join(CHAT_PLACEHOLDERS["set_message"]) + "`.",
-        ),
-    ] = "[[{round}: ]]**{winner}** wins {winner_score}–{loser_score} against {loser}.[[ {link}]]"
-    link: Annotated[
-        str,
-        Meta(
-            max_length=300,
-            description="Template of `{link}` with the placeholders `station` and `game_id`, such as "
-            "`https://example.org/#game/{game_id}`. Empty: no link.",
-        ),
-    ] = ""
-    username: Annotated[str, Meta(max_length=80, description="Name of the author. Empty: that of the webhook.")] = ""
-    avatar_url: Annotated[
-        str, Meta(max_length=1000, description="Address of the author's picture. Empty: that of the webhook.")
-    ] = ""
-    timeout_seconds: Annotated[Positive, Meta(description="Time limit for an answer.")] = 10.0
-    keep_hours: Annotated[
-        Positive, Meta(description="Give up a message that has not been accepted after this long.")
-    ] = 6.0
-
-
-class JsonLines(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[jsonl]]`: log messages as files of JSON lines, one for each game."""
-
-    folder: Annotated[str, Meta(description="Folder for the files, with a subfolder for each station.")]
-    stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
-    topics: Annotated[
-        list[Literal["game", "frame", "event", "stats", "diagnostic"]],
-        Meta(description="Topics to include. Empty: all but frames."),
-    ] = []
-    frames: Annotated[
-        Literal["live", "finalized"],
-        Meta(description="Every revision of each frame, or each frame once when it is final."),
-    ] = "finalized"
-
-
-class Obs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[obs]`: text files for OBS, and the connection to its websocket for `[[obs_rules]]`."""
-
-    folder: Annotated[
-        str, Meta(description="Folder for the text files, with a subfolder for each station. Empty disables them.")
-    ] = ""
-    url: Annotated[
-        str,
-        Meta(
-            description="Address of obs-websocket 5, such as `ws://127.0.0.1:4455`. Empty: slpstream does not connect "
-            "to OBS."
-        ),
-    ] = ""
-    password_file: Annotated[
-        str, Meta(description="File whose first line is the password of obs-websocket. Empty: no password.")
-    ] = ""
-    respect_seconds: Annotated[
-        float,
-        Meta(ge=0, description="How long a scene that the producer has chosen in OBS stays before rules change it."),
-    ] = 30.0
-
-
-class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[obs_rules]]`: what OBS does when something happens at a station. Rules apply in their order."""
-
-    on: Annotated[
-        Literal["game_start", "game_end", "set_end", "station_idle", "event", "situation"],
-        Meta(description="When the rule applies."),
-    ]
-    station: Annotated[
-        str,
-        Meta(description="Station at which it has to happen: an id, `*` for any, or `on-air` for the station on air."),
-    ] = ON_AIR
-    after_seconds: Annotated[
-        float, Meta(ge=0, description="For `station_idle`: how long the station must have been without a game.")
-    ] = 0.0
-    event: Annotated[
-        Literal[
-            "",
-            "checkpoint",
-            "combo_ended",
-            "combo_extended",
-            "combo_started",
-            "conversion_ended",
-            "conversion_started",
-            "fall",
-            "game_paused",
-            "lap",
-            "lcancel",
-            "ledge_grab",
-            "percent_changed",
-            "player_spawned",
-            "rollback",
-            "section",
-            "stock_lost",
-            "tech",
-            "transformed",
-        ],
-        Meta(description="For `event`: the kind of event."),
-    ] = ""
-    situation: Annotated[
-        str, Meta(description="For `situation`: the name of one of `[[situations]]`. Empty: any of them.")
-    ] = ""
-    min_damage: Annotated[
-        float, Meta(ge=0, description="For the end of a combo or conversion: the least damage, in percent.")
-    ] = 0.0
-    kill: Annotated[bool, Meta(description="For the end of a combo or conversion: only if it took the stock.")] = False
-    scene: Annotated[str, Meta(description="Scene to switch the program to.")] = ""
-    preview: Annotated[str, Meta(description="Scene to put into the preview. OBS must be in studio mode.")] = ""
-    in_scene: Annotated[str, Meta(description="Scene of the sources in `show` and `hide`.")] = ""
-    show: Annotated[list[str], Meta(description="Sources to show.")] = []
-    hide: Annotated[list[str], Meta(description="Sources to hide.")] = []
-    text: Annotated[
-        dict[str, str],
-        Meta(description='Text for each text source: `{"Score" = "{player1} {score1} – {score2} {player2}"}`.'),
-    ] = {}
-    save_replay: Annotated[bool, Meta(description="Save the replay buffer.")] = False
-    recording: Annotated[Literal["", "start", "stop"], Meta(description="Start or stop the recording.")] = ""
-    chapter: Annotated[
-        str, Meta(description="Name of a chapter to begin in the recording. Needs OBS 30.2 and Hybrid MP4.")
-    ] = ""
-
-
 class Situation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[[situations]]`: a situation that is looked for in the games of stations while they are played."""
 
@@ -582,49 +382,6 @@ class Situation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     score: Annotated[
         float, Meta(ge=0, le=1000, description="For `highlight`: its score among the highlights of games.")
     ] = 100.0
-
-
-SCOREBOARD_VALUES = (
-    *(
-        f"{name}{side}"
-        for side in (1, 2)
-        for name in ("name", "sponsor", "pronouns", "seed", "code", "port", "character", "score", "result")
-    ),
-    *("best_of", "round", "event", "caster1", "caster2", "casters", "winner"),
-)
-"""Names of the values that `scoreboards.mapping` can use. The left side has the number 1."""
-
-
-class Scoreboard(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[scoreboards]]`: a scoreboard tool that shows the set of a station."""
-
-    kind: Annotated[
-        Literal["tournament-stream-helper", "melee-stream-tool", "streamcontrol", "text"],
-        Meta(description="The tool. `text`: text files with one value each, for any program."),
-    ]
-    station: Annotated[str, Meta(description="Id of the station to show, or `on-air` for the station on air.")]
-    name: Annotated[str, Meta(description="Name in logs and metrics. Empty: the kind.")] = ""
-    url: Annotated[
-        str,
-        Meta(description="Only `tournament-stream-helper`: address of its web server. Empty: http://127.0.0.1:5000."),
-    ] = ""
-    number: Annotated[
-        int, Meta(ge=1, le=99, description="Only `tournament-stream-helper`: number of the scoreboard in it.")
-    ] = 1
-    path: Annotated[
-        str,
-        Meta(
-            description="The folder `Resources/Texts` of Melee Stream Tool, the file `streamcontrol.json`, or the "
-            "folder for the text files."
-        ),
-    ] = ""
-    mapping: Annotated[
-        dict[str, str],
-        Meta(
-            description="Only `streamcontrol` and `text`: names of values by widget or by file name, such as "
-            '`{ pName1 = "name1" }`. Empty: the default of the kind.'
-        ),
-    ] = {}
 
 
 class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -769,42 +526,6 @@ class Handover(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = ZIP_NAME
 
 
-class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[fanout]`: the broker for gateways on other machines. Needs the extra `fanout`."""
-
-    url: Annotated[
-        str,
-        Meta(
-            description="`redis://`, `rediss://` or `redis+cluster://`, with user and password. Empty disables the "
-            "broker."
-        ),
-    ] = ""
-    password_file: Annotated[
-        str, Meta(description="File whose first line is the password, in place of one in the URL.")
-    ] = ""
-    ca_file: Annotated[
-        str, Meta(description="File of certificates to trust, for `rediss://`. Empty: those of the system.")
-    ] = ""
-    event: Annotated[
-        str, Meta(description="Name of the event. Its streams are named `slpstream:<event>:<station>`.")
-    ] = "main"
-    max_messages: Annotated[
-        int,
-        Meta(ge=1000, description="Messages kept in a station's live stream; the finalized stream keeps half as many."),
-    ] = 100_000
-    max_age_minutes: Annotated[
-        int, Meta(ge=0, description="Trim messages older than this as well. 0 trims only by number.")
-    ] = 0
-
-
-class Verify(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[verify]`: the daemon's check of itself."""
-
-    finished_games: Annotated[
-        bool, Meta(description="Decode each finished game again and compare it with the messages that were sent live.")
-    ] = False
-
-
 class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[controllers]`: the check of the players' controllers by the inputs of their games."""
 
@@ -815,8 +536,8 @@ class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 @prepared
-class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The whole configuration. Without `[[stations]]` the platform's usual Slippi folders are watched."""
+class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The sections that every daemon has. Without `[[stations]]` the platform's usual Slippi folders are watched."""
 
     server: Server = Server()
     watch: Watch = Watch()
@@ -825,61 +546,62 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     search: Search = Search()
     recordings: Recordings = Recordings()
     relay: Relay = Relay()
-    announce: Announce = Announce()
     sets: Sets = Sets()
     on_air: OnAir = OnAir()
     seats: Seats = Seats()
     audit: Audit = Audit()
     log: Log = Log()
     web: Web = Web()
-    obs: Obs = Obs()
     playback: Playback = Playback()
     bracket: Bracket = Bracket()
     handover: Handover = Handover()
-    fanout: Fanout = Fanout()
-    verify: Verify = Verify()
     controllers: Controllers = Controllers()
     stations: list[StationConfig] = []
-    webhooks: list[Webhook] = []
-    chat: list[Chat] = []
-    jsonl: list[JsonLines] = []
-    scoreboards: list[Scoreboard] = []
-    obs_rules: list[ObsRule] = []
     situations: list[Situation] = []
 
 
-SECTIONS: Mapping[str, type[msgspec.Struct]] = {
-    "server": Server,
-    "watch": Watch,
-    "stream": Stream,
-    "store": Store,
-    "search": Search,
-    "recordings": Recordings,
-    "relay": Relay,
-    "announce": Announce,
-    "sets": Sets,
-    "on_air": OnAir,
-    "seats": Seats,
-    "audit": Audit,
-    "log": Log,
-    "web": Web,
-    "obs": Obs,
-    "playback": Playback,
-    "bracket": Bracket,
-    "handover": Handover,
-    "fanout": Fanout,
-    "verify": Verify,
-    "controllers": Controllers,
-    "stations": StationConfig,
-    "webhooks": Webhook,
-    "chat": Chat,
-    "jsonl": JsonLines,
-    "scoreboards": Scoreboard,
-    "obs_rules": ObsRule,
-    "situations": Situation,
-}
-LISTED = frozenset({"stations", "webhooks", "chat", "jsonl", "scoreboards", "obs_rules", "situations"})
-"""Sections that may occur several times, such as `[[stations]]`."""
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Config(CoreSections, frozen=True):
+    """The whole configuration: the sections of the core, and those of the parts that are configured."""
+
+    parts: Mapping[str, Sequence[msgspec.Struct]] = {}
+    """The sections of parts by name, in the order of the file. A single section with defaults only is left out."""
+
+    def section(self, struct: type[S]) -> S:
+        """A section that can occur once, such as `[obs]`, with defaults if it is not in the file."""
+        return next(iter(self.sections(struct)), None) or struct()
+
+    def sections(self, struct: type[S]) -> list[S]:
+        """All sections of a kind that can occur several times, such as `[[chat]]`."""
+        return [section for sections in self.parts.values() for section in sections if type(section) is struct]
+
+
+class Section(NamedTuple):
+    """The declaration of one section. Several declarations can have one name; each has some of the section's keys."""
+
+    name: str
+    struct: type[msgspec.Struct]
+    """Its keys, with types, bounds, defaults and descriptions."""
+    many: bool = False
+    """Whether it can occur several times, such as `[[chat]]`."""
+    check: str = ""
+    """The checks that types do not cover, as `module:function`. The function takes the `Config` and the name of the
+    file, and raises `ConfigError`. It is called if the configuration has the section."""
+    applied_at_reload: bool = False
+    """Whether a running daemon applies changes without a restart."""
+
+
+def _core_sections() -> tuple[Section, ...]:
+    hints = get_type_hints(CoreSections)
+    return tuple(
+        Section(name, *((get_args(hint)[0], True) if get_origin(hint) is list else (hint, False)))
+        for name, hint in hints.items()
+    )
+
+
+CORE = _core_sections()
 
 
 class Key(NamedTuple):
@@ -890,19 +612,21 @@ class Key(NamedTuple):
     type: str
     default: Any
     description: str
+    many: bool
+    """Whether its section can occur several times."""
 
 
-def all_keys() -> Iterator[Key]:
-    """Yield every key, section by section."""
-    for section, struct in SECTIONS.items():
-        hints = get_type_hints(struct, include_extras=True)
-        for field in msgspec.structs.fields(struct):
+def all_keys(sections: Iterable[Section] = ()) -> Iterator[Key]:
+    """Yield every key of the core and of the given sections, section by section."""
+    for section in sorted((*CORE, *sections), key=lambda section: section.many):
+        hints = get_type_hints(section.struct, include_extras=True)
+        for field in msgspec.structs.fields(section.struct):
             hint = hints[field.name]
             description = next(m.description for m in reversed(hint.__metadata__) if m.description)
             default = None if field.required else field.default
             if default is msgspec.NODEFAULT:
                 default = field.default_factory()
-            yield Key(section, field.name, _type_name(hint), default, description)
+            yield Key(section.name, field.name, _type_name(hint), default, description, section.many)
 
 
 def _type_name(hint: Any) -> str:

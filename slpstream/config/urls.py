@@ -7,17 +7,7 @@ from collections.abc import Collection
 from urllib.parse import SplitResult, urlsplit
 
 from slpstream.model.errors import ConfigError
-
-_BROKERS = ("redis", "rediss", "redis+cluster", "rediss+cluster")
-_EXPECTED_BROKER = (
-    "expected scheme://user:password@host:port/db, where the scheme is redis, rediss, redis+cluster or rediss+cluster"
-)
-
-
-def resolvable(host: str) -> str:
-    """Encode a host name for the resolver. Raises `ValueError` for a name that no resolver would look up, such as one
-    with an empty or overlong label."""
-    return host.encode("idna").decode()
+from slpstream.system.host_name import resolvable
 
 
 def check_url(url: str, schemes: Collection[str], file: str, key: str, *, expected: str = "") -> SplitResult:
@@ -37,15 +27,4 @@ def check_url(url: str, schemes: Collection[str], file: str, key: str, *, expect
     has_spaces = re.search(r"[\x00-\x1f\x7f]", url) or re.search(r"\s", without_user)
     if parts.scheme not in schemes or not parts.hostname or not has_port or has_spaces:
         raise refusal
-    return parts
-
-
-def check_broker_url(url: str, file: str = "configuration") -> SplitResult:
-    """The parts of the URL of a broker, `fanout.url`. Raises `ConfigError`."""
-    parts = check_url(url, _BROKERS, file, "fanout.url", expected=_EXPECTED_BROKER)
-    database = parts.path.strip("/")
-    if database and not re.fullmatch(r"[0-9]{1,9}", database):
-        raise ConfigError(file, "fanout.url", _EXPECTED_BROKER)
-    if int(database or 0) and parts.scheme.endswith("+cluster"):
-        raise ConfigError(file, "fanout.url", "a cluster has only database 0")
     return parts

@@ -22,8 +22,8 @@ from slpstream.model.errors import FormatError, SourceError
 from slpstream.sources.archives.members import members
 from slpstream.sources.archives.names import COMPRESSED_ENDINGS, is_archive
 from slpstream.sources.archives.packed import keep
-from slpstream.store import GameIndex
 from slpstream.store.backfill import ArchivedGame, OldFile
+from slpstream.store.index import GameIndex
 from slpstream.system.file_times import modified_ns
 from slpstream.system.files import real_path
 from slpstream.system.member_paths import path_text

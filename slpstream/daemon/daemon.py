@@ -21,16 +21,14 @@ from slpstream.config import (
     Config,
     StationConfig,
     changes,
-    is_loopback,
     recordings_folder,
     state_folder,
 )
-from slpstream.daemon import fanout
-from slpstream.daemon.announce import Announcement, announcements, check_announce
 from slpstream.daemon.archives import ArchiveSearch, read_archive
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.console_discovery import same_consoles
 from slpstream.daemon.consoles import Consoles, check_sources
+from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.demo import Demo
 from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes
@@ -39,8 +37,8 @@ from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.marks import StationMarks
 from slpstream.daemon.on_air.state import StationOnAir
-from slpstream.daemon.outputs import Outputs
 from slpstream.daemon.retention import Limit, Limits, Retention
+from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import SharedServices, Station
@@ -53,7 +51,8 @@ from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
-from slpstream.model.version import __version__
+from slpstream.parts import registry
+from slpstream.parts.interface import Host
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -85,16 +84,12 @@ if TYPE_CHECKING:
     from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.daemon.tournament.controllers import DaemonControllers
     from slpstream.daemon.tournament.seats import DaemonSeats
-    from slpstream.outputs.obs_websocket import ObsControl
-    from slpstream.tournament.expected_player import ExpectedPlayer
+    from slpstream.model.bracket_facts import ExpectedPlayer
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
 """Clients that reconnect after a restart expect the stations of subfolders, so the start waits for the first look at
 them; but not longer, because a network share can hang."""
-
-_OBS = "obs"
-"""Key of what OBS was asked for."""
 
 ReadAgain = Callable[[], tuple[Config, list[StationConfig]]]
 """Reads the configuration again; returns it with the resulting stations. Raises `ConfigError`. Blocks."""
@@ -119,8 +114,7 @@ class Daemon:
         self._station_configs = stations
         self._access = access_of(config.server)
         check_sources(stations)
-        check_announce(config)
-        self.metrics = Metrics()
+        self.metrics = registry.metrics()
         self.errors = errors = contain_errors(self.metrics, strict=strict)
         self.service = Service(
             config.server,
@@ -130,14 +124,8 @@ class Daemon:
         )
         self.consoles = Consoles(config.relay, config.recordings, recordings_folder(config), self.metrics, errors)
         on_air = OnAir()
-        self.outputs = Outputs(config, self.metrics, errors, on_air=on_air)
         self.hub = Hub(on_air)
-        self._broker_sink = (
-            fanout.make_sink(config.fanout, self.hub, self.metrics, errors) if config.fanout.url else None
-        )
         self.running = RunningStations(self.hub, errors)
-        self._obs = self._make_obs(config)
-        self._situations = self._make_situations(config)
         self.demo = Demo(self.running)
         self.on_air = StationOnAir(
             self.hub,
@@ -151,15 +139,28 @@ class Daemon:
         self._archives: ArchiveSearch | None = None
         self._audit: SetupAudit | None = None
         self._web: WebServer | None = None
-        self._replay_check: ReplayCheck | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self._set_changed)
+        self._deliveries = DeliveryQueue(self.metrics)
+        self._host = Host(
+            config,
+            hub=self.hub,
+            on_air=on_air,
+            sets=self.sets,
+            stations=self.running,
+            consoles=self.consoles,
+            deliveries=self._deliveries,
+            access=lambda: self._access,
+            metrics=self.metrics,
+            errors=errors,
+        )
+        self.parts = RunningParts(registry.parts(), self._host, errors)
+        self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
         self.bracket = self._make_bracket(config)
         self.seats: DaemonSeats | None = None
         self.controllers = self._make_controllers(config)
         self._handover: Handover | None = None
-        self._announcements: list[Announcement] = []
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -179,7 +180,7 @@ class Daemon:
         try:
             read, stations = await trio.to_thread.run_sync(read_again)
             await trio.to_thread.run_sync(check_startable, read, stations)
-            outcome = changes(self._config, read)
+            outcome = changes(self._config, read, registry.sections())
             access = await trio.to_thread.run_sync(access_of, outcome.config.server)
         except ConfigError as error:
             self._log.error("configuration refused; the old one stays", what=str(error))
@@ -199,8 +200,7 @@ class Daemon:
             self._audit.use(config.audit)
         for station in self.running.stations:
             station.configure(config.watch)
-        if self._obs is not None:
-            self._obs.resume()
+        self.parts.configure(config)
         await self._apply_stations(stations)
         return schemas.Reloaded(changed=list(outcome.applied), needs_restart=list(outcome.needs_restart))
 
@@ -219,8 +219,9 @@ class Daemon:
         config, service = self._config, self.service
         with service.listening(), ExitStack() as temporary:
             database, state, trouble = await trio.to_thread.run_sync(self._open_database, temporary)
-            temporary.callback(self.outputs.close)
-            await trio.to_thread.run_sync(self.outputs.open, state)
+            self._host.state_folder = state
+            temporary.callback(self._deliveries.close)
+            await trio.to_thread.run_sync(self._deliveries.open, state)
             if self.bracket is not None:
                 temporary.callback(self.bracket.close)
                 await trio.to_thread.run_sync(self.bracket.open, state)
@@ -238,13 +239,17 @@ class Daemon:
                     errors=self.errors,
                     read_archive=read_archive,
                 )
+                self._host.index = index
+                self._host.port = service.port
+                temporary.callback(self.parts.close)
+                await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
-                self._replay_check = self._make_replay_check(background)
                 codes = GameCodes(index, read_codes)
                 games = DaemonGames(
                     index, self.hub, limiter, self._folders, codes, config.search.me, self.sets.names_of
                 )
+                self._host.games = games
                 self._audit = setup_audit = SetupAudit(index, codes, self._setups, self._records, config.audit)
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
@@ -277,6 +282,7 @@ class Daemon:
                     *bracket_module.endpoints(self.bracket),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
                     *handover.endpoints(handed_on),
+                    *registry.endpoints(self.parts.by_name),
                 ]
                 self._web = web = make_web_server(
                     config,
@@ -289,6 +295,8 @@ class Daemon:
                     setup=self,
                     on_air=self.on_air,
                     more=more,
+                    pages=registry.pages(),
+                    static_folders=registry.static_folders(),
                 )
                 self._bind_gauges(web, index)
                 make = partial(self._make_station, watcher, index, limiter)
@@ -296,9 +304,7 @@ class Daemon:
                     self.running.run, make, self._start_companions, partial(self._release_station, watcher)
                 )
                 await self._apply_stations(self._station_configs)
-                background.start_soon(self.outputs.run)
-                if self._broker_sink is not None:
-                    background.start_soon(self.errors.keep_running, "broker", self._broker_sink.run)
+                background.start_soon(self.parts.run)
                 background.start_soon(self.errors.keep_running, "subfolders", self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
@@ -323,18 +329,9 @@ class Daemon:
                 if seated is not None:
                     background.start_soon(self.errors.keep_running, "seats", seated.run)
                 background.start_soon(self.errors.keep_running, "audit", setup_audit.run)
-                if self._obs is not None:
-                    remembered = await index.remembered(_OBS)
-                    drive_obs = partial(self._obs.run, remembered, partial(index.remember, _OBS))
-                    background.start_soon(self.errors.keep_running, "obs", drive_obs)
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
-                self._announcements = announcements(
-                    config, self._station_configs_now, service.port, self._announced_facts, self.consoles.relay_clients
-                )
-                for each in self._announcements:
-                    background.start_soon(self.errors.keep_running, "announce", each.run)
                 background.start_soon(self.errors.keep_running, "handover", handed_on.run)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
@@ -350,10 +347,10 @@ class Daemon:
 
     def _start_companions(self, running: RunningStation) -> None:
         """Starts what runs beside a station: outputs, console, relay ports. A demo has none of them."""
-        if not running.is_lasting:
+        if running.is_temporary:
             return
         channel = running.station.channel
-        running.nursery.start_soon(self.outputs.follow, channel)
+        running.nursery.start_soon(self.parts.follow, channel)
         if self.controllers is not None:
             check = partial(self.controllers.follow, channel)
             keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
@@ -391,6 +388,7 @@ class Daemon:
 
     def _games_changed(self, station: str | None) -> None:
         self.sets.changed(station)
+        self.parts.games_changed(station)
         if self._audit is not None:
             self._audit.changed(station)
         if self._handover is not None and station is not None:
@@ -400,6 +398,7 @@ class Daemon:
         """Reports all files to the index, which has lost the games in them."""
         for station in self.running.stations:
             station.index_again()
+        self.parts.index_lost()
         if self._archives is not None:
             self._archives.index_again()
 
@@ -431,8 +430,9 @@ class Daemon:
 
     async def start_demo(self) -> None:
         """Starts a demo, see `web.setup.Setup`."""
-        if self._broker_sink is not None:
-            raise DemoRefused("the stations of this daemon are sent to a broker")
+        reason = self.parts.refuses_demo()
+        if reason is not None:
+            raise DemoRefused(reason)
         await self.demo.start()
 
     async def stop_demo(self) -> None:
@@ -441,7 +441,7 @@ class Daemon:
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if station != self.demo.station:
-            self.outputs.set_changed(station, payload)
+            self.parts.set_changed(station, payload)
             if self._handover is not None:
                 with self.errors.contain("handover", station=station):
                     self._handover.set_changed(station, payload)
@@ -488,28 +488,13 @@ class Daemon:
                 for s in self.running.stations
                 if not (s.ready or s.starting)
             ),
-            *self.outputs.not_ready(),
-            *([] if self._obs is None else self._obs.not_ready()),
+            *self.parts.not_ready(),
             *([] if self.playback is None else self.playback.not_ready()),
             *([] if self.bracket is None else self.bracket.not_ready()),
             *([] if self.seats is None else self.seats.not_ready()),
             *([] if self._handover is None else self._handover.not_ready()),
-            *(what for each in self._announcements for what in each.not_ready()),
-            *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
-
-    def _announced_facts(self) -> dict[str, str]:
-        """The facts about this daemon in its announcement (TXT)."""
-        access = self._access
-        needs_token = access.token is not None and (access.require_token or not is_loopback(self._config.server.host))
-        stations = sum(1 for station in self.running.stations if station.id != self.demo.station)
-        return {
-            "version": __version__,
-            "path": "/",
-            "stations": str(stations),
-            "token": "required" if needs_token else "none",
-        }
 
     def starting(self) -> list[str]:
         """The stations whose folder has not been searched yet."""
@@ -564,7 +549,7 @@ class Daemon:
             watch=self._config.watch,
             ring_bytes=self._config.stream.ring_bytes,
             shared=SharedServices(
-                limiter, index if kept else None, self._replay_check if kept else None, errors=self.errors
+                limiter, index if kept else None, self._host.find(ReplayCheck) if kept else None, errors=self.errors
             ),
         )
 
@@ -584,15 +569,6 @@ class Daemon:
             watcher.unwatch(station.notifications)
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
-
-    def _make_obs(self, config: Config) -> ObsControl | None:
-        if not config.obs.url:
-            return None
-        from slpstream.daemon.obs_websocket import make_control  # noqa: PLC0415 -- few daemons drive OBS
-
-        return make_control(
-            config, self.hub, self.metrics, self.errors, is_hidden=lambda station: station == self.demo.station
-        )
 
     def _make_bracket(self, config: Config) -> DaemonBracket | None:
         if not config.bracket.kind:
@@ -614,8 +590,8 @@ class Daemon:
         config = self._config
         if not config.seats.on:
             return None
-        from slpstream.daemon.tournament.seat_keys import KeyFile  # noqa: PLC0415 -- few daemons have seats
         from slpstream.daemon.tournament.seats import DaemonSeats  # noqa: PLC0415
+        from slpstream.daemon.tournament.seats.key_file import KeyFile  # noqa: PLC0415 -- few daemons have seats
 
         return DaemonSeats(
             config.seats,
@@ -649,24 +625,9 @@ class Daemon:
         from slpstream.daemon.situations import DaemonSituations  # noqa: PLC0415 -- few daemons look for situations
 
         wanted = DaemonSituations(config.situations, self.metrics)
-        wanted.tell(self.outputs.situation_found)
-        wanted.show(self._tell_obs)
+        wanted.tell(self.parts.situation_found)
+        wanted.show(self.parts.situation_seen)
         return wanted
-
-    def _tell_obs(self, station: str, payload: Mapping[str, Any]) -> None:
-        if self._obs is not None:
-            with self.errors.contain("obs", station=station):
-                self._obs.situation_found(station, payload["gameId"], payload["name"])
-
-    def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
-        """Starts to decode finished games again, if that is configured."""
-        if not self._config.verify.finished_games:
-            return None
-        replay_check = ReplayCheck(
-            lambda station, result: self.metrics.counter("slpstream_verified_games_total", station, result).inc()
-        )
-        background.start_soon(self.errors.keep_running, "replay_check", replay_check.run)
-        return replay_check
 
     def _bind_gauges(self, web: WebServer, index: GameIndex) -> None:
         """Exports all gauges, in the order of the page."""
@@ -710,14 +671,12 @@ class Daemon:
         metrics.bind("slpstream_seat_codes_kept", lambda: None if seated is None else float(seated.keys_are_kept))
         handed_on = self._handover
         metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
-        self.outputs.bind_gauges()
+        self._deliveries.bind_gauges()
         bracket = self.bracket
         metrics.bind("slpstream_bracket_connected", lambda: float(bracket is not None and bracket.is_connected))
         metrics.bind_each("slpstream_bracket_waiting_sets", lambda: {} if bracket is None else bracket.waiting())
         metrics.bind("slpstream_bracket_lag_seconds", lambda: 0.0 if bracket is None else bracket.lag_seconds)
-        obs = self._obs
-        metrics.bind("slpstream_obs_connected", lambda: float(obs is not None and obs.is_connected))
-        fanout.bind_gauges(metrics, self._broker_sink)
+        metrics.bind_idle()
 
     def _free_bytes(self) -> float | None:
         """Free space in the state folder; `None` if the folder does not exist, because the index is temporary."""

@@ -11,7 +11,7 @@ import trio
 
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.setup import CodeList
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.system.logs import get_logger
 
 _KEPT_LISTS = 32

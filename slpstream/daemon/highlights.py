@@ -14,7 +14,9 @@ from slpstream.daemon.sets import StationSets
 from slpstream.model.messages import timestamp
 from slpstream.model.summary import GameSummary
 from slpstream.sources.archives.packed import is_packed
-from slpstream.store import GameIndex, GameRow, HighlightPage, HighlightRow, HighlightsQuery, StoredGame
+from slpstream.store.game_rows import GameRow, StoredGame
+from slpstream.store.highlights_query import HighlightPage, HighlightRow, HighlightsQuery
+from slpstream.store.index import GameIndex
 from slpstream.web import schemas
 from slpstream.web.launcher import FORMAT
 

@@ -11,7 +11,7 @@ import trio
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.messages import timestamp
 from slpstream.model.prepared import prepared
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.stream import Hub
 from slpstream.system.logs import get_logger
 from slpstream.web.marks import MAX_MARKS, Mark, NewMark

@@ -17,7 +17,7 @@ from slpstream.model.errors import NoSuchMoment
 from slpstream.model.messages import ON_AIR
 from slpstream.outputs.playback_dolphin import CommunicationFile, PlaybackDolphin
 from slpstream.store import HighlightPage, HighlightsQuery
-from slpstream.stream import Hub, OnAir
+from slpstream.stream import Hub, OnAir, Role
 from slpstream.system.metrics import Metrics
 from slpstream.web.instant_replay import PlaybackState, ShownReplay, WantedReplay
 from slpstream.web.marks import Marks
@@ -93,7 +93,7 @@ class Playback:
             game = None if channel is None else channel.current
             wanted = (
                 None
-                if game is None or channel is None or not game.in_progress or game.arrived_whole
+                if game is None or channel is None or not game.in_progress or game.role is not Role.PLAYED
                 else (channel.station, game.game_id)
             )
             if wanted != mirrored:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import trio
 
 from slpstream.daemon.stations import RunningStations
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.stream import Hub
 from slpstream.system.files import real_path
 from slpstream.system.logs import get_logger

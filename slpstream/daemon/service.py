@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -32,13 +32,16 @@ from slpstream.system import systemd
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
+from slpstream.web import seats
 from slpstream.web.access import Access
+from slpstream.web.app import CORE_PAGES
 from slpstream.web.endpoint import Endpoint
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.server import Limits, WebServer, listen
 from slpstream.web.setup import Setup
+from slpstream.web.site import Page, Site
 from slpstream.web.stations import Stations
 
 GRACE_SECONDS = 3.0
@@ -194,6 +197,8 @@ def make_web_server(
     setup: Setup | None = None,
     on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
+    pages: Sequence[Page] = (),
+    static_folders: Mapping[str, Path] | None = None,
 ) -> WebServer:
     """Return the web server of a service, with its limits and counters."""
     folder = config.web.overlay_folder
@@ -210,8 +215,13 @@ def make_web_server(
             on_dropped=lambda reason: metrics.counter("slpstream_connections_dropped_total", reason).inc(),
         ),
         errors=errors,
-        overlay_folder=Path(folder).expanduser() if folder else None,
-        name_folders=name_folders(),
+        site=Site(
+            (*CORE_PAGES, *pages),
+            static_folders=static_folders,
+            name_folders=name_folders(),
+            overlay_folder=Path(folder).expanduser() if folder else None,
+            claim_paths=(seats.PREFIX,),
+        ),
         setup=setup,
         on_air=on_air,
         more=more,

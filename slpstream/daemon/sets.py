@@ -35,7 +35,8 @@ from slpstream.sets import (
 )
 from slpstream.sets.changes import decode, encode
 from slpstream.sets.corrections import Corrections
-from slpstream.store import GameIndex, GameRow
+from slpstream.store.game_rows import GameRow
+from slpstream.store.index import GameIndex
 from slpstream.stream import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger

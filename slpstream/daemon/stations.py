@@ -39,9 +39,9 @@ class RunningStation:
         self.ended = ended
 
     @property
-    def is_lasting(self) -> bool:
-        """Whether the games of the station are kept: false for a temporary station."""
-        return self.origin != "temporary"
+    def is_temporary(self) -> bool:
+        """Whether the games of the station are not kept."""
+        return self.origin == "temporary"
 
 
 class _Hooks(NamedTuple):
@@ -81,12 +81,12 @@ class RunningStations(Mapping[str, RunningStation]):
     @property
     def lasting_stations(self) -> list[Station]:
         """The current stations without the temporary ones. Safe to read from any thread."""
-        return [running.station for running in list(self._running.values()) if running.is_lasting]
+        return [running.station for running in list(self._running.values()) if not running.is_temporary]
 
-    def is_lasting(self, station: str) -> bool:
-        """Whether a station of this id is running and not temporary."""
+    def is_temporary(self, station: str) -> bool:
+        """Whether a station of this id is running and temporary."""
         running = self._running.get(station)
-        return running is not None and running.is_lasting
+        return running is not None and running.is_temporary
 
     async def run(
         self,

@@ -19,7 +19,7 @@ REST_SECONDS = 1.0
 
 
 class Reader(Protocol):
-    """Decodes one game: takes the bytes of its file in order, split anywhere, and returns events."""
+    """Decodes one game: takes the bytes of its file in order, in pieces of any size, and returns events."""
 
     @property
     def failure(self) -> FormatError | None:
@@ -33,20 +33,20 @@ class Reader(Protocol):
         """Decode the next bytes of the file."""
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """Take note that the game has rewritten the first `rewritable_bytes` of the file."""
+        """Take `header`, the first `rewritable_bytes` of the file, which the game has changed."""
 
     def finish(self) -> list[Event]:
-        """Take note that the file has ended."""
+        """End the log: the file has no further bytes."""
 
     @property
     def pending(self) -> bool:
-        """Whether there are events that `more` has not returned yet."""
+        """Whether `more` has further events to return."""
 
     def more(self, max_frames: int) -> list[Event]:
-        """Return the events of at most `max_frames` further frames. Only for formats that expand frames on demand."""
+        """Return the events of at most `max_frames` further frames. For formats that expand frames on demand."""
 
     def take_command_counts(self) -> dict[str, int]:
-        """Return how many events of each command were read since the last call."""
+        """Return the number of events of each command that were read since the last call."""
 
     def copy(self) -> Self:
         """Return an independent reader in the same state."""
@@ -55,22 +55,24 @@ class Reader(Protocol):
 class StatsComputer(Protocol):
     """Computes stats (`StatsUpdate`) and derived events (`GameEvent`) from the final frames of one game.
 
-    Of the stats the index keeps the plain values and `overall`, the totals of each player.
+    The index keeps the plain values of the stats, and `overall`, the totals of each player.
     """
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
-        """Take the next final frame; each number comes once, in order. Returns the events that it causes, which must
-        carry `end_offset`: the file offset just past the bytes that made the frame final."""
+        """Take the next final frame and return the events that it causes. Each number comes once, in order.
+
+        The events must carry `end_offset`, the file offset just past the bytes that made the frame final.
+        """
 
     def finish(self, end: GameEnd) -> list[Event]:
-        """Take the end of the game. Returns the events that it causes."""
+        """Take the end of the game and return the events that it causes."""
 
     def copy(self) -> Self:
         """Return an independent computer in the same state."""
 
 
 class WholeGame(Protocol):
-    """A whole game in memory, decoded at once: the result of a format's batch path."""
+    """A whole game in memory: the result of a format's batch path."""
 
     @property
     def start(self) -> GameStart:
@@ -90,7 +92,7 @@ class WholeGame(Protocol):
 
 
 class Preview(NamedTuple):
-    """The events that the first and last bytes of a finished replay tell."""
+    """The events in the first and last bytes of a finished replay."""
 
     start: GameStart
     end: GameEnd
@@ -98,14 +100,14 @@ class Preview(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """Differences between a replay and its copy, for programs that take replays from a tournament."""
+    """Changes to make in a copy of a replay, for programs that import the replays of a tournament."""
 
     names: Mapping[int, str] = {}
-    """Names of players, by player index. Players who are left out keep theirs."""
+    """Names of players, by player index. Other players keep their names."""
     started_at_ms: int | None = None
-    """When the game began, Unix time; `None` keeps that of the replay."""
+    """When the game began, as Unix time; `None` keeps the time in the replay."""
     last_frame: int | None = None
-    """The last frame, for a replay that lacks its metadata."""
+    """The number of the last frame, for a replay without metadata."""
 
 
 class ReaderOptions(NamedTuple):
@@ -114,9 +116,9 @@ class ReaderOptions(NamedTuple):
     name: str = ""
     """The file's name without its folder. Some formats keep data in it."""
     strict: bool = False
-    """Refuse the file for what is otherwise a warning, such as a wrong checksum."""
+    """Turn warnings, such as a wrong checksum, into errors."""
     personal: bool = False
-    """Keep data that identifies a person beyond the name that the game shows."""
+    """Include data that identifies a person beyond the name that the game shows."""
 
 
 Sniff = Callable[[bytes, int | None, str], Literal["yes", "no", "maybe"]]
@@ -125,19 +127,18 @@ Sniff = Callable[[bytes, int | None, str], Literal["yes", "no", "maybe"]]
 Describe = Callable[[Any, GameEnd | None, Mapping[str, Any] | None], GameSummary]
 """(settings, end or `None`, metadata or `None`) to the summary of a game.
 
-It is called at Game Start with the settings alone, and again when the end and the metadata have come. Settings,
-`end.game_end` and `end.winners` are plain JSON values, as in the messages, because they may have been read back from
-the index or from a broker. Raises `msgspec.ValidationError` for settings that it does not understand, for example those
-of another version."""
+It is called at Game Start with only the settings, and again with the end and the metadata. Settings, `end.game_end` and
+`end.winners` are plain JSON values, as in the messages, because they can come from the index or from a broker. Raises
+`msgspec.ValidationError` for settings that it does not understand, for example those of another version."""
 
 ReadCodes = Callable[[Iterable[bytes]], CodeList | None]
-"""(the bytes of a file, in pieces, which are taken only as far as needed) to the codes that were loaded into the game;
-`None` when the file does not tell. Raises `FormatError` for a list that is damaged."""
+"""(the bytes of a file, in pieces, read only as far as needed) to the codes that were loaded into the game; `None` when
+the file does not contain them. Raises `FormatError` for a damaged list."""
 
 DescribeSetup = Callable[[Any, CodeList | None, Mapping[str, Any] | None], RevealedSetup]
-"""(settings, codes or `None`, metadata or `None`) to what the game reveals about the machine and its rules.
+"""(settings, codes or `None`, metadata or `None`) to the setup: the machine and its rules, as the game reveals them.
 
-The settings are plain JSON values, as for `Describe`. A value that the game does not show is left out. Raises
+The settings are plain JSON values, as for `Describe`. Values that the game does not reveal are left out. Raises
 `msgspec.ValidationError` for settings that it does not understand."""
 
 MakeStats = Callable[[Any], StatsComputer]
@@ -152,45 +153,47 @@ class Format(NamedTuple):
     """File name endings, lower case with the dot."""
     reader: Callable[[ReaderOptions], Reader]
     rewritable_bytes: int = 0
-    """How many bytes at the start of the file the game may change after it has written them."""
+    """The number of bytes at the start of the file that the game can change after it has written them."""
     written_whole: bool = False
-    """Whether the game writes the file in one go. Then `finish` is called when the file has come to rest."""
+    """Whether the game writes the file in one go. Then `finish` is called once the file has stopped changing."""
     sniff: Sniff | None = None
-    """Tells whether bytes are of this format. Without it the file name decides."""
+    """Recognises the format by the first bytes of a file. Without it, the file name decides."""
     whole: Callable[[bytes], WholeGame] | None = None
     """The batch path: a whole file to columns. Takes the extra `analysis`."""
     preview: Callable[[bytes, bytes, int], Preview | None] | None = None
-    """(first bytes, last bytes, file offset of the last bytes) to what they tell; `None` when the whole file has to be
+    """(first bytes, last bytes, file offset of the last bytes) to the preview; `None` when the whole file has to be
     read."""
     describe: Describe | None = None
-    """Summarises a game in neutral words. Without it games have no names, place or winners."""
+    """Summarises a game in neutral words. Without it, games have no names, place or winners."""
     stats: MakeStats | str | None = None
-    """Makes what computes the stats of a game. It may be given as `"package.module:name"`, which is imported when the
-    first game begins."""
+    """Makes the stats computer of a game. A text `"package.module:name"` is imported when the first game begins."""
 
     codes: ReadCodes | None = None
     """Reads the codes that were loaded into the game."""
     setup: DescribeSetup | None = None
-    """Describes what a game reveals about the machine and its rules, for the comparison of setups. Without it, the
-    games of the format are compared with nothing."""
+    """Describes the setup (the machine and its rules), which is compared between games. Without it, the setups
+    of the format's games are not compared."""
     names: Path | None = None
     """Folder with the format's tables of names (`slpstream.formats.name_tables`). Its JSON files are served to pages as
     `/static/names/{format}/`."""
     is_finished: Callable[[bytes], bool] | None = None
-    """Whether the first `rewritable_bytes` of a file show that the game has finished writing it. Without it every new
-    file counts as one that is being written, unless the format is `written_whole`."""
+    """Whether the first `rewritable_bytes` of a file show that the game has finished writing it. Without it, every
+    new file counts as unfinished, unless the format is `written_whole`."""
 
     edited: Callable[[bytes, Edits], Sequence[bytes | memoryview]] | None = None
-    """(a whole finished replay, edits) to the parts of the copy, in order. Frames stay as they are. Edits for which the
-    replay has no place are left out. Raises `FormatError` for a replay that cannot be edited. Without it, replays of
-    the format are handed on unchanged."""
+    """(a whole finished replay, edits) to the parts of the copy, in order. Frames are not changed. Edits for which the
+    replay has no field are ignored. Raises `FormatError` for a replay that cannot be edited. Without it, copies of
+    the format's replays are unchanged."""
+    is_fallback: bool = False
+    """Whether the format's reader reports the error in files that no format recognises. Only one built-in format has
+    this."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
         """Return a reader for a file of this name."""
         return self.reader(ReaderOptions(name, strict, personal))
 
     def make_stats(self) -> MakeStats | None:
-        """Return `stats` resolved to what it names; `None` for a format without stats."""
+        """Return `stats`, imported if it is a text; `None` for a format without stats."""
         if isinstance(self.stats, str):
             resolved: MakeStats = pkgutil.resolve_name(self.stats)
             return resolved

@@ -1,4 +1,4 @@
-"""Tables of names: what the characters, stages, machines and other things of the games are called.
+"""Tables of names: of the characters, stages, machines and so on of the games.
 
 Each format keeps its tables as JSON files in a folder `names/`, from which this module reads them. The web server
 serves the same files to the pages, so a name exists once. A file is one table, or several small ones under `tables`:
@@ -13,8 +13,8 @@ serves the same files to the pages, so a name exists once. A file is one table, 
     }
 
 `about` and `source` are texts, or lists of their lines. `confidence` is `documented`, `observed` (seen in real replays,
-not documented) or `guessed`; it holds for every row and column that has none of its own. `observed` lists the ids that
-were also seen in real replays. `columns` describes the columns beside `name`. A table under `tables` has its own
+not documented) or `guessed`; it holds for every row and column without one. `observed` lists the ids that
+were also seen in real replays. `columns` describes the columns besides `name`. A table under `tables` has its own
 `about`, and takes `source` and `confidence` from the file unless it has its own. Keys of rows are ids in decimal, as in
 messages, or texts where the replay has texts. A table of many consecutive ids can have `blocks` of names instead of
 rows; the key of a block is its first id, in hex.
@@ -37,7 +37,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 def read_table(folder: Path, file: str, table: str | None = None) -> dict[str, Any]:
-    """One table as it stands in `{file}.json`; `table` names it in a file of several."""
+    """The content of one table in `{file}.json`; `table` names it in a file of several."""
     content: dict[str, Any] = msgspec.json.decode((folder / f"{file}.json").read_bytes())
     if table is None:
         return content
@@ -69,7 +69,7 @@ def names_of(folder: Path, file: str, table: str | None = None) -> Callable[[], 
 
 
 def names_by_text(folder: Path, file: str, table: str | None = None) -> Callable[[], Mapping[str, str]]:
-    """The same for a table whose keys are texts."""
+    """A function that returns the names of a table whose keys are texts. It reads the file when it is first called."""
 
     @functools.cache
     def names() -> Mapping[str, str]:

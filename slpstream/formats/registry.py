@@ -1,8 +1,8 @@
 """The registry of formats: picks the format of a file by its name and first bytes, and of a game by the format's name.
 
-The built-in formats are listed in `_BUILT_IN`; installed packages add others through the entry-point group
-`slpstream.formats` (`docs/howto/add_a_format.md`). They are imported when they are first needed. No module above
-`formats` and `stats` knows a format by name.
+A folder of this package with a `format.py` is a built-in format. The registry imports it when formats are first needed,
+and uses its `FORMAT`. Installed packages add others through the entry-point group `slpstream.formats`
+(`docs/howto/add_a_format.md`). No module above `formats` and `stats` knows a format by name.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
 
+from slpstream import formats as package
 from slpstream.formats.interface import Format, StatsComputer
 from slpstream.model.errors import ConfigError
 from slpstream.model.events import GameEnd, GameStart
@@ -26,23 +28,14 @@ from slpstream.model.summary import GameSummary
 ENTRY_POINTS = "slpstream.formats"
 
 
-_BUILT_IN = (
-    "slpstream.formats.slippi.format:FORMAT",
-    "slpstream.formats.gci.format:FORMAT",
-    "slpstream.formats.stunts.format:FORMAT",
-    "slpstream.formats.mk8.format:FORMAT",
-)
-"""References like those of entry points, in the order in which the formats are asked."""
-
-
 @functools.cache
 def formats() -> tuple[Format, ...]:
-    """All formats: the built-in ones, then those of installed packages by name.
+    """All formats: the built-in ones (the fallback first, then by name), then those of installed packages by name.
 
     Raises `ConfigError` for a package that cannot be loaded, that registers something other than a `Format`, or whose
     name is already taken.
     """
-    found: list[Format] = [pkgutil.resolve_name(reference) for reference in _BUILT_IN]
+    found = sorted(_built_in(), key=lambda format_: (not format_.is_fallback, format_.name))
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
             format_ = entry.load()
@@ -54,6 +47,15 @@ def formats() -> tuple[Format, ...]:
             raise ConfigError(f"entry point {entry.name}", entry.value, f"the name {format_.name} is taken")
         found.append(format_)
     return tuple(found)
+
+
+def _built_in() -> Iterator[Format]:
+    """The formats of this package, in any order. Only the packages of formats are imported."""
+    for module in pkgutil.iter_modules(package.__path__):
+        folders = [str(Path(folder, module.name)) for folder in package.__path__]
+        if module.ispkg and any(inner.name == "format" for inner in pkgutil.iter_modules(folders)):
+            format_: Format = import_module(f"{package.__name__}.{module.name}.format").FORMAT
+            yield format_
 
 
 @functools.cache
@@ -87,8 +89,10 @@ def choose(name: str, head: bytes = b"", size_bytes: int | None = None) -> Forma
 
 
 def of_name(name: str, head: bytes = b"", size_bytes: int | None = None) -> Format:
-    """The same for a file that is meant to be a replay. Where no format fits, it is the format of the file name's
-    ending, or else Slippi, whose reader then reports what is wrong."""
+    """The format of a file that is meant to be a replay, as for `choose`.
+
+    If no format fits, it is the format of the file name's ending, or else the fallback, whose reader reports the error.
+    """
     return choose(name, head, size_bytes) or choose(name) or formats()[0]
 
 
@@ -111,7 +115,7 @@ def format_called(name: str) -> Format | None:
 def describe(start: GameStart, end: GameEnd | None = None, metadata: Mapping[str, Any] | None = None) -> GameSummary:
     """The neutral summary of a game, as far as it has been read.
 
-    It is empty when the format gives none, is not installed, or does not understand the settings.
+    The summary is empty when the format has no `describe`, is not installed, or does not understand the settings.
     """
     format_ = format_called(start.format)
     if format_ is None or format_.describe is None:
@@ -130,8 +134,8 @@ def describe_setup(
 ) -> RevealedSetup:
     """The setup that a game reveals, from its settings as plain JSON values, its codes and its metadata.
 
-    It says why it is incomparable when the format describes no setups, is not installed, or does not understand the
-    settings.
+    The setup is incomparable, with the reason, when the format describes no setups, is not installed, or does not
+    understand the settings.
     """
     format_ = format_called(format_name)
     if format_ is None or format_.setup is None:
@@ -150,9 +154,9 @@ def new_stats(start: GameStart) -> StatsComputer | None:
 
 
 def load_stats() -> None:
-    """Import what `new_stats` would import when the first game begins, which takes longer than a frame. Blocks.
+    """Import the stats of all formats before the first game begins, because that takes longer than a frame. Blocks.
 
-    A package whose stats cannot be imported fails when its first game begins, where somebody sees it.
+    Import errors are ignored here. `new_stats` raises them when the first game begins.
     """
     for format_ in formats():
         with contextlib.suppress(ImportError, AttributeError):

@@ -1,6 +1,6 @@
 """Base classes for formats whose files the game writes in one go.
 
-Such a file tells nothing before it is complete: lengths depend on each other, checksums cover everything, and the game
+Such a file cannot be read before it is complete: lengths depend on each other, checksums cover everything, and the game
 id is a hash of the whole file. So `feed` collects the bytes and `finish` reads them. The result is a `Recording`, whose
 frames are made on demand by `more`: a run of inputs stays a run until its frames are taken, and a checkpoint is one
 number.
@@ -67,7 +67,7 @@ class WholeFileReader(ABC):
 
     @property
     def pending(self) -> bool:
-        """Whether there are events that `more` has not returned yet."""
+        """Whether `more` has further events to return."""
         return self._recording is not None and not self._tail_taken
 
     @property
@@ -91,11 +91,11 @@ class WholeFileReader(ABC):
         return []
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """Always empty: such a file does not change after it was written."""
+        """Always empty: the file does not change after it was written."""
         return []
 
     def finish(self) -> list[Event]:
-        """Decode the file, to which no more bytes will come, and return the events before its frames."""
+        """Decode the file, which is complete now, and return the events before its frames."""
         if self.failure is not None or self._recording is not None:
             return []
         try:

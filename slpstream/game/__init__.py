@@ -1,1 +1,1 @@
-"""One game: bytes in, log messages out; and the log read back from its file."""
+"""One game: turns its bytes into log messages, and reads its log back from the file."""

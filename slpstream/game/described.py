@@ -1,4 +1,4 @@
-"""One game as described by its Game Start, end, metadata and stats, and its neutral summary."""
+"""The description of a game: its Game Start, end, metadata, stats and highlights, and the summary made from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _END_FIELDS = ("reason", "gameEnd", "winners", "lastFrame", "durationSeconds")
 
 
 class DescribedGame:
-    """One game, described as far as it has been read."""
+    """The description of one game, as far as it has been read."""
 
     def __init__(self, start: GameStart) -> None:
         self.start = start
@@ -31,7 +31,7 @@ class DescribedGame:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Self | None:
-        """The game that these events describe; `None` when there is no Game Start among them."""
+        """Describe a game from its events; `None` if there is no Game Start among them."""
         described: Self | None = None
         for event in events:
             if described is not None:
@@ -48,7 +48,7 @@ class DescribedGame:
         game_end: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The game that the payloads of its messages describe."""
+        """Describe a game from the payloads of its messages."""
         rate = game_start.get("rate") or (60, 1)
         start = GameStart(0, game_start.get("format") or "", game_id, game_start.get("settings"), tuple(rate))
         described = cls(start)
@@ -62,7 +62,7 @@ class DescribedGame:
         return described
 
     def take(self, events: Iterable[Event]) -> None:
-        """Take note of further events of the game. The stats that count are the last ones before its end."""
+        """Add further events of the game. The last stats before the end become `final_stats`."""
         for event in events:
             if isinstance(event, StatsUpdate):
                 self._newest_stats = event
@@ -78,19 +78,19 @@ class DescribedGame:
                 self.metadata = event
 
     def reopen(self) -> None:
-        """Forget the end, because the file is still being written."""
+        """Discard the end, because the file is still being written."""
         self.end = self.final_stats = None
 
     def summary(self, *, with_metadata: bool = True) -> GameSummary:
-        """The neutral summary, as far as the game has been read."""
+        """Return the neutral summary, as far as the game has been read."""
         metadata = None if self.metadata is None or not with_metadata else self.metadata.metadata
         return describe(self.start, self.end, metadata)
 
 
 def describe_stored(format_name: str, settings: str, game_end: str | None, metadata: str | None) -> str:
-    """Describe a game that an older version has put into the index, from the JSON that it kept (`store.schema`).
+    """Summarise a game that an older version indexed, from the JSON in its row (`store.schema`).
 
-    Returns the summary as JSON; an empty one for a row that is damaged.
+    Returns the summary as JSON; an empty object for a damaged row.
     """
     try:
         game_start = {"format": format_name, "settings": _decoded(settings)}

@@ -1,12 +1,11 @@
-"""A game's messages read back from its file, some at a time, for readers that need what the rings have dropped.
+"""Reads a game's messages back from its file, some at a time, for readers that need messages dropped by the rings.
 
-The log is a pure function of the file's bytes, so reading it back runs the pipeline over the file once more. It works
-in slices of the file: each slice becomes a list of messages, and copies of the pipeline at some slice borders are kept
-as checkpoints, so that any place is reached without reading from the start again. Most readers go on where the last
-slice ended, so those pipelines are kept too. The newest slices are cached and computed once for all readers: a hundred
-subscribers that come back at once share the work. Reading and decoding happen in worker threads. A station that follows
-a growing file leaves copies of its own pipeline here as it goes, so that jumps into a running game are short from the
-start.
+The log is a pure function of the file's bytes, so reading it back runs the pipeline over the file again. The file is
+divided into slices, and each slice becomes a list of messages. Copies of the pipeline at some slice borders are kept as
+checkpoints, so that any place is reached without reading from the start. Most readers continue where the last slice
+ended, so the pipelines of the last slices are kept too. The newest slices are cached and computed once for all readers:
+a hundred subscribers that reconnect together share the work. Reading and decoding happen in worker threads. A station
+that follows a growing file adds copies of its pipeline as checkpoints, so that jumps into a running game are short.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from slpstream.model.errors import CursorGone
 from slpstream.model.events import GameStart, first_of
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
 from slpstream.sources.archives.packed import is_packed, open_replay_file, replay_name
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 from slpstream.system.files import WHOLE_FILE_BYTES, read_regular
 
 SLICE_BYTES = 64 * 1024
@@ -36,7 +35,7 @@ _SLICES_PER_KEPT = 2
 _CACHED_SLICES = 8
 _PIPELINES_AHEAD = 4
 _MAX_CHECKPOINTS = 64
-"""Of one game. Of a longer game, fewer slice borders have one."""
+"""Limit for one game. Checkpoints of a longer game are farther apart."""
 _BATCH_FRAMES = 512
 _PEEK_BYTES = 16 * 1024
 _FIRST_PEEK_BYTES = 1536
@@ -45,12 +44,12 @@ MODES: tuple[FramesMode, ...] = ("live", "finalized")
 
 
 ReadUnwritten = Callable[[Path, int, int], bytes]
-"""(file, offset, size limit) to the bytes that the file should have there and does not, because the disk did not take
-them yet. Called in a worker thread."""
+"""Called in a worker thread with a file, an offset and a size limit. Returns bytes of the file that the disk has not
+taken yet."""
 
 
 class Slice(NamedTuple):
-    """The messages that the bytes of one slice cause, per mode, and the file offset up to which it was read."""
+    """The messages of one slice by mode, and the file offset up to which it was read."""
 
     logs: Mapping[FramesMode, Sequence[LogMessage]]
     end: int
@@ -69,9 +68,9 @@ class GrowingLogReader:
         limiter: trio.CapacityLimiter,
         read_unwritten: ReadUnwritten | None = None,
     ) -> None:
-        """`path` and `limit_bytes` are called anew each time: files are renamed, and live ones grow.
+        """`path` and `limit_bytes` are called for each read, because files are renamed and live ones grow.
 
-        `limit_bytes` returns how far the file may be read, `None` for all of it.
+        `limit_bytes` returns the offset up to which the file can be read, `None` for all of it.
         """
         self._read_unwritten = read_unwritten
         self._path = path
@@ -82,10 +81,10 @@ class GrowingLogReader:
         self._cached: _Cached | None = None
 
     def keep(self, pipeline: Pipeline) -> None:
-        """Called as the file is followed: keep a copy of its pipeline from time to time."""
+        """Offer the pipeline that follows the file. A copy is kept at regular distances."""
         if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
             twin = pipeline.copy()
-            twin.settle()  # what waits to be written belongs before this place
+            twin.settle()  # unwritten messages belong before this place
             self._cache.add_checkpoint(twin)
             self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES * self._cache.spacing
 
@@ -96,7 +95,7 @@ class GrowingLogReader:
         return self._cached
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Some of the messages after `position`; empty at the end of what is known. Raises `CursorGone`."""
+        """Return some of the messages after `position`; empty at the end of the known log. Raises `CursorGone`."""
         index = max(0, position.offset - 1) // SLICE_BYTES
         while True:
             part = await self._slice(index)
@@ -108,12 +107,12 @@ class GrowingLogReader:
             index += 1
 
     def forget(self) -> None:
-        """Free what is cached, unless it is in use; it is computed again on demand."""
+        """Free the caches, unless they are in use. They are filled again on demand."""
         if self._cached is not None and not self._cached.lock.locked():
             self._cached = None
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
+        """Return the position before the first `frame` with this number or a higher one. Raises `CursorGone`."""
         cache = self._cache
         async with cache.lock:
             before = [
@@ -134,7 +133,7 @@ class GrowingLogReader:
             index += 1
 
     async def _slice(self, index: int) -> Slice | None:
-        """One slice, or `None` beyond the end."""
+        """Return one slice, or `None` beyond the end."""
         cache = self._cache
         async with cache.lock:
             limit = self._limit_bytes()
@@ -157,7 +156,7 @@ class GrowingLogReader:
             return cached
 
     def _read_slice(self, cache: _Cached, index: int, cached: Slice | None) -> Slice | None:
-        """In a worker thread: the slice, computed if the cached one does not reach its end."""
+        """Return the slice, computed again if the cached one does not reach its end. Runs in a worker thread."""
         limit = self._limit_bytes()
         path = self._path()
         with self._open(path) as file:
@@ -169,7 +168,7 @@ class GrowingLogReader:
             if end <= index * SLICE_BYTES:
                 return None
             pipeline = cache.nearest(index * SLICE_BYTES, path)
-            if pipeline.bytes_read:  # the header may have changed since this pipeline read it
+            if pipeline.bytes_read:  # the header can have changed since this pipeline read it
                 pipeline.rewrite(self._read(file, path, 0, of_name(replay_name(path)).rewritable_bytes))
             file.seek(pipeline.bytes_read)
             for i in range(pipeline.bytes_read // SLICE_BYTES, index + 1):
@@ -183,7 +182,7 @@ class GrowingLogReader:
                 wanted = min((i + 1) * SLICE_BYTES, end) - offset
                 data = self._read(file, path, offset, wanted)
                 if i < index and len(data) < wanted:
-                    raise CursorGone("the disk has never taken what follows")
+                    raise CursorGone("the bytes after this place were never written to the disk")
                 batch = pipeline.feed(data)
                 if pipeline.game_id not in (None, self._game_id):
                     raise CursorGone("another game is in the file now")
@@ -199,14 +198,14 @@ class GrowingLogReader:
         except FileNotFoundError:
             if self._read_unwritten is None:
                 raise
-            return io.BytesIO()  # the disk did not even take the file's name
+            return io.BytesIO()  # the disk did not take the file name either
 
     def _read(self, file: BinaryIO, path: Path, offset: int, wanted: int) -> bytes:
-        """Read from the file, which stands at `offset`, and then what it should have after that."""
+        """Read from the file, which stands at `offset`, and then its bytes that the disk has not taken yet."""
         data = file.read(wanted)
         while self._read_unwritten is not None and len(data) < wanted:
             more = self._read_unwritten(path, offset + len(data), wanted - len(data))
-            more = more or file.read(wanted - len(data))  # perhaps it was written just now
+            more = more or file.read(wanted - len(data))  # it can have been written just now
             if not more:
                 break
             data += more
@@ -215,13 +214,13 @@ class GrowingLogReader:
 
 
 def _end_of(index: int, limit: int | None) -> int:
-    """Where a slice ends, as far as the file's length is known."""
+    """Return the offset at which a slice ends, as far as the file's length is known."""
     end = (index + 1) * SLICE_BYTES
     return end if limit is None else min(end, limit)
 
 
 class _Cached:
-    """Cached pipelines and slices of one file. Made on demand: thousands of files are never asked for."""
+    """Cached pipelines and slices of one file. Created on demand, because most of thousands of files are never read."""
 
     __slots__ = ("ahead", "checkpoints", "lock", "slices", "spacing")
 
@@ -229,15 +228,15 @@ class _Cached:
         self.lock = trio.Lock()
         """Held by the task that computes or uses this."""
         self.checkpoints: dict[int, Pipeline] = {}
-        """By the number of bytes that they have read. Changes in the event loop too, while a thread looks at it."""
+        """Keyed by the number of bytes read. The event loop adds checkpoints while a worker thread reads this."""
         self.spacing = 1
-        """How many times the usual distance the checkpoints are apart."""
+        """The distance of the checkpoints, as a multiple of the usual one."""
         self.ahead: OrderedDict[int, Pipeline] = OrderedDict()
-        """The pipelines that computed the last few whole slices, by the number of bytes that they have read."""
+        """The pipelines that computed the last few whole slices, by the number of bytes read."""
         self.slices: OrderedDict[int, Slice] = OrderedDict()
 
     def add_checkpoint(self, pipeline: Pipeline) -> None:
-        """Keep a pipeline. When there are too many, every second one is dropped and new ones are farther apart."""
+        """Keep a pipeline. Above the limit, every second checkpoint is dropped and new ones are farther apart."""
         self.checkpoints[pipeline.bytes_read] = pipeline
         if len(self.checkpoints) > _MAX_CHECKPOINTS:
             self.spacing *= 2
@@ -245,7 +244,7 @@ class _Cached:
                 self.checkpoints.pop(offset, None)
 
     def nearest(self, offset: int, path: Path) -> Pipeline:
-        """The pipeline with the fewest bytes left to read up to `offset`."""
+        """Return the pipeline with the fewest bytes left to read up to `offset`."""
         start = max((at for at in tuple(self.checkpoints) if at <= offset), default=0)
         ahead = max((at for at in self.ahead if start <= at <= offset), default=None)
         if ahead is not None:
@@ -257,7 +256,7 @@ class _Cached:
 
 
 def _read_whole(path: Path) -> bytes:
-    """A file that its game writes in one go. Raises `OSError`."""
+    """Read a file that its game writes in one go. Raises `OSError`."""
     if not is_packed(path):
         return read_regular(path)
     with open_replay_file(path) as file:
@@ -272,8 +271,8 @@ def _new_pipeline(path: Path) -> Pipeline:
 class WholeFileLogReader:
     """Reads back the log of a file that is written in one go.
 
-    The file is read whole and its frames are expanded batch by batch. The pipeline before each batch is kept, which
-    costs little because all of them share what was read.
+    The file is read whole and its frames are expanded batch by batch. The pipeline before each batch is kept. This
+    costs little, because all pipelines share the bytes of the file.
     """
 
     def __init__(
@@ -283,9 +282,9 @@ class WholeFileLogReader:
         game_id: str,
         limiter: trio.CapacityLimiter,
     ) -> None:
-        """`published` returns the last message that may be handed out, `None` for all of the log.
+        """`published` returns the position of the last message that readers can have, `None` for the whole log.
 
-        A game that is played out in real time is not handed out in advance.
+        It keeps readers from running ahead of a game that is published in real time.
         """
         self._path = path
         self._published = published
@@ -297,7 +296,7 @@ class WholeFileLogReader:
         self._batches: OrderedDict[int, Mapping[FramesMode, Sequence[LogMessage]]] = OrderedDict()
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Some of the messages after `position`; empty at the end of what is known. Raises `CursorGone`."""
+        """Return some of the messages after `position`; empty at the end of the known log. Raises `CursorGone`."""
         index = sum(end[mode] <= position for end in self._ends)
         limit = self._published(mode)
         while (batch := await self._batch(index)) is not None:
@@ -312,14 +311,14 @@ class WholeFileLogReader:
         return []
 
     def forget(self) -> None:
-        """Free what is cached, unless it is in use; it is computed again on demand."""
+        """Free the caches, unless they are in use. They are filled again on demand."""
         if not self._lock.locked():
             self._starts.clear()
             self._ends.clear()
             self._batches.clear()
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
+        """Return the position before the first `frame` with this number or a higher one. Raises `CursorGone`."""
         index = 0
         while (batch := await self._batch(index)) is not None:
             for message in batch[mode]:
@@ -329,7 +328,7 @@ class WholeFileLogReader:
         raise CursorGone(f"frame {number} is not in the game")
 
     async def _batch(self, index: int) -> Mapping[FramesMode, Sequence[LogMessage]] | None:
-        """The messages of one batch, or `None` beyond the end."""
+        """Return the messages of one batch, or `None` beyond the end."""
         async with self._lock:
             batch = self._batches.get(index)
             if batch is None:
@@ -346,7 +345,7 @@ class WholeFileLogReader:
             return batch
 
     def _compute(self, index: int) -> Mapping[FramesMode, Sequence[LogMessage]] | None:
-        """In a worker thread: run the pipeline up to and through one batch."""
+        """Run the pipeline up to the end of one batch. Runs in a worker thread."""
         if not self._starts:
             path = self._path()
             data = _read_whole(path)
@@ -373,7 +372,7 @@ FileLogReader = GrowingLogReader | WholeFileLogReader
 
 
 def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:
-    """A game that is known from its file alone. `path` returns where the file is now."""
+    """Create a game that is known from its file alone. `path` returns the current path of the file."""
     reader: FileLogReader
     name = replay_name(path())
     if of_name(name).written_whole:
@@ -384,7 +383,7 @@ def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter
 
 
 def peek_game_id(path: Path) -> str | None:
-    """The game id of a replay, from the first bytes of its file if they suffice; `None` when there is no game in it.
+    """Return the game id of a replay, from the first bytes of its file if they suffice; `None` without a game in it.
 
     Blocks. Raises `OSError`.
     """

@@ -2,11 +2,12 @@
 
 `dump`, `verify`, a resume from an old cursor and the live daemon all run this module, which is why they agree.
 
-A game has two logs, one per `frames` mode of a subscription. The live log has every revision of every frame as it
-comes, and announces what has become final. The finalized log has each frame number once, in order, when it can no
-longer change. A pipeline writes the logs that it is asked for.
+A game has two logs, one per `frames` mode of a subscription. The live log has every revision of every frame, in the
+order of the file, and announces which frames have become final. The finalized log has each frame number once, in
+ascending order, after it became final. A pipeline writes the logs of the modes that it is created with.
 
-Stats and derived events are computed from final frames only, and follow in both logs what made the frame final.
+Stats and derived events are computed from final frames only. In both logs they follow the message that makes the frame
+final, or the final frame itself.
 """
 
 from __future__ import annotations
@@ -37,41 +38,37 @@ Encoded = tuple[str, bytes | PackedEntry, int | None]
 """Message type, payload and frame number, as `content_of` returns them."""
 
 _DERIVED = (GameEvent, StatsUpdate)
-"""The events of a stats computer. They name the final frame that causes them."""
+"""The events of a stats computer. Each names the final frame that caused it."""
 _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
 MAX_UNWRITTEN_EVENTS = 240
 """About two seconds of a game."""
 
 
 class LogWriter:
-    """Gives the messages of the live log their positions."""
+    """Makes the messages of the live log from events, and assigns their positions."""
 
     mode: FramesMode = "live"
 
     def __init__(self) -> None:
         self._offset, self._count = START
         self.unwritten: list[tuple[Event, Encoded]] = []
-        """Events whose messages nobody reads yet. Together they are written in a fraction of the time."""
+        """Events whose messages were not made yet. Many together take a fraction of the time."""
 
     def copy(self) -> Self:
-        """An independent writer in the same state."""
+        """Return an independent writer in the same state."""
         twin = copy.copy(self)
         twin.unwritten = list(self.unwritten)
         return twin
 
-    def write_all(self, game_id: str, out: list[LogMessage]) -> None:
-        """Append the messages of everything that is unwritten."""
-        write = self.write
-        for event, encoded in self.unwritten:
-            write(event, encoded, game_id, out)
-        self.unwritten.clear()
-        self.flush(game_id, out)
+    def write(self, game_id: str) -> list[LogMessage]:
+        """Return the messages of all unwritten events."""
+        written, self.unwritten = self.unwritten, []
+        out: list[LogMessage] = []
+        for event, encoded in written:
+            self._append(event, encoded, game_id, out)
+        return out
 
-    def flush(self, game_id: str, out: list[LogMessage]) -> None:
-        """Append what had to wait for the end of the batch of events."""
-
-    def write(self, event: Event, encoded: Encoded, game_id: str, out: list[LogMessage]) -> None:
-        """Append the messages that an event causes."""
+    def _append(self, event: Event, encoded: Encoded, game_id: str, out: list[LogMessage]) -> None:
         if event.end_offset > self._offset:
             self._offset = event.end_offset
             self._count = 0
@@ -82,9 +79,9 @@ class LogWriter:
 
 
 class FinalizedLogWriter(LogWriter):
-    """Holds each frame back until it is final.
+    """Makes the messages of the finalized log: holds each frame back until it is final.
 
-    When several frames become final at once, what one of them caused still comes before the next frame.
+    When several frames become final together, the derived events of one frame still precede the next frame.
     """
 
     mode: FramesMode = "finalized"
@@ -93,60 +90,56 @@ class FinalizedLogWriter(LogWriter):
         super().__init__()
         self._waiting: dict[int, Encoded] = {}
         self._through: int | None = None
-        self._final: FrameFinalized | None = None
-        """The finalization whose frames are being written; what these frames caused is in the same batch."""
 
     def copy(self) -> Self:
-        """An independent writer in the same state."""
+        """Return an independent writer in the same state."""
         twin = super().copy()
         twin._waiting = dict(self._waiting)
         return twin
 
-    def flush(self, game_id: str, out: list[LogMessage]) -> None:
-        """Append the frames that are final."""
-        final = self._final
-        if final is not None:
-            self._final = None
-            self._release(final, final.through, game_id, out)
-
-    def write(self, event: Event, encoded: Encoded, game_id: str, out: list[LogMessage]) -> None:
-        """Append the messages that an event causes."""
-        kind = type(event)
-        if kind is Frame:
-            number = event.number  # type: ignore[attr-defined]
-            if self._through is None or number > self._through:  # a final frame that is sent again stays as it was
-                self._waiting[number] = encoded
-            return
-        final = self._final
-        if final is not None:
-            if kind in _DERIVED and event.frame is not None:  # type: ignore[attr-defined]
-                self._release(final, event.frame, game_id, out)  # type: ignore[attr-defined]
+    def write(self, game_id: str) -> list[LogMessage]:
+        """Return the messages of all unwritten events, which include all derived events of the final frames."""
+        written, self.unwritten = self.unwritten, []
+        out: list[LogMessage] = []
+        final: FrameFinalized | None = None  # the finalization whose frames are being written
+        for event, encoded in written:
+            kind = type(event)
+            if kind is Frame:
+                number = event.number  # type: ignore[attr-defined]
+                if self._through is None or number > self._through:  # a revision of a final frame does not count
+                    self._waiting[number] = encoded
+                continue
+            if final is not None:
+                through = final.through
+                if kind in _DERIVED and event.frame is not None:  # type: ignore[attr-defined]
+                    through = min(through, event.frame)  # type: ignore[attr-defined]
+                self._release(final, through, game_id, out)
+            if kind is FrameFinalized:
+                final = event  # type: ignore[assignment]
+                self._through = event.through  # type: ignore[attr-defined]
             else:
-                self.flush(game_id, out)
-        if kind is FrameFinalized:
-            self._final = event  # type: ignore[assignment]
-            self._through = event.through  # type: ignore[attr-defined]
-        else:
-            super().write(event, encoded, game_id, out)
+                self._append(event, encoded, game_id, out)
+        if final is not None:
+            self._release(final, final.through, game_id, out)
+        return out
 
     def _release(self, final: FrameFinalized, through: int, game_id: str, out: list[LogMessage]) -> None:
         waiting = self._waiting
-        limit = min(through, final.through)
         for number in sorted(waiting):
-            if number > limit:
+            if number > through:
                 break
-            super().write(final, waiting.pop(number), game_id, out)
+            self._append(final, waiting.pop(number), game_id, out)
 
 
 _WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}
 
 
 MakeStats = Callable[[GameStart], StatsComputer | None]
-"""Makes a stats computer for a game that begins; `None` for a game without stats."""
+"""Creates the stats computer of a game, given its Game Start; `None` for a game without stats."""
 
 
 class Deriver:
-    """Inserts stats and derived events among the reader's events: after the frame that causes them, before the end."""
+    """Inserts stats and derived events among the reader's events: after their frame is final, before the end."""
 
     def __init__(self, make_stats: MakeStats = new_stats) -> None:
         self._make_stats = make_stats
@@ -155,7 +148,7 @@ class Deriver:
         self._through: int | None = None
 
     def copy(self) -> Self:
-        """Return an independent deriver in the same state; frames are values and shared."""
+        """Return an independent deriver in the same state. Frames are values, so they are shared."""
         twin = copy.copy(self)
         twin._computer = None if self._computer is None else self._computer.copy()
         twin._waiting = dict(self._waiting)
@@ -172,12 +165,12 @@ class Deriver:
                     computer = self._computer = self._make_stats(event)  # type: ignore[arg-type]
             elif kind is Frame:
                 number = event.number  # type: ignore[attr-defined]
-                if self._through is None or number > self._through:  # once a number is final, later ones do not count
+                if self._through is None or number > self._through:  # a revision of a final frame does not count
                     waiting[number] = event  # type: ignore[assignment]
             elif kind is FrameFinalized:
                 derived.append(event)
                 self._through = through = event.through  # type: ignore[attr-defined]
-                if len(waiting) == 1 and through in waiting:  # nearly always, when frames are final at their bookends
+                if len(waiting) == 1 and through in waiting:  # the usual case: a frame is final at its bookend
                     derived += computer.feed(waiting.pop(through), event.end_offset)
                 else:
                     for number in sorted(n for n in waiting if n <= through):
@@ -191,30 +184,30 @@ class Deriver:
 
 
 class Batch(NamedTuple):
-    """The events and messages that one call to a pipeline produced."""
+    """The events and messages that one call to a pipeline returns."""
 
     logs: dict[FramesMode, list[LogMessage]]
     """The new messages of each mode's log."""
     events: Sequence[Event] = ()
-    """All events, derived ones among them, in the order of the log."""
+    """All events, including the derived ones, in the order of the log."""
     loose: Sequence[LogMessage] = ()
     """Diagnostics from before Game Start, which belong to no game and have no cursor."""
     start: GameStart | None = None
     end: GameEnd | None = None
     frames: int = 0
-    """Number of `Frame` events, including frames that a rollback sent again."""
+    """Number of `Frame` events, including revisions after a rollback."""
     resent_frames: int = 0
-    """How many of them a rollback sent again."""
+    """Number of revisions among these."""
     notable: Sequence[Event] = ()
-    """The events that describe the game or its bytes: Game Start, stats, Game End, metadata, diagnostics."""
+    """The events about the game or its bytes: Game Start, highlights, stats, Game End, metadata, diagnostics."""
 
     def messages(self, mode: FramesMode) -> list[LogMessage]:
-        """All messages of one mode in order, those that belong to no game first."""
+        """Return all messages of one mode in order, after the diagnostics that belong to no game."""
         return [*self.loose, *self.logs[mode]] if self.loose else self.logs[mode]
 
 
 class Pipeline:
-    """The logs of one game: the bytes of its file in, batches of events and messages out.
+    """Turns the bytes of one game's file into batches of events and messages.
 
     `feed`, `rewrite`, `finish` and `more` correspond to those of the format's reader.
     """
@@ -239,7 +232,7 @@ class Pipeline:
         self._fed_after_close = False
 
     def copy(self) -> Self:
-        """An independent pipeline in the same state."""
+        """Return an independent pipeline in the same state."""
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
         twin._deriver = self._deriver.copy()
@@ -264,9 +257,9 @@ class Pipeline:
     def feed(self, data: bytes, unread: Collection[FramesMode] = ()) -> Batch:
         """Take the next bytes of the file.
 
-        The batch may leave out messages of the logs in `unread`. A later batch has them: the next one in which the log
-        is not unread or something notable happens, that of `settle`, or at the latest the one after
-        `MAX_UNWRITTEN_EVENTS`.
+        The batch can leave out messages of the logs in `unread`. They are in the next batch in which the log is not
+        unread or which has notable events, in the batch of `settle`, or at the latest in the one that completes
+        `MAX_UNWRITTEN_EVENTS` events.
         """
         if self.ended and self.closed:
             self._fed_after_close = True
@@ -274,12 +267,12 @@ class Pipeline:
         return self._batch(self.reader.feed(data), unread)
 
     def settle(self) -> Batch:
-        """The messages that earlier batches have left out."""
+        """Return the messages that earlier batches left out."""
         logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in self.modes}
         if self.game_id is not None:
             for writer in self._writers:
                 if writer.unwritten:
-                    writer.write_all(self.game_id, logs[writer.mode])
+                    logs[writer.mode] = writer.write(self.game_id)
         return Batch(logs)
 
     def rewrite(self, header: bytes) -> Batch:
@@ -287,7 +280,7 @@ class Pipeline:
         return self._batch(self.reader.rewrite(header))
 
     def finish(self) -> Batch:
-        """No more bytes will come. A daemon never knows that; `dump` does."""
+        """Take note that the file is complete. `dump` knows that; a daemon never does."""
         return self._batch(self.reader.finish())
 
     @property
@@ -296,7 +289,7 @@ class Pipeline:
         return self.reader.pending
 
     def more(self, max_frames: int) -> Batch:
-        """The messages of at most `max_frames` further frames, for formats that expand frames on demand."""
+        """Decode at most `max_frames` further frames, for formats that expand frames on demand."""
         return self._batch(self.reader.more(max_frames))
 
     def _batch(self, events: list[Event], unread: Collection[FramesMode] = ()) -> Batch:
@@ -304,15 +297,11 @@ class Pipeline:
         if not events:
             return Batch(logs)
         events = self._deriver.derive(events)
-        waiting = [writer for writer in self._writers if writer.mode in unread] if unread else ()
-        outputs = [(writer, logs[writer.mode]) for writer in self._writers if writer not in waiting]
-        for writer, log in outputs:
-            if writer.unwritten and self.game_id is not None:
-                writer.write_all(self.game_id, log)
         start, end = None, None
         frames = resent_frames = 0
         loose: list[LogMessage] = []
         notable: list[Event] = []
+        encoded_events: list[tuple[Event, Encoded]] = []
         game_id = self.game_id
         for event in events:
             kind = type(event)
@@ -333,17 +322,13 @@ class Pipeline:
             encoded = content_of(event)
             if game_id is None:
                 loose.append(LogMessage(encoded[0], None, self.modes[0], 0, 0, encoded[1], None))
-                continue
-            for writer, log in outputs:
-                writer.write(event, encoded, game_id, log)
-            for writer in waiting:
-                writer.unwritten.append((event, encoded))
+            else:
+                encoded_events.append((event, encoded))
         if game_id is not None:
-            for writer, log in outputs:
-                writer.flush(game_id, log)
-            for writer in waiting:
-                if notable or len(writer.unwritten) >= MAX_UNWRITTEN_EVENTS:
-                    writer.write_all(game_id, logs[writer.mode])
+            for writer in self._writers:
+                writer.unwritten += encoded_events
+                if writer.mode not in unread or notable or len(writer.unwritten) >= MAX_UNWRITTEN_EVENTS:
+                    logs[writer.mode] = writer.write(game_id)
         self.game_id = game_id
         self.ended = self.ended or end is not None
         return Batch(logs, events, loose, start, end, frames, resent_frames, notable)

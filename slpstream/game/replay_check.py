@@ -1,8 +1,8 @@
-"""Checks each finished game: its file is read again and compared with what was published live.
+"""Checks each finished game: its file is read again and compared with the messages that were published live.
 
-Published messages are remembered as a chain of hashes per `frames` mode. When a game is over and its file closed, the
-file is decoded once more, in slices in a worker thread, one game at a time. The first message that differs is logged,
-and the outcome is counted. Nothing waits for a check.
+Published messages are recorded as a chain of hashes per `frames` mode. When a game is over and its file closed, the
+file is decoded again, in slices in a worker thread, one game at a time. The first message that differs is logged, and
+the result is counted. Publishing never waits for a check.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from slpstream.system.files import open_regular
 from slpstream.system.logs import get_logger
 
 _SLICE_BYTES = 64 * 1024
-_FRAMES_AT_ONCE = 512
+_FRAMES_PER_BATCH = 512
 _MAX_WAITING = 32
 _SHOWN_BYTES = 300
 
@@ -40,7 +40,7 @@ class _FinishedGame(NamedTuple):
 
 
 class ReplayCheck:
-    """Checks games as they finish. `run` it in one task; after a bug, run it again."""
+    """Checks finished games. Call `run` in one task, and again after a bug ended it."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
@@ -49,7 +49,7 @@ class ReplayCheck:
         self._log = get_logger()
 
     def published(self, pipeline: Pipeline, batch: Batch) -> None:
-        """Remember what was published of a game. Returns at once."""
+        """Record the published messages of a game. Does not block."""
         chains = self._chains.get(pipeline)
         if chains is None:
             chains = self._chains[pipeline] = {mode: Chain() for mode in pipeline.modes}
@@ -58,7 +58,7 @@ class ReplayCheck:
                 chain.add(message.json())
 
     def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
-        """A file is no longer followed: check its game if it has ended. Returns at once."""
+        """Queue the game of a file that is no longer followed, if it has ended. Does not block."""
         chains = self._chains.pop(pipeline, None)
         if chains is None or not pipeline.ended:
             return
@@ -91,12 +91,12 @@ class ReplayCheck:
         if format_.written_whole:
             await trio.to_thread.run_sync(lambda: compare(pipeline.finish()))
             while pipeline.pending:
-                await trio.to_thread.run_sync(lambda: compare(pipeline.more(_FRAMES_AT_ONCE)))
+                await trio.to_thread.run_sync(lambda: compare(pipeline.more(_FRAMES_PER_BATCH)))
         for mode, log in replayed.items():
             log.finish()
             if log.divergence is not None:
                 place, line = log.divergence
-                found = line[:_SHOWN_BYTES].decode(errors="replace") or "nothing more"
+                found = line[:_SHOWN_BYTES].decode(errors="replace") or "no more messages"
                 self._report(game, "different", f"message {place + 1} of the {mode} log: the file has {found}")
                 return
         self._report(game, "equal", f"{sum(log.count for log in replayed.values())} messages")

@@ -1,8 +1,8 @@
 """Differences between nested values, and the messages that carry them (`slpstream.v1.delta`).
 
-Sixty times a second a game repeats itself, except for some thirty numbers. Both ends keep the newest message of each
-type and station. The first one is sent whole, later ones as differences. This module knows no game: it works on maps,
-arrays and scalars, as in JSON.
+Consecutive frames of a game differ in some thirty numbers. Both ends keep the newest message of each type and station.
+The first one is sent whole, later ones as differences. This module knows no game: it works on maps, arrays and scalars,
+as in JSON.
 
 A value is treated as a flat list of its leaves: first those of the container itself, in the order of its keys, then
 those of the containers in it, in the same order (keys of maps by code point, items of arrays by index). An empty map or
@@ -37,7 +37,7 @@ from slpstream.model.foreign_data import read_messagepack
 
 SUBPROTOCOL = "slpstream.v1.delta"
 DELTA_TYPES = ("frame", "finalized", "stats")
-"""The message types that can be sent as deltas; the newest message reindices the older ones."""
+"""The message types that can be sent as deltas; the newest message replaces the older ones."""
 
 Path = list[str | int]
 
@@ -73,7 +73,7 @@ class _Shape:
         return True
 
     def build(self, leaves: Sequence[Any], at: int) -> tuple[Any, int]:
-        """The value whose leaves begin at index `at`, and the index after them."""
+        """Return the value whose leaves begin at index `at`, and the index after them."""
         after = at + len(self.keys)
         value: Any
         own = [
@@ -92,7 +92,7 @@ class _Shape:
 
 
 def _getter(keys: Sequence[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """A function that gets all keys at once; `itemgetter` returns a tuple only for two or more."""
+    """Return a function that gets the values of all keys. `itemgetter` returns a tuple only for two or more keys."""
     if not keys:
         return lambda value: ()
     if len(keys) == 1:

@@ -1,8 +1,8 @@
 """The error tree, by who is at fault.
 
-`ConfigError`: the operator's configuration. `FormatError`: the bytes of a replay. `SourceError`: a file that did what a
-log must not do. `SubscriberError`: the other end of a connection. `SinkError`: a disk or receiver that an output writes
-to. `StoreError`: the daemon's own disk. Any other exception is a bug in slpstream.
+`ConfigError`: the operator's configuration. `FormatError`: the bytes of a replay. `SourceError`: a file that did not
+behave like a log. `SubscriberError`: the other end of a connection. `SinkError`: a disk or receiver that an output
+writes to. `StoreError`: the daemon's own disk. Any other exception is a bug in slpstream.
 
 These are not errors: needing more data, an absent field, a declared but unknown command, an unknown enum value.
 """
@@ -13,27 +13,27 @@ from typing import Any
 
 
 class SlpstreamError(Exception):
-    """Base of everything that slpstream raises on purpose. Errors can be sent to another process (pickle)."""
+    """Base class of all errors that slpstream raises on purpose. They can be pickled for another process."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.args, self.__dict__)
 
 
 def _restored(kind: type[SlpstreamError], texts: tuple[Any, ...], values: dict[str, Any]) -> SlpstreamError:
-    """The same error again, without its constructor, whose parameters are not its texts."""
+    """Restore a pickled error without its constructor, whose parameters differ from `args`."""
     error = kind.__new__(kind, *texts)
     error.__dict__.update(values)
     return error
 
 
 class ConfigError(SlpstreamError):
-    """A configuration that cannot be used (exit code 78). Names the file, the key and what was expected.
+    """A configuration that cannot be used (exit code 78). Names the file, the key and the expected value.
 
-    No text of it has a secret, such as a URL with a password. Paths are in `found` alone.
+    No text in it contains a secret, such as a URL with a password. Only `found` contains paths.
     """
 
     def __init__(self, file: str, key: str, expected: str, *, found: object = "") -> None:
-        """`found` is what was found instead, for the log and the terminal: a path, or an error that can name one."""
+        """`found` is the value found instead, for the log and the terminal: a path, or an error that can name one."""
         what = f"{expected}: {found}" if str(found) else expected
         super().__init__(f"{file}: {key}: {what}" if key else f"{file}: {what}")
         self.file = file
@@ -43,7 +43,7 @@ class ConfigError(SlpstreamError):
 
     @property
     def for_clients(self) -> str:
-        """The message without any path of the server, for responses."""
+        """The message for HTTP responses, without paths of the server."""
         return f"{self.key}: {self.expected}" if self.key else f"the file {self.expected}"
 
 
@@ -86,13 +86,13 @@ class FieldError(FormatError):
 
 
 class Unsupported(FormatError):
-    """The file is recognised, but slpstream does not read its kind: a ghost, a garage, another game."""
+    """The file is recognised, but slpstream does not read files of its kind: a ghost, a garage, another game."""
 
     code = "unsupported"
 
 
 class UnsupportedFile(Unsupported):
-    """The file can be read, but does not have what was asked for. No offset is at fault, so the message has none."""
+    """The file can be read but lacks the requested data. The message has no offset, because no byte is wrong."""
 
     shows_offset = False
 
@@ -101,7 +101,7 @@ class UnsupportedFile(Unsupported):
 
 
 class SourceError(SlpstreamError):
-    """The file did what a log must not do."""
+    """The file did not behave like a log, which only grows."""
 
     code = "source"
 
@@ -136,7 +136,7 @@ class Unreadable(SourceError):
 
 
 class DemoRefused(SlpstreamError):
-    """There can be no demo now."""
+    """A demo cannot be started now."""
 
 
 class NoSuchMoment(SlpstreamError):
@@ -144,11 +144,11 @@ class NoSuchMoment(SlpstreamError):
 
 
 class ActRefused(SlpstreamError):
-    """What a person has asked for cannot be done now. The message says why."""
+    """A person's request cannot be carried out now. The message gives the reason."""
 
 
 class SubscriberError(SlpstreamError):
-    """The other end of a connection is at fault. `close_code` is the websocket close code that it is sent."""
+    """The other end of a connection is at fault. The websocket is closed with `close_code`."""
 
     close_code = 4400
 
@@ -168,7 +168,7 @@ class NotAuthorised(SubscriberError):
 
 
 class NoSuchGame(SubscriberError):
-    """There is no station or game of that name."""
+    """No station or game has that name."""
 
     close_code = 4404
 
@@ -180,7 +180,7 @@ class CursorGone(SubscriberError):
 
 
 class TooSlow(SubscriberError):
-    """The outbox has no room for a message that may not be dropped."""
+    """The outbox has no room for a message that must not be dropped."""
 
     close_code = 1013
 
@@ -203,6 +203,6 @@ class SinkError(SlpstreamError):
 
 
 def first_refusal(group: BaseExceptionGroup[SubscriberError]) -> SubscriberError:
-    """The first of several errors: stations can refuse a subscription at the same time."""
+    """Return the first of several errors, because several stations can refuse a subscription."""
     first = group.exceptions[0]
     return first_refusal(first) if isinstance(first, BaseExceptionGroup) else first

@@ -34,7 +34,7 @@ class Inputs(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=
 
 
 class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A player's state after a frame, in the game's own units; `None` for what the format does not store."""
+    """A player's state after a frame, in the game's own units; `None` for values that the format does not store."""
 
     position: tuple[float, ...] | None = None
     facing: float | None = None
@@ -78,33 +78,33 @@ class GameStart(Event, gc=False):
 
 
 class PackedEntry(msgspec.Struct, gc=False):
-    """A frame that is kept as the bytes of its file, and decoded or encoded on demand."""
+    """A frame that is kept as bytes of its file, and decoded or encoded on demand."""
 
     def entry(self) -> Any:
-        """The frame, decoded."""
+        """Return the decoded frame."""
         raise NotImplementedError
 
     def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
-        """The end of a `frame` message, from its key `frame` on, cut down to `fields`; without them it has everything.
+        """Return the end of a `frame` message, from its key `frame` on, cut down to `fields` if they are given.
 
         `None` if it has to be made from `entry`.
         """
         raise NotImplementedError
 
     def size_bytes(self) -> int:
-        """About as many bytes as the message has as JSON."""
+        """Return the approximate size of the message as JSON, in bytes."""
         raise NotImplementedError
 
 
 class Frame(Event, gc=False, eq=False):
-    """A complete frame. `revision` is 0 the first time and grows by one each time a rollback sends the number again."""
+    """A complete frame. `revision` is 0 at first, and grows by one each time a rollback sends the number again."""
 
     number: int
     revision: int
     content: Any
-    """The format's `FrameEntry`, or a `PackedEntry`, which logs keep too."""
+    """The format's `FrameEntry`, or a `PackedEntry`, which logs keep as it is."""
     decoded: Any = None
-    """What a packed entry was decoded to. It goes with the event, because it takes ten times the memory."""
+    """The decoded packed entry. It is kept in the event and not in logs, because it takes ten times the memory."""
 
     @property
     def entry(self) -> Any:
@@ -117,7 +117,7 @@ class Frame(Event, gc=False, eq=False):
         return self.decoded
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same frame, packed or not."""
+        """Whether both are the same frame, packed or not."""
         if not isinstance(other, Frame):
             return NotImplemented
         mine, others = ((f.end_offset, f.number, f.revision, f.entry) for f in (self, other))
@@ -130,7 +130,7 @@ class Frame(Event, gc=False, eq=False):
 
     @property
     def players(self) -> Mapping[int, PlayerFrame]:
-        """Keyed by player index."""
+        """The player frames by player index."""
         players: Mapping[int, PlayerFrame] = self.entry.players
         return players
 
@@ -142,7 +142,7 @@ class FrameFinalized(Event, gc=False):
 
 
 class GameEvent(Event, gc=False):
-    """Something concluded from final frames, such as a lost stock or a lap.
+    """An event derived from final frames, such as a lost stock or a lap.
 
     `frame` is `None` where the format does not store when it happened. `values` is the rest of the message's payload.
     """
@@ -162,8 +162,8 @@ class StatsUpdate(Event, gc=False):
 class GameEnd(Event, gc=False, omit_defaults=True):
     """The game is over.
 
-    `game_end` is the format's own end event. `duration_seconds` counts playable frames. `standings`, which is not part
-    of the message, has each player's `stocks` and `percent` at the end, by player index.
+    `game_end` is the format's own end event. `duration_seconds` counts playable frames. `standings` has each player's
+    `stocks` and `percent` at the end, by player index; the message leaves it out.
     """
 
     reason: EndReason
@@ -176,7 +176,7 @@ class GameEnd(Event, gc=False, omit_defaults=True):
 
 
 class Metadata(Event, gc=False):
-    """Facts about the file that it stores besides the game's events."""
+    """The metadata that the file stores in addition to the game's events."""
 
     metadata: Mapping[str, Any]
 
@@ -197,7 +197,7 @@ AnEvent = TypeVar("AnEvent", bound=Event)
 
 
 def first_of(kind: type[AnEvent], events: Iterable[Event]) -> AnEvent | None:
-    """The first event of a kind."""
+    """Return the first event of a kind, or `None`."""
     for event in events:
         if isinstance(event, kind):
             return event

@@ -26,7 +26,7 @@ Decode = Callable[[bytes, int], Any]
 
 
 _KEPT_LAYOUTS = 64
-"""Layouts that a table keeps: more than there are versions. A damaged file can declare any of 65,536 sizes."""
+"""Number of layouts that a table caches: more than versions exist. A damaged file can declare any of 65,536 sizes."""
 
 
 class Kind(NamedTuple):
@@ -49,12 +49,12 @@ BOOL = Kind("bool", "?", 1, "?")
 
 
 def octets(count: int) -> Kind:
-    """An opaque run of `count` bytes."""
+    """Return the type of `count` opaque bytes."""
     return Kind(f"u8[{count}]", f"{count}s", count, f"V{count}")
 
 
 class Field(NamedTuple):
-    """One row: documentation, decoder input and test subject at once.
+    """One row of a table: documentation, decoder input and test subject.
 
     `offset` counts from the command byte. A dotted `name` puts the value into a nested object. If a row stands for all
     four players, `stride_bytes` is the distance between the values of two of them. `since` is the first version with
@@ -82,7 +82,7 @@ class Field(NamedTuple):
 
 
 def camel(snake: str) -> str:
-    """`hitlag_remaining` to `hitlagRemaining`."""
+    """Convert `hitlag_remaining` to `hitlagRemaining`."""
     first, *rest = snake.split("_")
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
@@ -114,7 +114,7 @@ class Layout:
         self.payload_size_bytes = payload_size_bytes
         self.fields = tuple(f for f in table.fields if f.end <= payload_size_bytes + 1)
         self.too_small = len(self.fields) < table.required
-        """Whether the declared size lacks fields without which the event means nothing. It cannot be decoded."""
+        """Whether the declared size lacks required fields, so that the event cannot be decoded."""
         self.missing = tuple(f.name for f in table.fields[len(self.fields) :] if f.since == table.since)
         """The fields that every version has and the declared size lacks."""
         self.kinds = {f.name: f.kind for f in self.fields}
@@ -126,7 +126,7 @@ class Layout:
         self.decode: Decode = self._decoder()
 
     def dtype(self) -> dict[str, Any]:
-        """The arguments of a numpy dtype: the fields at their offsets, in items as wide as the event."""
+        """Return the arguments of a numpy dtype: the fields at their offsets, in items as wide as the event."""
         return {
             "names": [f.name for f in self.fields],
             "formats": [f.kind.numpy for f in self.fields],
@@ -156,7 +156,7 @@ class Layout:
         return Group(self.table.groups[name], nested[0], nested[-1] + 1)
 
     def size_error(self, offset: int) -> FieldError:
-        """The error for an event at `offset` whose size is `too_small`."""
+        """Return the error for an event at `offset` whose size is `too_small`."""
         what = f"{self.table.title}: the declared size of {self.payload_size_bytes} bytes is too small"
         return FieldError(what, offset=offset, command=self.table.command)
 
@@ -167,8 +167,8 @@ class Layout:
 class Table:
     """All rows of one event, in the order of their offsets.
 
-    Events are decoded if their declared size has the first `required` rows, without which they mean nothing: by
-    default those of the oldest version. All other rows may be absent.
+    An event is decoded if its declared size includes the first `required` rows, by default those of the oldest version.
+    All other rows can be absent.
     """
 
     def __init__(
@@ -182,16 +182,16 @@ class Table:
         self.required = sum(1 for f in self.fields if f.since == since) if required is None else required
         self.groups = _group_classes(title, self.fields)
         self.cls = _event_class(title, self.fields, self.groups, doc)
-        # Files are read in threads, too, and this cache allows that.
+        # Worker threads decode files too, and `lru_cache` is thread-safe.
         self._layouts = lru_cache(maxsize=_KEPT_LAYOUTS)(partial(Layout, self))
 
     def layout(self, payload_size_bytes: int) -> Layout:
-        """The layout for a declared payload size (0 to 65,535)."""
+        """Return the layout for a declared payload size (0 to 65,535)."""
         return self._layouts(payload_size_bytes)
 
 
 def parse_version(text: str) -> tuple[int, int, int]:
-    """`"3.7.0"` to `(3, 7, 0)`."""
+    """Parse `"3.7.0"` to `(3, 7, 0)`."""
     major, minor, build = (int(part) for part in text.split("."))
     return major, minor, build
 
@@ -238,7 +238,7 @@ def _event_class(title: str, fields: Sequence[Field], groups: Mapping[str, type[
     names = list(dict.fromkeys(field.name.partition(".")[0] for field in fields))
     return msgspec.defstruct(
         title.replace(" ", "").replace("-", ""),
-        # A nested object of which the event has no field is there, and empty, as in slippi-js.
+        # A nested object without any present field is an empty object, as in slippi-js.
         [(name, Any, groups[name]() if name in groups else UNSET) for name in names],
         rename=_wire_names(names),
         gc=False,

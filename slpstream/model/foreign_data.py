@@ -1,10 +1,10 @@
-"""Reads what other programs have written: JSON, MessagePack and text, from files, sockets, HTTP and a broker.
+"""Decode untrusted data: JSON, MessagePack and text of other programs, from files, sockets, HTTP and a broker.
 
 Other programs can send anything: undocumented types, other encodings, thousands of nested lists, values of any size.
-All of these raise the error that the caller chooses, with a short reason, and nothing else. JSON nests at most
-`MAX_DEPTH` levels once it has been read, so code that follows its levels may recurse.
+These functions raise only the error that the caller chooses, with a short reason. JSON that they return nests at most
+`MAX_DEPTH` levels, so code can recurse into it.
 
-`tests/test_foreign_data.py` finds any other place that decodes such bytes.
+`tests/test_foreign_data.py` finds all other places that decode such data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 MAX_DEPTH = 64
-"""More levels than any program that slpstream talks with uses, and far fewer than Python's recursion limit."""
+"""More levels than any known peer uses, and far fewer than Python's recursion limit."""
 MAX_BYTES = 64 << 20
 
 Failure = Callable[[str], Exception]
@@ -31,13 +31,13 @@ _TOO_DEEP = f"nested too deeply: more than {MAX_DEPTH} lists and objects in each
 
 
 class _Unreadable(Exception):
-    """The error of `json_or_none`, which nobody else sees."""
+    """Raised and caught within `json_or_none`."""
 
 
 def read_json(
     data: bytes, kind: type[T] | msgspec.json.Decoder[T], failure: Failure, *, max_bytes: int = MAX_BYTES
 ) -> T:
-    """Decode JSON as a type, or by a decoder of one. Raises what `failure` makes."""
+    """Decode JSON as a type, or with a decoder of one. Raises `failure(reason)`."""
     if len(data) > max_bytes:
         raise failure(f"more than {max_bytes} bytes")
     decode = kind.decode if isinstance(kind, msgspec.json.Decoder) else partial(msgspec.json.decode, type=kind)
@@ -48,7 +48,7 @@ def read_json(
 
 
 def json_or_none(data: bytes, kind: type[T] | msgspec.json.Decoder[T]) -> T | None:
-    """Decode JSON as a type; `None` for anything that is not JSON of this type."""
+    """Decode JSON as a type; `None` for any other data."""
     try:
         return read_json(data, kind, _Unreadable)
     except _Unreadable:
@@ -56,14 +56,14 @@ def json_or_none(data: bytes, kind: type[T] | msgspec.json.Decoder[T]) -> T | No
 
 
 def read_messagepack(data: bytes, failure: Failure) -> Any:
-    """Decode MessagePack. Raises what `failure` makes. Unlike JSON, it may nest up to Python's recursion limit."""
+    """Decode MessagePack. Raises `failure(reason)`. Unlike JSON, it can nest up to Python's recursion limit."""
     return _decoded(msgspec.msgpack.decode, data, failure)
 
 
 def converted(value: Any, kind: type[T], failure: Failure, *, strict: bool = True) -> T:
-    """Convert a value of decoded JSON to a type. Raises what `failure` makes.
+    """Convert a value of decoded JSON to a type. Raises `failure(reason)`.
 
-    Without `strict`, texts are taken for the numbers, booleans or null that they contain.
+    Without `strict`, strings are converted to the numbers, booleans or null that they contain.
     """
     try:
         return msgspec.convert(value, kind, strict=strict)
@@ -72,7 +72,7 @@ def converted(value: Any, kind: type[T], failure: Failure, *, strict: bool = Tru
 
 
 def read_text(data: bytes, failure: Failure) -> str:
-    """Decode UTF-8. Raises what `failure` makes."""
+    """Decode UTF-8. Raises `failure(reason)`."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -80,12 +80,12 @@ def read_text(data: bytes, failure: Failure) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    """The number that a text of decimal digits stands for; `None` for any other text, and for more than 18 digits."""
+    """Parse a text of decimal digits; `None` for any other text, and for more than 18 digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def _decoded(decode: Callable[[bytes], T], data: bytes, failure: Failure) -> T:
-    """Call a function of msgspec. Raises what `failure` makes for each way in which that can fail."""
+    """Call a decoder of msgspec. Raises `failure(reason)` for all its errors."""
     try:
         return decode(data)
     except UnicodeDecodeError:
@@ -99,7 +99,7 @@ def _decoded(decode: Callable[[bytes], T], data: bytes, failure: Failure) -> T:
 def _is_too_deep(data: bytes) -> bool:
     """Whether valid JSON nests more than `MAX_DEPTH` levels."""
     brackets = data.translate(None, _NO_BRACKETS)
-    if len(brackets) <= 2 * MAX_DEPTH:  # as in almost all that is read
+    if len(brackets) <= 2 * MAX_DEPTH:  # true for nearly all data
         return False
     brackets = _STRING.sub(b"", data).translate(_BRACKETS, _NO_BRACKETS)
     for _ in range(MAX_DEPTH):

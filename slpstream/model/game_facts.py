@@ -1,7 +1,7 @@
-"""The facts about a game that queries ask for, in the compact form in which the index searches them.
+"""The facts about a game that queries select, in the compact form that the index searches.
 
-The index keeps a row of these facts for each game and searches it from end to end, so the row is short: exact terms are
-lines of one text, and the texts that people search a part of are lines of another one.
+The index keeps a row of these facts for each game and scans all rows, so the row is short: exact terms are lines of one
+text, and texts that are searched for a substring are lines of another one.
 """
 
 from __future__ import annotations
@@ -35,50 +35,50 @@ class GameFacts(NamedTuple):
     """The facts about one game."""
 
     frames: int | None
-    """Number of the last frame in sixtieths of a second after the first one; `None` if the length is not known."""
+    """Time of the last frame after the first one, in sixtieths of a second; `None` if the length is unknown."""
     began_ms: int | None
-    """When it began, Unix time; `None` if neither the file nor the daemon knows."""
+    """Unix time of the beginning; `None` if neither the file nor the daemon knows it."""
     flags: int
     terms: str
-    """A line for each term, see `term`."""
+    """One line for each term, in the form of `term`."""
     words: str
-    """Lines, without differences in case: file name and codes, then names of players without a known result, of losers,
-    and of winners."""
+    """Case-folded lines: file name and codes, then names of players without a known result, of losers, and of
+    winners."""
 
 
 def label(text: str) -> str:
-    """A name of a character or place as queries have it: lower case, no accents or apostrophes, `_` for spaces."""
+    """Return the name of a character or place in queries: lower case, no accents or apostrophes, `_` for spaces."""
     plain = "".join(each for each in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(each))
     return "_".join(plain.translate(_APOSTROPHES).split())
 
 
 def fold(text: str) -> str:
-    """A text without differences in case, and without control characters, which divide the facts."""
+    """Return a text with case folded and without control characters, which separate the facts."""
     return one_line(text).casefold()
 
 
 def one_line(text: str) -> str:
-    """A text with spaces in place of control characters."""
+    """Return a text with control characters replaced by spaces."""
     return "".join(each if each >= " " else " " for each in text)
 
 
 def term(kind: str, value: str, role: str = "") -> str:
-    """A line of `GameFacts.terms`. The line without a role is the beginning of the line with any role."""
+    """Return a line of `GameFacts.terms`. The line without a role is a prefix of the line with any role."""
     return f"\n{kind}{one_line(value)}\n{role}"
 
 
 def split_terms(terms: str) -> list[str]:
-    """The lines of `GameFacts.terms`, each as `term` makes it."""
+    """Return the lines of `GameFacts.terms`, each as `term` returns it."""
     return [f"\n{each}" for each in _TERM.findall(terms)]
 
 
 def shape(file_name: str) -> str:
-    """A file name, or a part of one, with 0 for each digit: most file names differ only in these."""
+    """Return a file name, or a part of one, with 0 for each digit. Most file names differ only in digits."""
     return _DIGIT.sub("0", file_name)
 
 
 def split_words(words: str) -> tuple[str, list[str]]:
-    """The file name in `GameFacts.words`, and the other lines: codes and names."""
+    """Return the file name in `GameFacts.words`, and the other lines: codes and names."""
     file_name, *lines = [line for line in words.split("\n") if line not in _PARTS]
     return file_name, lines
 
@@ -92,7 +92,7 @@ def facts_of(
     duration_seconds: float | None,
     began_ms: int | None,
 ) -> GameFacts:
-    """The facts about a game with this summary. `file_name` is the name of its file without folders."""
+    """Return the facts about a game with this summary. `file_name` is the name of its file without folders."""
     return GameFacts(
         None if duration_seconds is None else round(60 * duration_seconds) - 1,
         began_ms,
@@ -103,13 +103,13 @@ def facts_of(
 
 
 def flags_of(summary: GameSummary) -> int:
-    """`GameFacts.flags` of a game with this summary."""
+    """Return `GameFacts.flags` of a game with this summary."""
     ending = 0 if summary.ending is None else _ENDINGS[summary.ending]
     return (RANKED if summary.match_id else 0) | (TEAMS if summary.is_teams else 0) | ending
 
 
 def terms_of(summary: GameSummary, format: str, stations: Iterable[str]) -> str:
-    """`GameFacts.terms` of a game with this summary."""
+    """Return `GameFacts.terms` of a game with this summary."""
     terms = [term(FORMAT, format), *(term(STATION, station) for station in sorted(set(stations)))]
     if summary.place.text:
         terms.append(term(PLACE, label(summary.place.text)))
@@ -123,7 +123,7 @@ def terms_of(summary: GameSummary, format: str, stations: Iterable[str]) -> str:
 
 
 def words_of(summary: GameSummary, file_name: str) -> str:
-    """`GameFacts.words` of a game with this summary."""
+    """Return `GameFacts.words` of a game with this summary."""
     names: dict[str, list[str]] = {"": [], LOST: [], WON: []}
     for player in summary.players:
         names[_role(summary, player)] += [name for name in dict.fromkeys((player.name, player.tag)) if name]

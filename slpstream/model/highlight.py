@@ -18,21 +18,21 @@ Reason = Literal["kill", "zero-to-death", "damage", "length", "comeback", "last-
 
 @prepared
 class Highlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """A moment worth showing again. A greater `score` is a better one; `docs/reference/stats.md` has the formula."""
+    """A moment worth showing again. A higher `score` is better; `docs/reference/stats.md` has the formula."""
 
     of: Annotated[
         Literal["conversion", "stock", "situation"],
         Meta(
-            description="What it is: a conversion, the loss of a stock, or one of the configured situations, which "
-            "are in lists and not in events."
+            description="A conversion, the loss of a stock, or one of the configured situations, which occur in lists "
+            "but not in events."
         ),
     ]
-    player_index: Annotated[int, Meta(description="Index of the player whose moment it is.")]
+    player_index: Annotated[int, Meta(description="Index of the player who achieved it.")]
     opponent_index: Annotated[int, Meta(description="Index of the player who was hit or lost the stock.")]
     start_frame: int
     end_frame: int
-    score: Annotated[float, Meta(description="The greater, the better.")]
-    reasons: Annotated[tuple[Reason, ...], Meta(description="Why it is one; empty for a situation.")]
+    score: Annotated[float, Meta(description="Higher is better.")]
+    reasons: Annotated[tuple[Reason, ...], Meta(description="The reasons for the highlight; empty for a situation.")]
     start_percent: Annotated[float, Meta(description="Percent of the opponent before it.")] = 0
     damage: Annotated[float, Meta(description="Damage of all its moves, in percent.")] = 0
     moves: Annotated[int, Meta(description="Number of moves that hit.")] = 0

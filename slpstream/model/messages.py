@@ -1,13 +1,13 @@
 """Log messages: from an event to its JSON line, with envelope and cursor.
 
 A log message is `{"type", "station", "gameId", "cursor", ...payload}`. The payload is encoded once, when the event is
-known. The envelope is prepended by plain concatenation: `dump` and the websocket differ only in `station`, and the two
-`frames` modes differ only in the cursor. MessagePack and the cut-down frames of `fields` are made on demand from the
-same JSON, so all forms agree.
+known. The envelope is prepended by concatenation: `dump` and the websocket differ only in `station`, and the two
+`frames` modes differ only in the cursor. MessagePack and frames cut down to `fields` are made on demand from the same
+JSON, so all forms agree.
 
 A cursor is `gameId/` followed by a position: the mode's letter, the file offset past the bytes that caused the message,
 and the number of earlier messages with that offset. It depends on the file's bytes alone, so it is the same for every
-subscriber and after every restart. Since it names an offset, a reader that resumes need not read what comes before.
+subscriber and after every restart. Since it names an offset, a reader that resumes can skip the earlier bytes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STATUS_PAYLOADS: Mapping[str, str] = {
     "error": "`code`, `message`: then the connection is closed with that code",
 }
 ON_AIR = "on-air"
-"""Stands for the station on air, wherever a station is named. No station has this id."""
+"""Names the station on air in place of a station id. No station has this id."""
 DROPPABLE_TYPES = frozenset({"frame", "finalized", "stats"})
 """The types that a conflating subscriber may miss: the newest message replaces the older ones."""
 
@@ -79,7 +79,7 @@ START = Position(-1, 0)
 
 
 class Cursor(NamedTuple):
-    """A parsed cursor. Either `position` is set or, for a jump, `frame`."""
+    """A parsed cursor. Either `position` is set or, for a jump to a frame, `frame`."""
 
     game_id: str
     mode: FramesMode | None
@@ -103,7 +103,7 @@ def parse_cursor(text: str) -> Cursor:
 
 
 class LogMessage(msgspec.Struct, gc=False, eq=False):
-    """One message of a game's log. `json(station)` is the line; other forms are made on demand and cached.
+    """One message of a game's log. `json` returns the line; other forms are made on demand and cached.
 
     `frame` is the frame number of a `frame` message, otherwise `None`. `game_id` is `None` for a diagnostic from before
     Game Start, which has no position in a log.
@@ -115,7 +115,7 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
     offset: int
     count: int
     content: bytes | PackedEntry
-    """The payload, encoded up to the closing brace, or what it can be made of."""
+    """The payload, encoded up to the closing brace, or the packed frame from which it can be encoded."""
     frame: int | None
     forms: dict[Any, bytes] | None = None
 
@@ -142,20 +142,20 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return str(Cursor(self.game_id, self.mode, self.position))
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same message, encoded or not."""
+        """Whether both are the same message, encoded or not."""
         if not isinstance(other, LogMessage):
             return NotImplemented
         mine, others = ((m.type, m.game_id, m.mode, m.position, m.frame, m.body) for m in (self, other))
         return mine == others
 
-    __hash__ = None  # type: ignore[assignment]  # messages keep the forms that were made of them
+    __hash__ = None  # type: ignore[assignment]  # messages cache their forms
 
     def json(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
-        """The whole message as one JSON object, without a line end; `dump` gives no `station`.
+        """Return the message as one JSON object, without a line end. `dump` passes no `station`.
 
-        With `fields`, a `frame` message is cut down to these. A field is a dotted path. If the frame itself has its
-        first part, the path is looked up in the frame (`items`, `start.seed`), otherwise in each player and follower
-        (`post.percent`). `frame` and `revision` always stay.
+        With `fields`, a `frame` message is cut down to these fields. A field is a dotted path. If the frame itself has
+        the first part of the path, the path applies to the frame (`items`, `start.seed`), otherwise to each player and
+        follower (`post.percent`). `frame` and `revision` always stay.
         """
         body = self.body if fields is None else self._cut_body(fields)
         head = _head(self.type, station, self.game_id, self.mode)
@@ -164,7 +164,7 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return b'%b%d.%d",%b' % (head, self.offset, self.count, body)
 
     def messagepack(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
-        """The same message as MessagePack."""
+        """Return the same message as MessagePack."""
         payload = self._packed_form("msgpack", fields)
         if payload is None:
             return to_messagepack(self.json(station, fields))
@@ -180,12 +180,12 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return _encode({"frame": frame})[1:]
 
     def _packed_form(self, form: Form, fields: tuple[str, ...] | None) -> bytes | None:
-        """The payload straight from the bytes of a frame; `None` if that is not possible."""
+        """Return the payload, encoded directly from the bytes of a frame; `None` if that is not possible."""
         content = self.content
         return None if isinstance(content, bytes) else content.form(form, fields)
 
     def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
-        """An encoded form of this message, made by `make(self, *given)` and cached under `key`.
+        """Return an encoded form of this message, made by `make(self, *given)` and cached under `key`.
 
         All subscribers that want the same form share it. Only the first few keys are cached.
         """
@@ -200,18 +200,18 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return form
 
     def entry(self, fields: tuple[str, ...] | None = None) -> msgspec.Raw:
-        """The encoded `frame` value of a `frame` message, cut down to `fields` if they are given."""
+        """Return the encoded `frame` value of a `frame` message, cut down to `fields` if they are given."""
         body = self.body if fields is None else self._cut_body(fields)
         return msgspec.Raw(body[len(_FRAME_KEY) : -1])
 
     def size_bytes(self) -> int:
-        """The approximate memory that this message takes."""
+        """Return the approximate memory that this message takes."""
         content = self.content
         return _OVERHEAD_BYTES + (len(content) if isinstance(content, bytes) else content.size_bytes())
 
 
 def parse_line(line: bytes) -> LogMessage:
-    """The message that `LogMessage.json` encoded, with a station or without.
+    """Parse a line of `LogMessage.json`, with or without a station.
 
     Raises `ProtocolViolation` for any other line.
     """
@@ -237,9 +237,9 @@ _MAX_UNIX_SECONDS = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 @functools.lru_cache(maxsize=512)
 def timestamp(unix_seconds: float) -> str:
-    """A wall-clock time in ISO 8601, in UTC with milliseconds, as status messages and HTTP responses have it.
+    """Format a wall-clock time for status messages and HTTP responses: ISO 8601, UTC, with milliseconds.
 
-    Clamped to the years 1 to 9999, which are all that ISO 8601 and `datetime` have.
+    Clamped to the years 1 to 9999, the range of ISO 8601 and `datetime`.
     """
     unix_seconds = min(max(unix_seconds, _MIN_UNIX_SECONDS), _MAX_UNIX_SECONDS)
     return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -247,7 +247,7 @@ def timestamp(unix_seconds: float) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
-    """The envelope up to the position in the cursor."""
+    """Return the envelope up to the position in the cursor."""
     head = b'{"type":%b,' % _encode(kind)
     if station is not None:
         head += b'"station":%b,' % _encode(station)
@@ -267,7 +267,7 @@ _FORMS_KEPT = 16
 
 
 def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
-    """The message type, the payload up to the closing brace or what it is made of on demand, and the frame number of a
+    """Return the message type, the payload up to the closing brace or the packed frame, and the frame number of a
     `Frame`."""
     kind = type(event)
     if kind is events.Frame:  # sixty times a second
@@ -281,7 +281,7 @@ def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
 
 
 def body_of(event: Event) -> tuple[str, bytes, int | None]:
-    """The message type, the payload encoded up to the closing brace, and the frame number of a `Frame`."""
+    """Return the message type, the payload encoded up to the closing brace, and the frame number of a `Frame`."""
     kind, content, frame = content_of(event)
     return kind, _encoded(content), frame
 
@@ -291,19 +291,19 @@ def _body_of_frame(entry: Any) -> bytes:
 
 
 def _encoded(content: bytes | PackedEntry) -> bytes:
-    """The payload, encoded up to the closing brace."""
+    """Return the payload, encoded up to the closing brace."""
     if isinstance(content, bytes):
         return content
     return content.form("json") or _body_of_frame(content.entry())
 
 
 def to_messagepack(json: bytes) -> bytes:
-    """The same message as MessagePack."""
+    """Return the same message as MessagePack."""
     return msgspec.msgpack.encode(msgspec.json.decode(json))
 
 
 def cut_entry(frame: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """The decoded `frame` value of a `frame` message, cut down to some fields; see `LogMessage.json`."""
+    """Cut the decoded `frame` value of a `frame` message down to some fields, in the form of `LogMessage.json`."""
     cut: dict[str, Any] = {key: frame[key] for key in ("frame", "revision") if key in frame}
     for path in [tuple(field.split(".")) for field in fields]:
         if path[0] in frame:

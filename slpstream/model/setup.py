@@ -1,7 +1,7 @@
-"""The setup that a game reveals: the machine and the rules that it was played with, in the same words for every format.
+"""The setup that a game reveals: machine and rules, in the same terms for every format.
 
-Each format describes it as named values (`Format.setup`), so whoever compares setups needs to know no format. The codes
-that were loaded into the game are a value of their own, because only the file has them, and not the settings.
+Each format describes the setup as named values (`Format.setup`), so comparing setups needs no knowledge of formats. The
+codes that were loaded into the game are a separate value, because the file has them and the settings do not.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Kind = Literal["machine", "rules"]
 
 
 class _Revealed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Base class: on the wire, names are camelCase and values that are not known are left out."""
+    """Base class: in JSON, names are camelCase and unknown values are left out."""
 
 
 class SetupValue(_Revealed, frozen=True, kw_only=True):
-    """One thing that a game reveals about its setup. Setups with the same `value` are equal in it."""
+    """One property of a setup. Setups with the same `value` are equal in this property."""
 
     name: Annotated[str, Meta(description="Name for programs: `ucf`, `timer`.")]
     title: Annotated[str, Meta(description="Name for people: `UCF`, `timer`.")]
@@ -30,16 +30,16 @@ class SetupValue(_Revealed, frozen=True, kw_only=True):
     port: Annotated[int | None, Meta(description="The port that it belongs to, from 1; left out for the setup.")] = None
     kind: Annotated[
         Kind,
-        Meta(description="`machine`: as the console is set up; `rules`: chosen in the menus, possibly for one game."),
+        Meta(description="`machine`: settings of the console; `rules`: chosen in the menus, possibly for one game."),
     ] = "machine"
 
 
 class RevealedSetup(_Revealed, frozen=True, kw_only=True):
-    """All that a game reveals about its setup."""
+    """The properties of the setup that a game reveals."""
 
     values: list[SetupValue] = []
     incomparable: Annotated[
-        str, Meta(description="Why the game says nothing about a setup: `played online`; else left out.")
+        str, Meta(description="Why the game reveals no comparable setup: `played online`; else left out.")
     ] = ""
 
 
@@ -71,14 +71,14 @@ class CodeList(_Revealed, frozen=True, kw_only=True):
 
 @prepared
 class Pacing(_Revealed, frozen=True, kw_only=True):
-    """How evenly the frames of a game arrived, as the daemon saw it that received them."""
+    """How evenly the frames of a game arrived at the daemon that received them."""
 
     frames_per_second: Annotated[float, Meta(description="Without the pauses.")]
     stutters: Annotated[int, Meta(description="How often frames came at least 50 ms later than they should have.")]
     late_milliseconds: Annotated[
-        int, Meta(description="99 of 100 times, what arrived was at most this much later than its frames take.")
+        int, Meta(description="99 of 100 arrivals were at most this much later than the length of their frames.")
     ]
-    seconds: Annotated[float, Meta(description="How long it was measured.")]
+    seconds: Annotated[float, Meta(description="Length of the measured time.")]
 
 
 for _kind in (CodeList, Pacing, RevealedSetup):

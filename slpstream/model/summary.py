@@ -1,7 +1,7 @@
-"""The neutral summary of a game: who played, where, by which rules, how it ended. The same words for every format.
+"""The neutral summary of a game: players, place, rules and result, in the same terms for every format.
 
 Each format computes it from the payloads of `game_start`, `game_end` and `metadata` (`Format.describe`). The index, the
-outputs, the sets and the pages read nothing else about a game, so they work with formats that they have never seen.
+outputs, the sets and the pages read only this about a game, so they work with every format.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import msgspec
 from msgspec import Meta
 
 Ending = Literal["finished", "time", "quit"]
-"""How a game came to its end: it was decided, the clock ran out, or a player quit."""
+"""How a game ended: it was decided, the clock ran out, or a player quit."""
 
 
 class _Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Base class: on the wire, names are camelCase and values that are not known are left out."""
+    """Base class: in JSON, names are camelCase and unknown values are left out."""
 
 
 class Thing(_Summary, frozen=True):
@@ -38,10 +38,10 @@ class PlayerSummary(_Summary, frozen=True):
 
     index: Annotated[int, Meta(description="Player index.")]
     port: int | None = None
-    name: Annotated[str, Meta(description="Display name, or whatever name the format has.")] = ""
+    name: Annotated[str, Meta(description="Display name, or the only name that the format has.")] = ""
     tag: Annotated[str, Meta(description="In-game name tag.")] = ""
     code: Annotated[str, Meta(description="Connect code.")] = ""
-    character: Annotated[Thing, Meta(description="What the player plays: a character, a machine, a car.")] = Thing()
+    character: Annotated[Thing, Meta(description="The character, machine or car of the player.")] = Thing()
     color: Annotated[int | None, Meta(description="Number of the costume or paint job.")] = None
     team: Annotated[int | None, Meta(description="Number of the team; meaningless unless `isTeams`.")] = None
     team_name: Annotated[str, Meta(description="The team in a word: `red`.")] = ""
@@ -52,17 +52,17 @@ class PlayerSummary(_Summary, frozen=True):
     ] = None
     setup: Annotated[
         dict[str, Any],
-        Meta(description="`character`, `color`, `team` and `human` exactly as the settings have them."),
+        Meta(description="`character`, `color`, `team` and `human` exactly as in the settings."),
     ] = {}
 
     @property
     def shown_name(self) -> str:
-        """The name, or else the tag; empty when the replay has neither."""
+        """The name, or else the tag; empty if the replay has neither."""
         return self.name or self.tag
 
 
 class GameSummary(_Summary, frozen=True):
-    """One game. At its start the part that depends on the end is missing; later it is there too."""
+    """One game. The values that depend on its end are missing until then."""
 
     version: Annotated[str, Meta(description="Version of the game or of the format.")] = ""
     place: Annotated[Thing, Meta(description="Where it was played: a stage, a course, a track.")] = Thing()
@@ -82,25 +82,26 @@ class GameSummary(_Summary, frozen=True):
         bool, Meta(description="Players play against each other for points, so games are grouped into sets.")
     ] = False
     match_id: Annotated[str, Meta(description="Id of the match when the game itself counts one (ranked).")] = ""
-    sudden_death: Annotated[
-        bool, Meta(description="The sudden death that ends the game before it, and not a game of its own.")
-    ] = False
+    sudden_death: Annotated[bool, Meta(description="The game is the sudden death that decides the game before it.")] = (
+        False
+    )
     started_at: Annotated[
-        str, Meta(description="When it began, ISO 8601, as the file says; without a zone it is the console's clock.")
+        str,
+        Meta(description="Beginning according to the file, ISO 8601; without a zone it is the console's clock."),
     ] = ""
     ending: Annotated[
         Ending | None,
-        Meta(description="`finished`, `time` (the clock ran out) or `quit`; left out when the replay does not say."),
+        Meta(description="`finished`, `time` (the clock ran out) or `quit`; left out if the replay does not show it."),
     ] = None
     quitter: Annotated[int | None, Meta(description="Player index of the player who quit.")] = None
     winners: Annotated[list[int], Meta(description="Player indices.")] = []
-    tied: Annotated[bool, Meta(description="Several sides came first, and the game goes on to sudden death.")] = False
+    tied: Annotated[bool, Meta(description="Several sides came first, and a sudden death follows.")] = False
     basis: Annotated[
         Literal["", "inferred"],
         Meta(description="`inferred`: the replay has no end, and its last frame shows the winners; else left out."),
     ] = ""
     setup: Annotated[
-        dict[str, Any], Meta(description="Place and rules exactly as the settings have them: `stageId`, `laps`, ...")
+        dict[str, Any], Meta(description="Place and rules exactly as in the settings: `stageId`, `laps`, ...")
     ] = {}
 
 
@@ -108,7 +109,7 @@ msgspec.json.Decoder(GameSummary)  # prepared for threads, see `model.prepared`;
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """The stocks and percent of a player at the end of a game. They are in no message, so the summary lacks them."""
+    """The stocks and percent of a player at the end of a game. No message has them, so neither has the summary."""
 
     stocks: int | None = None
     percent: float | None = None
@@ -118,34 +119,34 @@ msgspec.json.Decoder(Standing)
 
 
 class IndexedGame(NamedTuple):
-    """A game as the index has it, with the times that tell when it was played."""
+    """An indexed game, with the times that show when it was played."""
 
     game_id: str
     summary: GameSummary
     standings: Mapping[int, Standing]
-    """By player index; empty when they are not known (yet)."""
+    """By player index; empty if unknown."""
     listed_at_ms: int
-    """The place of the game in lists, Unix time."""
+    """Sort key of the game in lists, Unix time."""
     arrived_at_ms: int | None = None
-    """When the daemon saw its first bytes arrive, Unix time; `None` for games that were not seen to arrive."""
+    """When the first bytes arrived, Unix time; `None` for games that the daemon did not see arrive."""
     said_at_ms: int | None = None
-    """When it began according to its file, Unix time."""
+    """When the game began according to its file, Unix time."""
     mtime_ns: int | None = None
-    """Modification time of the file that has most of it."""
+    """Modification time of the file that has most of the game."""
     duration_seconds: float | None = None
     reason: str | None = None
     """As in `game_end`; `None` while the game has no end."""
 
 
 def given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The values with these names, in this order, without those that are missing or null."""
+    """Return the values with these names, in this order, without missing and null ones."""
     return {name: values[name] for name in names if values.get(name) is not None}
 
 
 def stats_summary(stats: Any) -> bytes:
-    """The part of a game's stats that the index keeps and webhooks send, as JSON.
+    """Return the part of a game's stats that the index keeps and webhooks send, as JSON.
 
-    It has the plain values and `overall`, the totals of each player, but not the lists with an entry for each move.
+    It has the scalar values and `overall`, the totals of each player, but no lists with an entry for each move.
     """
     plain = msgspec.to_builtins(stats)
     if not isinstance(plain, dict):

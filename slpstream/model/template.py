@@ -1,7 +1,7 @@
 """Templates of texts with placeholders, as users write them in the configuration.
 
-`{winner}` stands for a value. `[[ on {stage}]]` is left out as a whole when one of its values is not known. `{{` and
-`}}` are braces.
+`{winner}` stands for a value. `[[ on {stage}]]` is left out as a whole if any value in it is unknown. `{{` and `}}` are
+braces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Part(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Parts that belong together. The text is empty without a value of an `optional` group."""
+    """Consecutive parts. An `optional` group is left out if any value in it is unknown."""
 
     optional: bool
     parts: list[_Part]
@@ -37,7 +37,7 @@ class Template:
     """A parsed template."""
 
     def __init__(self, text: str, placeholders: Collection[str]) -> None:
-        """Raises `ValueError`, which says what is wrong, for a placeholder that is not one of `placeholders`."""
+        """Parse the text. Raises `ValueError` for wrong syntax and for placeholders that are not in `placeholders`."""
         self._groups = [_Group(optional=False, parts=[])]
         end = 0
         for token in _TOKEN.finditer(text):
@@ -49,7 +49,7 @@ class Template:
             raise ValueError("a `[[` has no `]]`")
 
     def format(self, values: Mapping[str, str | None]) -> str:
-        """The text with these values, of which `None` and empty ones are unknown, without spaces around it."""
+        """Return the text with these values, stripped. `None` and empty values are unknown."""
         return "".join(group.format(values) for group in self._groups).strip()
 
     def _take(self, token: re.Match[str], placeholders: Collection[str]) -> None:

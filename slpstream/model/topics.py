@@ -1,6 +1,6 @@
 """The topics of log messages, by which subscribers and commands select them.
 
-This module imports nothing, so that the help pages of commands come at once.
+This module imports nothing else, so that help pages of commands load quickly.
 """
 
 from __future__ import annotations

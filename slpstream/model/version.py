@@ -1,3 +1,3 @@
-"""The version, where nothing else needs importing to know it."""
+"""The version, in a module that imports nothing."""
 
 __version__ = "1.0.0"

@@ -9,7 +9,7 @@ from slpstream.model.prepared import prepared
 
 @prepared
 class QueryProblem(msgspec.Struct, frozen=True):
-    """An error in a query. `position` and `length` are those of the text that is wrong, in characters."""
+    """An error in a query. `position` and `length` locate the wrong text, in characters."""
 
     kind: str
     message: str

@@ -1,7 +1,7 @@
 """Groups the games of a station into sets. Pure: games, an operator's corrections and the rules go in, sets come out.
 
-Nothing is remembered in here. The same games, corrections and rules give the same sets now, after a restart and on
-another machine. `docs/howto/sets.md` has the rules for users.
+The package has no state: the same games, corrections and rules give the same sets now, after a restart and on another
+machine. `docs/howto/sets.md` describes the rules for users.
 """
 
 from slpstream.sets.changes import Change, ChangedValue, Ledger, changed, undone

@@ -1,10 +1,10 @@
-"""The list of an operator's changes, and how a change is undone.
+"""The list of an operator's changes, which can be undone.
 
-A change is stored as the values in `Corrections` that it replaced, each with its path, and as what it meant to people.
-Undoing it puts the old values back and is a change of its own, so it can be undone too. A change cannot be undone while
-a later change to one of its values is in force.
+A change is stored as the values in `Corrections` that it replaced, each with its path, and as a description for people.
+Undoing a change restores the old values. It is a change too, so it can itself be undone. A change cannot be undone
+while a later change to one of its values is in force.
 
-The list is stored in one document with the corrections. Documents from before there was a list have none.
+The list is stored in one document with the corrections. Old documents have no list.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from slpstream.sets.grouping import Member, Set
 from slpstream.sets.patches import ImpossibleCorrection, SetPatch, corrected_set, regrouped
 
 MAX_CHANGES = 200
-"""Changes that are kept for each station. The oldest are dropped first."""
+"""Maximum number of changes per station. The oldest are dropped first."""
 
 MAX_SEAT_CHANGES = 50
-"""Changes of nothing but seats among them: people with phones must not push out an operator's changes."""
+"""Maximum number of changes that concern only seats, so that people with phones cannot push out an operator's
+changes."""
 
 MAX_OPERATOR = 40
-"""Characters of an operator's name."""
+"""Maximum length of an operator's name, in characters."""
 
 Path = tuple[str, ...]
-"""The keys that lead to a value in the JSON of `Corrections`."""
+"""The path of keys to a value in the JSON of `Corrections`."""
 
 Value = str | int | bool | list[str | int] | None
-"""A value in the list, for people. `None` stands for no value."""
+"""A value as the list shows it to people. `None` stands for no value."""
 
 ChangedField = Literal[
     "name",
@@ -61,7 +62,7 @@ ChangedField = Literal[
 _AFTER = "after"
 _SEATS = {"seats", "seatsBetween"}
 _BEGINS = ""
-"""Last key of the path that says that a set begins after a game."""
+"""Last key of the path of the decision that a set begins after a game."""
 
 
 class Replaced(msgspec.Struct, frozen=True, array_like=True):
@@ -73,7 +74,7 @@ class Replaced(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ChangedValue(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """One value that a change has changed."""
+    """One value that was changed."""
 
     field: ChangedField
     before: Annotated[Value, Meta(description="The value before; left out if there was none.")] = msgspec.field(
@@ -89,15 +90,15 @@ class ChangedValue(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
 
 
 class Change(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """One change by an operator, in the form in which it is stored."""
+    """One change by an operator, as it is stored."""
 
     id: int
-    """From 1; a later change has a greater id."""
+    """Counted from 1; later changes have greater ids."""
     at_ms: int
     """Unix time in milliseconds."""
     by: str = ""
     undoes: int | None = None
-    """Id of the change that this one undoes."""
+    """The id of the change that this one undoes."""
     values: tuple[ChangedValue, ...] = ()
     replaced: tuple[Replaced, ...] = ()
 
@@ -110,13 +111,13 @@ class Ledger(msgspec.Struct, frozen=True):
 
     @property
     def last_change(self) -> int:
-        """Id of the newest change; 0 if there is none."""
+        """The id of the newest change; 0 without changes."""
         return self.changes[-1].id if self.changes else 0
 
 
 @prepared
 class _Document(Corrections, frozen=True, rename="camel", omit_defaults=True):
-    """The stored form of a ledger: corrections, as they were stored before there was a list, and the list."""
+    """The stored form of a ledger: the corrections, in the form of old documents without a list, and the list."""
 
     changes: tuple[Change, ...] = ()
 
@@ -137,10 +138,10 @@ def encode(ledger: Ledger) -> bytes:
 def changed(
     ledger: Ledger, patch: SetPatch, newest: Callable[[Corrections], Set], *, at_ms: int, by: str = ""
 ) -> Ledger:
-    """The ledger after an operator's change; the same ledger if the corrections stay as they are.
+    """Return the ledger after an operator's change; the same ledger if no correction changes.
 
-    `newest` returns the newest set under some corrections, `at_ms` is the time of the change, and `by` the name of the
-    operator. Raises `ImpossibleCorrection`; then none of the change is made.
+    `newest` returns the newest set for given corrections, `at_ms` is the time of the change, and `by` the name of the
+    operator. Raises `ImpossibleCorrection` without making any part of the change.
     """
     before = ledger.corrections
     middle = regrouped(before, patch, newest)
@@ -153,7 +154,8 @@ def changed(
 
 
 def undone(ledger: Ledger, change_id: int, *, at_ms: int, by: str = "") -> Ledger:
-    """The ledger after undoing a change. Raises `ImpossibleCorrection` with the reason if that is not possible."""
+    """Return the ledger after undoing a change. Raises `ImpossibleCorrection` with the reason if that is not
+    possible."""
     change = next((each for each in ledger.changes if each.id == change_id), None)
     if change is None:
         raise ImpossibleCorrection(f"there is no change {change_id}; the last {MAX_CHANGES} changes are kept")
@@ -184,7 +186,7 @@ def undone(ledger: Ledger, change_id: int, *, at_ms: int, by: str = "") -> Ledge
 
 
 def undone_by(changes: Sequence[Change]) -> Mapping[int, int]:
-    """For each change that is undone, the id of the change that undid it."""
+    """The id of the undoing change, by the id of the change that it undid."""
     found: dict[int, int] = {}
     for change in reversed(changes):
         if change.undoes is not None and change.id not in found:
@@ -193,7 +195,7 @@ def undone_by(changes: Sequence[Change]) -> Mapping[int, int]:
 
 
 def blocked_by(changes: Sequence[Change]) -> Mapping[int, int]:
-    """For each change that cannot be undone for now, the id of the newest change that has to be undone before it."""
+    """For each change that cannot be undone yet, the id of the newest change that must be undone before it."""
     undone = undone_by(changes)
     latest: dict[Path, int] = {}
     found: dict[int, int] = {}
@@ -228,7 +230,7 @@ def _replaced(before: Corrections, after: Corrections) -> tuple[Replaced, ...]:
 
 
 def _flat(corrections: Corrections) -> dict[Path, Any]:
-    """The values of corrections by their paths. That a set begins after a game is a value of its own."""
+    """The values of corrections by their paths. The decision that a set begins after a game is a value too."""
     values: dict[Path, Any] = {}
 
     def collect(path: Path, value: Any) -> None:
@@ -257,7 +259,7 @@ def _nested(values: Mapping[Path, Any]) -> Corrections:
 
 
 def _changed_games(before: Corrections, after: Corrections, shown: Set, patch: SetPatch) -> list[ChangedValue]:
-    """The values that the first half of a change changed: decisions about games, and a new set."""
+    """The values changed by the first half of a change: decisions about games, and the beginning of a new set."""
     numbers = {game.game_id: number for number, game in enumerate(shown.games, 1)}
     values = [
         ChangedValue(
@@ -292,7 +294,7 @@ def _listed(value: Any) -> Value:
 
 
 def _crews(crew_battle: CrewBattle | None) -> Value:
-    """A crew battle for people."""
+    """A crew battle as the list shows it to people."""
     return (
         None if crew_battle is None else " – ".join(f"{each.name} {each.stocks}".strip() for each in crew_battle.crews)
     )
@@ -301,7 +303,7 @@ def _crews(crew_battle: CrewBattle | None) -> Value:
 def _changed_set(
     before: Corrections, after: Corrections, newest: Callable[[Corrections], Set], patch: SetPatch
 ) -> list[ChangedValue]:
-    """The values that the second half of a change changed: names, details, score and the set itself."""
+    """The values changed by the second half of a change: names, details, score and the set itself."""
     old, new = newest(before), newest(after)
     values: list[ChangedValue] = []
 

@@ -1,10 +1,10 @@
-"""An operator's corrections in the form in which they are stored: bound to games, not to times or numbers of sets.
+"""An operator's corrections as they are stored: bound to games, not to times or numbers of sets.
 
 A name is given to the player at a port in a certain game; from then on it follows the player to any port. So does a
-seat, which is what people said about themselves; the operator's name comes before it. A score is stored as the
-difference from the score counted at the time, so later games still add to it. Seats of people who were not known when a
-game was over are those of its set only if that set goes on. A correction of a set that has not begun is bound to the
-game before it. Corrections therefore keep their meaning when the sets are made again from the files.
+seat, the name that people gave themselves; the operator's name takes precedence. A score is stored as the difference
+from the score counted at the time, so later games still add to it. Seats that were taken after a game, by people who
+were not known, belong to its set only if that set continues. A correction of a set that has not begun is bound to the
+game before it. Corrections therefore keep their meaning when the sets are computed again from the files.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     sides: tuple[int, ...] | None = None
     """The place in the set of each side of the game, in the order of `PlayedGame.sides`."""
     stocks: dict[int, int] = {}
-    """In a crew battle: the stocks that a player leaves the game with, by player index in that game."""
+    """In a crew battle: the stocks of the players at the end of the game, by player index in that game."""
 
 
 class PlayerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Details of a player that operators give besides the name."""
+    """Details of a player that operators enter in addition to the name."""
 
     sponsor: str | None = None
     pronouns: str | None = None
@@ -37,7 +37,7 @@ class PlayerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class Seat(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The person at a port by their own account, for example from a phone."""
+    """The person at a port, as entered by that person, for example on a phone."""
 
     name: str
     sponsor: str | None = None
@@ -49,7 +49,7 @@ class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     names: dict[int, str] = {}
     score: dict[int, int] = {}
-    """Points to add to the score of that player's side."""
+    """Points to add to the scores of the sides of these players."""
     best_of: int | None = None
     details: dict[int, PlayerDetails] = {}
     round: str | None = None
@@ -57,8 +57,8 @@ class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     seats: dict[int, Seat] = {}
     crew_battle: CrewBattle | None = None
     seats_between: dict[int, Seat] = {}
-    """Seats that players without one took after that game. If the next game begins another set by itself, they were
-    those of people who came for that set."""
+    """Seats that players without a seat took after that game. If the next game begins another set without an operator's
+    decision, they belong to that set."""
 
 
 @prepared
@@ -68,13 +68,13 @@ class Corrections(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
     games: dict[str, GameCorrection] = {}
     """By game id."""
     since: dict[str, SetCorrection] = {}
-    """By the id of the newest game at the time of the correction."""
+    """By the id of the game that was newest when the correction was made."""
     after: dict[str, SetCorrection] = {}
-    """A new set begins after the game with this id; the empty id stands for the beginning of the station."""
+    """A new set begins after the game with the id of the key. An empty id stands for the beginning of the station."""
     people: dict[str, str] = {}
-    """The operator's names for people who have a name in the replays, by the key that `person` returns."""
+    """The operator's names for people who have a name in the replays, by the keys that `person` returns."""
     details: dict[str, PlayerDetails] = {}
-    """Details of those people, by the same key."""
+    """The details of these people, by the same keys."""
     event: str | None = None
     casters: tuple[str, ...] = ()
 
@@ -85,5 +85,5 @@ NO_DETAILS = PlayerDetails()
 
 
 def person(kind: str, name: str) -> str:
-    """The key in `Corrections.people` of a person with a name in the replays."""
+    """Return the key in `Corrections.people` of a person with a name in the replays."""
     return f"{kind}:{' '.join(name.split()).casefold()}"

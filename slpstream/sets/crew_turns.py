@@ -1,4 +1,4 @@
-"""The stocks of players in the games of a crew battle, see `sets.crews`."""
+"""The stocks of the players before and after each game of a crew battle."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Turn(NamedTuple):
 
     name: str
     entered: int
-    """Stocks that the player came with."""
+    """The stocks at the beginning of the game."""
     left: int | None
-    """Stocks that the player leaves with; `None` while that is not known."""
+    """The stocks at the end of the game; `None` while they are not known."""
 
 
 def stocks_left(
@@ -24,12 +24,11 @@ def stocks_left(
     winner: int | None,
     corrected: Mapping[int, int],
 ) -> list[int]:
-    """The stocks that the player of each side leaves a game with that counts. `winner` is the place of the winner.
+    """Return each player's stocks at the end of a game that counts. `winner` is the place of the winner.
 
-    Losers have lost everything that they came with, also when time ran out. Winners cannot have more than they came
-    with: those who forgot to lose stocks on purpose keep what they had. They have at least one stock left, also when
-    the replay shows none: when sudden death decided, or when the operator names the winner. `corrected` has the
-    operator's numbers by player index.
+    Losers have no stocks left, even if time ran out. Winners cannot have more stocks than at the beginning, even if
+    they forgot to lose stocks on purpose. Winners have at least one stock left even if the replay shows 0: if sudden
+    death decided, or if the operator named the winner. `corrected` has the operator's numbers by player index.
     """
     left = []
     for place, (player, had) in enumerate(zip(players, entered, strict=True)):

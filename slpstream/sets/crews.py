@@ -1,9 +1,9 @@
 """Crew battles: two crews of players, whose stocks carry over from game to game.
 
-In each game one player of each crew plays. The loser has lost all stocks and leaves; the next player of that crew comes
-with new ones. The winner stays with the stocks that are left: the game gives everybody four, so winners who stay lose
-stocks on purpose until they have as many as they had kept. Replays show the stocks at the end of a game. The
-stocks that a player came with follow from the game before, so it does not matter when, or whether, some were lost on
+One player of each crew plays in each game. The loser, who has no stocks left, leaves, and the next player of that crew
+enters with new stocks. The winner stays with the remaining stocks. The game gives each player four stocks, so winners
+who stay first lose stocks on purpose until they have as many as before. Replays show the stocks at the end of a game.
+The stocks at its beginning follow from the previous game, so it does not matter when, or whether, stocks were lost on
 purpose.
 """
 
@@ -34,6 +34,6 @@ class CrewBattle(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
     @property
     def max_games(self) -> int:
-        """How many games there can be: each of them but the last leaves both crews with a player."""
+        """The maximum number of games: after each game but the last, both crews still have a player."""
         players = [-(-crew.stocks // self.stocks_per_player) for crew in self.crews]
         return sum(players) - 1

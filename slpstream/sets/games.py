@@ -1,4 +1,4 @@
-"""The games that sets are made of, and the rules."""
+"""The input of the set logic: played games, and the rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Player(msgspec.Struct, frozen=True, kw_only=True):
-    """A player of one game, with what was left at its end. Names that the replay does not have are empty."""
+    """A player of one game, with the stocks, percent and score at its end. Names that the replay lacks are empty."""
 
     index: int
     """Player index: the port, counted from 0."""
@@ -40,9 +40,9 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
     human: bool = True
     start_stocks: int | None = None
     stocks: int | None = None
-    """Stocks at the end; `None` when not known (yet)."""
+    """Stocks at the end; `None` if not known (yet)."""
     percent: float | None = None
-    """Percent at the end; `None` when not known (yet)."""
+    """Percent at the end; `None` if not known (yet)."""
     score: int | None = None
     """Score at the end of a game played for a score; `None` for other games."""
 
@@ -50,9 +50,9 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
 class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     """One game.
 
-    Its times come from three clocks, which are never compared with each other: the daemon's (`arrived_at_ms`), the
-    console's (`said_at_ms`), and that of the machine that wrote the file (`written_at_ms`). All are Unix times in
-    milliseconds.
+    The times come from three clocks, which are never compared with each other: the clock of the daemon
+    (`arrived_at_ms`), of the console (`said_at_ms`), and of the machine that wrote the file (`written_at_ms`). All are
+    Unix times in milliseconds.
     """
 
     game_id: str
@@ -64,30 +64,30 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     match_id: str = ""
     """The ranked match to which the replay assigns this game; empty for other games."""
     arrived_at_ms: int | None = None
-    """When the daemon saw its first bytes arrive; `None` when it did not see that."""
+    """When the daemon saw the first bytes arrive; `None` if it did not."""
     said_at_ms: int | None = None
-    """When it began according to its file."""
+    """When the game began, according to its file."""
     written_at_ms: int = 0
-    """When its file was last written to."""
+    """When the file was last written to."""
     duration_seconds: float | None = None
-    """`None` until it has ended."""
+    """`None` until the game has ended."""
     in_progress: bool = False
     reason: str | None = None
-    """As in `game_end`; `None` until it has ended."""
+    """As in `game_end`; `None` until the game has ended."""
     ending: Ending | None = None
-    """How it ended; `None` when not known."""
+    """How the game ended; `None` if not known."""
     quitter: int | None = None
-    """Player index of the player who quit; `None` when not known."""
+    """Player index of the player who quit; `None` if not known."""
     winners: Sequence[int] = ()
     """Player indices."""
     tied: bool = False
-    """Several sides came first."""
+    """Whether several sides share the first place."""
     inferred: bool = False
-    """The replay has no end, and its last frame shows the winners."""
+    """Whether the replay has no end and the winners are those of its last frame."""
     sudden_death: bool = False
-    """A sudden death whose game is missing."""
+    """Whether this is a sudden death whose game is missing."""
     sudden_deaths: Sequence[PlayedGame] = ()
-    """The sudden deaths that ended the game, in order: a tied one is followed by another."""
+    """The sudden deaths that ended the game, in order. A tied sudden death is followed by another one."""
 
     @property
     def ids(self) -> list[str]:
@@ -106,12 +106,12 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> list[PlayedGame]:
-    """The games that sets are made of, in the order in which they were played; games in progress come last.
+    """Return the games for the set logic, in the order in which they were played. Games in progress come last.
 
-    Games with a single side and games not played for points are left out. `running` has the ids of the games in
-    progress.
+    Games with a single side and games that are not played for points are left out. `running` has the ids of the games
+    in progress.
 
-    A sudden death is part of the game that it ends. One whose game is missing takes the place of that game.
+    A sudden death is part of the game that it ends. If that game is missing, the sudden death replaces it.
     """
     in_order = sorted(indexed, key=lambda game: (game.listed_at_ms, game.mtime_ns or 0, game.game_id))
     games = [_played_game(game, running) for game in in_order if game.summary.versus]
@@ -120,9 +120,9 @@ def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> li
 
 
 def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
-    """The time between two games: by their arrival or by the console's clock where both have it, else by their files.
+    """The time between two games in seconds: by arrival or by the console's clock if both have it, else by their files.
 
-    A file that was written after the later game arrived is a copy of an older one: when it was written means nothing.
+    A file that was written after the later game arrived is a copy of an older file, and its time is meaningless.
     """
     length_ms = 1000 * (before.duration_seconds or 0.0)
     arrived_before_ms, arrived_ms = before.arrived_at_ms, after.arrived_at_ms
@@ -153,9 +153,9 @@ def _with_sudden_deaths(games: Iterable[PlayedGame]) -> list[PlayedGame]:
 
 
 def _ends_in(game: PlayedGame, sudden_death: PlayedGame) -> bool:
-    """Whether a game ended in this sudden death, in which those of its players take part who were tied."""
+    """Whether a game ended in this sudden death, which the tied players of the game play."""
     last = game.sudden_deaths[-1] if game.sudden_deaths else game
-    # The replay of a game that time decided can name a winner all the same: the player with less damage.
+    # After a timeout, the replay can still name a winner: the player with less damage.
     tied = last.ending in ("time", None) or (last.ending == "finished" and not last.winners)
     return tied and {p.index for p in sudden_death.players} <= {p.index for p in game.players}
 
@@ -203,5 +203,5 @@ def _player(player: PlayerSummary, standing: Standing) -> Player:
 
 
 def _number(id: Any) -> int | None:
-    """A numeric id; `None` for others, which `set` messages cannot have."""
+    """A numeric id; `None` for other ids, which `set` messages cannot contain."""
     return id if isinstance(id, int) else None

@@ -1,8 +1,8 @@
 """Groups the games of a station into sets.
 
 The games are read once, in order. A game begins another set if the operator decided so, if the set is over, if the
-players are others, after a long break, or if it belongs to another ranked match; otherwise it continues the set. The
-sides of the game are then matched with those of the set, and the verdict on the game decides whether one of them gets a
+players are different, after a long break, or if it belongs to another ranked match; otherwise it continues the set. The
+sides of the game are then matched with the sides of the set, and the verdict on the game decides whether a side gets a
 point.
 """
 
@@ -47,14 +47,14 @@ class Member:
         self.name = ""
         """The operator's name."""
         self.seat: Seat | None = None
-        """The member's own account; the operator's name comes before it."""
+        """The name that the member entered; the operator's name takes precedence."""
         self.details = NO_DETAILS
         self.character_id: int | None = None
         self.character_color: int | None = None
         self.team: int | None = None
-        """`None` unless there are teams."""
+        """`None` in games without teams."""
         self.indices: dict[Place, frozenset[int]] = {}
-        """The player index at each place where a correction of the set can be stored."""
+        """The player indices at each place where a correction of the set can be stored."""
 
     @property
     def shown_name(self) -> str | None:
@@ -63,7 +63,7 @@ class Member:
         return self.name or said or self.netplay_name or self.tag or None
 
     def plays(self, player: Player, place: Place, *, in_team: bool) -> None:
-        """Update this member from a game. Names that its replay does not have stay as they are."""
+        """Update this member from a game. Names that its replay lacks stay unchanged."""
         self.index, self.port = player.index, player.port
         self.connect_code = player.connect_code or self.connect_code
         self.netplay_name = player.netplay_name or self.netplay_name
@@ -79,13 +79,13 @@ class Side:
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = list(members)
         self.won = 0
-        """Games won that count; in a crew battle the stocks that are left by the games."""
+        """Number of won games that count; in a crew battle, the remaining stocks."""
         self.added = 0
         """Points added by the operator; may be negative."""
         self.carried: int | None = None
-        """In a crew battle: the stocks of the player who stays; `None` when the next player enters."""
+        """In a crew battle: the stocks of the player who stays; `None` if the next player enters."""
         self.indices: dict[Place, frozenset[int]] = {}
-        """The player indices of its members at each place where a correction of the set can be stored."""
+        """The player indices of the members at each place where a correction of the set can be stored."""
 
     @property
     def score(self) -> int:
@@ -105,11 +105,11 @@ class SetGame(NamedTuple):
     score: Sequence[int]
     """The scores of all sides after the game."""
     turns: Sequence[Turn] = ()
-    """In a crew battle: the part of each side's player, in the order of `PlayedGame.sides`."""
+    """In a crew battle: the turn of each side's player, in the order of `PlayedGame.sides`."""
 
 
 class Set:
-    """One set, as far as it has been played."""
+    """One set, up to its newest game."""
 
     def __init__(self, previous_game_id: str, rules: Rules) -> None:
         """`previous_game_id` is the id of the game before the set; empty for the first set of the station."""
@@ -135,22 +135,23 @@ class Set:
 
     @property
     def last(self) -> PlayedGame | None:
-        """The newest game; `None` when the set has not begun."""
+        """The newest game; `None` before the set has begun."""
         return self.entries[-1].game if self.entries else None
 
     @property
     def place(self) -> Place:
-        """Where a correction that is made now is stored."""
+        """The place where a new correction is stored."""
         return ("after", self.previous_game_id) if self.last is None else ("since", self.last.game_id)
 
     @property
     def wins_needed(self) -> int:
-        """Number of wins that decide the set: more than half of the games. 0 in a crew battle, which stocks decide."""
+        """Number of wins that decide the set: more than half of the games. 0 in a crew battle, which is decided by
+        stocks."""
         return 0 if self.crew_battle is not None else self.best_of // 2 + 1
 
     @property
     def over(self) -> bool:
-        """Whether a side has won more than half of the games, or all games have been won. A crew battle is over when a
+        """Whether a side has won more than half of the games, or each game has a winner. A crew battle is over when a
         crew has no stocks left."""
         scores = [side.score for side in self.sides]
         if self.crew_battle is not None:
@@ -170,14 +171,14 @@ class Set:
         return [member for side in self.sides for member in side.members]
 
     def given_names(self) -> dict[str, dict[int, str]]:
-        """The names to show that an operator or a phone has given, by game id and player index in that game."""
+        """The names from operators and phones to show, by game id and player index in that game."""
         found: dict[str, dict[int, str]] = {}
         for game_id, names in self._given_names():
             found.setdefault(game_id, {}).update(names)
         return {each: found[game.game_id] for game in self.games if game.game_id in found for each in game.ids}
 
     def _given_names(self) -> Iterator[tuple[str, dict[int, str]]]:
-        for entry in self.entries:  # in a crew battle, most have left by now
+        for entry in self.entries:  # most players of a crew battle have left by now
             turns = zip(entry.game.sides(), entry.turns, strict=False)
             yield entry.game.game_id, {team[0].index: turn.name for team, turn in turns if turn.name}
         for member in self.members:
@@ -188,7 +189,7 @@ class Set:
                         yield game_id, dict.fromkeys(indices, name)
 
     def begin_crew_battle(self, crews: CrewBattle | None) -> None:
-        """Make the set a crew battle, before its first game. Sets of other than two players stay as they are."""
+        """Make the set a crew battle before its first game. Only sets of two players change."""
         if crews is not None and len(self.sides) == CREWS and all(len(side.members) == 1 for side in self.sides):
             self.crew_battle = crews
             for side, crew in zip(self.sides, crews.crews, strict=True):
@@ -203,8 +204,8 @@ class Set:
         return next((side for side in self.sides if any(m.index == index for m in side.members)), None)
 
     def identity(self, member: Member) -> str | None:
-        """The key by which a member is recognised in other sets: the most reliable name that the replays have of this
-        member alone. `None` when they have none."""
+        """The key by which a member is recognised in other sets: the most reliable name in the replays that only this
+        member has. `None` without one."""
         for kind in REPLAY_NAMES:
             name = folded(getattr(member, kind))
             if name and [folded(getattr(other, kind)) for other in self.members].count(name) == 1:
@@ -213,7 +214,7 @@ class Set:
 
 
 def sets_of(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> list[Set]:
-    """All sets, oldest first; the last one is the one to show. Games with a single side belong to no set."""
+    """Return all sets, oldest first. The last one is shown. Games with a single side belong to no set."""
     played = [game for game in games if len(game.sides()) > 1]
     crews: dict[str, CrewBattle] = {}
     while True:
@@ -231,14 +232,14 @@ def sets_of(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules)
 
 
 def newest_set(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> Set:
-    """The set to show. Without games it is one that has not begun."""
+    """Return the set to show. Without games, it is a set that has not begun."""
     return sets_of(games, corrections, rules)[-1]
 
 
 def since_break(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> int | None:
-    """The index of the game before the last long break; `None` without a long break.
+    """Return the index of the game before the last long break; `None` without a long break.
 
-    Earlier games make no difference to the newest set.
+    Earlier games do not affect the newest set.
     """
     for index in range(len(games) - 1, 0, -1):
         joined = corrections.games.get(games[index].game_id, NOTHING).begins_set is False
@@ -250,9 +251,9 @@ def since_break(games: Sequence[PlayedGame], corrections: Corrections, rules: Ru
 def newest_set_since_break(
     games: Sequence[PlayedGame], corrections: Corrections, rules: Rules, *, more: bool
 ) -> tuple[Set, Sequence[PlayedGame]] | None:
-    """The set to show, and the games that make a difference to it.
+    """Return the set to show, and the games that affect it.
 
-    `more` is set when earlier games exist. Returns `None` when those could make a difference.
+    `more` is whether earlier games exist. Returns `None` if they could affect it.
     """
     first = since_break(games, corrections, rules)
     if first is None and more:
@@ -271,12 +272,12 @@ class _Grouping:
         games: Sequence[PlayedGame],
         crews: Mapping[str, CrewBattle],
     ) -> None:
-        """`crews` has the sets that are known to be crew battles, by the ids of their first games."""
+        """`crews` has the crews of the sets that are known to be crew battles, by the ids of their first games."""
         self.sets: list[Set] = []
         self.late_crews: dict[str, CrewBattle] = {}
-        """Further such sets, which were found to be crew battles after their first games."""
+        """The crews of sets that were found to be crew battles after their first games."""
         self._unconfirmed: Sequence[tuple[Member, Seat | None]] = ()
-        """Those who got their seats after the newest game, and what they had before."""
+        """The members who took their seats after the newest game, with their earlier seats."""
         self._crews = crews
         self._corrections = corrections
         self._rules = rules
@@ -305,7 +306,7 @@ class _Grouping:
         for team, side, playing in zip(teams, order, members, strict=True):
             for member, player in zip(playing, team, strict=True):
                 member.plays(player, place, in_team=game.is_teams)
-            # Only an operator who joins the game to the set makes people change sides.
+            # People change sides only if an operator joined the game to the set.
             stayed = [member for member in current.sides[side].members if member in playing]
             current.sides[side].members = [*stayed, *(member for member in playing if member not in stayed)]
         if not current.entries and current.previous_game_id in self._corrections.after:
@@ -330,7 +331,7 @@ class _Grouping:
     def expect(self, previous_game_id: str) -> None:
         """Add a set that has not begun, with the ports of the last players but without their names.
 
-        People who are named at further ports sit there in place of players without a name, if each plays alone.
+        People who are named at further ports replace players without a name, if each side is one player.
         """
         before = self.sets[-1].sides if self.sets else [Side([Member(index)]) for index in _USUAL_PORTS]
         indices = [[member.index for member in side.members] for side in before]
@@ -370,12 +371,13 @@ class _Grouping:
             return order
         order = places([side.members for side in current.sides], teams, names)
         if order is None and begins is False:
-            # The operator decided that they are the same people: match them by port, if the sizes of the sides agree.
+            # The operator decided that the players are the same people: match them by port if the sizes of the sides
+            # agree.
             return tuple(range(len(sizes))) if sizes == [len(team) for team in teams] else None
         return order
 
     def _order(self, game: PlayedGame) -> tuple[int, ...] | None:
-        """The places that the operator gave to the sides of a game; `None` without any."""
+        """The places that the operator gave to the sides of a game; `None` without valid places."""
         order = self._corrections.games.get(game.game_id, NOTHING).sides
         return order if order is not None and sorted(order) == list(range(len(game.sides()))) else None
 
@@ -392,7 +394,8 @@ class _Grouping:
         )
 
     def _withdraw_seats(self, game: PlayedGame) -> None:
-        """Take back the seats that were taken after the newest game, if this one begins another set by itself."""
+        """Withdraw the seats that were taken after the newest game if this game begins another set without an
+        operator's decision."""
         if not self.sets or self.sets[-1].over or self.sets[-1].games[-1].game_id in self._corrections.after:
             return
         if not self._corrections.games.get(game.game_id, NOTHING).begins_set:
@@ -445,7 +448,7 @@ class _Grouping:
             self.late_crews.setdefault(current.games[0].game_id, crews)
 
     def _name(self, current: Set) -> None:
-        """Apply the corrections for people who have a name in the replays, also those from earlier sets."""
+        """Apply the corrections for people who have a name in the replays, including corrections from earlier sets."""
         for member in current.members:
             identity = current.identity(member)
             if identity is not None and identity in self._corrections.people:
@@ -457,7 +460,7 @@ class _Grouping:
 def _let_next_players_enter(
     current: Set, teams: Sequence[Sequence[Player]], order: Sequence[int], names: Mapping[int, str]
 ) -> None:
-    """Put new members in the place of those who have left."""
+    """Replace the members who have left by new ones."""
     for team, place in zip(teams, order, strict=True):
         side = current.sides[place]
         if side.carried is None or not is_same_person(side.members[0], team[0], names):
@@ -472,7 +475,7 @@ def _carry_over(
     judgement: Judgement,
     corrected: Mapping[int, int],
 ) -> Sequence[Turn]:
-    """Count the stocks that a game of a crew battle has cost. Returns the turns of its players."""
+    """Subtract the stocks that were lost in a game of a crew battle. Returns the turns of its players."""
     sides = [current.sides[place] for place in order]
     entered = [
         min(crews.stocks_per_player if side.carried is None else side.carried, side.score or crews.stocks_per_player)

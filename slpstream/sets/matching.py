@@ -1,9 +1,9 @@
 """Matches the players of one game with the members of a set.
 
-People are recognised by their names, the most reliable kind first: connect code, netplay name, the name that the
-operator or they themselves gave, tag. The others are matched by port, and then by their place in the score. All ways to
-assign the sides of a game to the sides of the set are compared (at most 24); the first one that leaves the most people
-in their old place wins. If even that one moves somebody to another side, the game belongs to another set.
+People are recognised by their names, the most reliable kind first: connect code, netplay name, the name entered by the
+operator or by themselves, tag. Other players are matched by port, then by their place in the score. All assignments of
+the sides of a game to the sides of the set are compared (at most 24). The first assignment that leaves the most people
+in their old place is chosen. If even this assignment moves a person to another side, the game belongs to another set.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slpstream.sets.corrections import Seat
 from slpstream.sets.games import Player
 
 REPLAY_NAMES = ("connect_code", "netplay_name", "tag")
-"""The kinds of names that replays have, the most reliable first."""
+"""The kinds of names in replays, the most reliable first."""
 
 
 class Member(Protocol):
@@ -30,7 +30,7 @@ class Member(Protocol):
     name: str
     """The operator's name."""
     seat: Seat | None
-    """The member's own account."""
+    """The name that the member entered."""
 
 
 AMember = TypeVar("AMember", bound=Member)
@@ -38,19 +38,19 @@ AMember = TypeVar("AMember", bound=Member)
 
 @lru_cache(maxsize=1024)
 def folded(name: str) -> str:
-    """A name without differences in case and spaces, for comparisons."""
+    """Return a name without differences in case and spaces, for comparisons."""
     return " ".join(name.split()).casefold()
 
 
 def others(members: Sequence[Member], players: Sequence[Player]) -> bool:
     """Whether the names in the replays show that the players are not the members.
 
-    The most reliable kind of name that all of them have decides.
+    The most reliable kind of name that all players and members have decides.
     """
     count = len(players)
     for kind in REPLAY_NAMES:
         before, now = _known(kind, members), _known(kind, players)
-        # A person who is named in one game must be among those without a name in the other.
+        # A person who is named in only one game must be a person without a name in the other.
         if len(before - now) > count - len(now) or len(now - before) > count - len(before):
             return True
         if len(before) == count and before == now:
@@ -61,11 +61,10 @@ def others(members: Sequence[Member], players: Sequence[Player]) -> bool:
 def places(
     sides: Sequence[Sequence[Member]], teams: Sequence[Sequence[Player]], names: Mapping[int, str]
 ) -> tuple[int, ...] | None:
-    """The place in the set of each side of a game; `None` when the game cannot belong to the set.
+    """Return the place in the set of each side of a game; `None` if the game cannot belong to the set.
 
-    That is the case when the sides have other sizes, when somebody who is recognised has changed teams, and when a
-    member's name would go to somebody with another name. `names` are those that were given for this game, by player
-    index in it.
+    The game cannot belong to the set if the sides have other sizes, if a recognised person has changed teams, or if a
+    player with another name would get a member's name. `names` are the names entered for this game, by player index.
     """
     if len(sides) != len(teams):
         return None
@@ -79,7 +78,7 @@ def places(
         )
         for of_member, of_player in _kinds(names)
     ]
-    best = max(fitting, key=lambda assignment: _fit(known, assignment))  # the first of equals
+    best = max(fitting, key=lambda assignment: _fit(known, assignment))  # the first of equal assignments
     members, players = [m for side in sides for m in side], [p for team in teams for p in team]
     people = _recognised(members, players, names)
     people |= _at_same_ports(members, players, names, people)
@@ -96,10 +95,11 @@ def paired(
     order: Sequence[int],
     names: Mapping[int, str],
 ) -> list[list[AMember]]:
-    """The member who each player of each team is. `order` has the place of each team, which is as large as its side.
+    """Return the member for each player of each team. `order` has the place of each team, which is as large as its
+    side.
 
-    Those who are recognised by name are the same person, on whichever side they play now. The others are the members of
-    their side who are left, arranged so that as few as possible get the name of somebody else, or change ports.
+    Players who are recognised by name stay the same person on any side. The other players become the remaining members
+    of their side, arranged so that as few as possible get another person's name or change ports.
     """
     people = _recognised([m for side in sides for m in side], [p for team in teams for p in team], names)
     taken = {id(member) for member in people.values()}
@@ -114,14 +114,14 @@ def paired(
 
 
 def _recognised(members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str]) -> dict[int, AMember]:
-    """The members who are recognised by a name among the players of a game, by player index in it."""
+    """Return the members who are recognised by a name, by player index in the game."""
     left, free = list(members), list(players)
     found: dict[int, AMember] = {}
     for of_member, of_player in _kinds_of_names(names):
         keys = [of_player(player) for player in free]
         for player, key in zip(list(free), keys, strict=True):
             same = [member for member in left if key is not None and key in of_member(member)]
-            # A more reliable name may show that it is somebody else with the same one.
+            # A more reliable name can show that another person has the same name.
             if keys.count(key) == len(same) == 1 and is_same_person(same[0], player, names):
                 found[player.index] = same[0]
                 left.remove(same[0])
@@ -132,9 +132,9 @@ def _recognised(members: Sequence[AMember], players: Sequence[Player], names: Ma
 def _at_same_ports(
     members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str], people: Mapping[int, AMember]
 ) -> dict[int, AMember]:
-    """The further members who are recognised by their ports, by player index in a game.
+    """Return the further members who are recognised by their ports, by player index in the game.
 
-    `people` are those who are recognised by name. Ports identify nobody if one of these has changed ports.
+    `people` are the members who are recognised by name. If one of them has changed ports, ports identify no one.
     """
     if any(member.index != index for index, member in people.items()):
         return {}
@@ -149,7 +149,7 @@ def _at_same_ports(
 
 
 def _changes(members: Sequence[Member], players: Sequence[Player], names: Mapping[int, str]) -> tuple[int, int]:
-    """How many members would be other people, and how many would have changed ports."""
+    """Return the number of members who would be other people, and the number who would have changed ports."""
     pairs = list(zip(members, players, strict=True))
     strangers = sum(not is_same_person(member, player, names) for member, player in pairs)
     return strangers, sum(member.index != player.index for member, player in pairs)
@@ -158,9 +158,10 @@ def _changes(members: Sequence[Member], players: Sequence[Player], names: Mappin
 def crew_places(
     members: Sequence[Member], stays: Sequence[bool], players: Sequence[Player], names: Mapping[int, str]
 ) -> tuple[int, ...]:
-    """The crew of each player of a game. `members` played last, and `stays` has whether each of them has stocks left.
+    """Return the crew of each player of a game. `members` played last, and `stays` tells for each whether stocks are
+    left.
 
-    A player who stays is recognised by name; without names by the port, which a player who stays keeps.
+    A player who stays is recognised by name, or without names by the port, which does not change.
     """
     order = sorted(range(len(members)), key=lambda place: not stays[place])
     for of_member, of_player in _kinds(names):
@@ -173,9 +174,9 @@ def crew_places(
 
 
 def is_same_person(member: Member, player: Player, names: Mapping[int, str]) -> bool:
-    """Whether no name shows that a player is another person than a member.
+    """Whether a player can be a member: no name shows that they are different people.
 
-    A name that was given for this game shows who somebody is, but not who somebody is not: it may replace another one.
+    A name that was entered for this game can confirm a person but not exclude one, because it can replace another name.
     """
     given = folded(names.get(player.index, ""))
     for kind in REPLAY_NAMES:
@@ -188,14 +189,14 @@ def is_same_person(member: Member, player: Player, names: Mapping[int, str]) -> 
 
 
 _Keys = tuple[Sequence[set[str]], Sequence[Sequence[str]]]
-"""For one kind of name: the names of each side of the set, and those of each side of the game."""
+"""For one kind of name: the names of each side of the set, and the names of each side of the game."""
 
 _Kind = tuple[Callable[[Member], set[str]], Callable[[Player], str | None]]
-"""One kind of name: the names that a member is known by, and the name that a player has."""
+"""One kind of name: functions that return a member's names and a player's name."""
 
 
 def _kinds(names: Mapping[int, str]) -> Sequence[_Kind]:
-    """All kinds by which players are matched, the most reliable first."""
+    """All kinds of names by which players are matched, the most reliable first."""
     port: _Kind = (lambda m: {str(m.index)}), (lambda p: str(p.index))
     return *_kinds_of_names(names), port
 
@@ -211,13 +212,13 @@ def _kinds_of_names(names: Mapping[int, str]) -> Sequence[_Kind]:
 
 
 def _given_names(member: Member) -> set[str]:
-    """The names by which somebody who gives a name can mean a member."""
+    """Return the names that can refer to a member when a name is entered."""
     seat = member.seat.name if member.seat else ""
     return {folded(name) for name in (member.name, member.netplay_name, member.tag, seat)} - {""}
 
 
 def _fit(known: Sequence[_Keys], assignment: Sequence[int]) -> tuple[int, ...]:
-    """How many players an assignment leaves in their old place, for each kind of name."""
+    """Return the number of players that an assignment leaves in their old place, for each kind of name."""
     return tuple(
         sum(key in of_sides[place] for keys, place in zip(of_teams, assignment, strict=True) for key in keys)
         for of_sides, of_teams in known
@@ -231,6 +232,6 @@ def _same_sizes(
 
 
 def _known(kind: str, people: Iterable[Member | Player]) -> set[str]:
-    """The names of one kind, without those that two people have: they identify neither."""
+    """Return the names of one kind without the names that two people share, which identify neither."""
     names = [folded(getattr(person, kind)) for person in people]
     return {name for name in names if name and names.count(name) == 1}

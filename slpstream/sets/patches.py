@@ -1,4 +1,4 @@
-"""Changes that an operator makes to the newest set, and the corrections that come of them."""
+"""Turns an operator's changes to the newest set into corrections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from slpstream.sets.games import PlayedGame, PlayerIndex
 from slpstream.sets.grouping import Member, Set
 
 MAX_KEPT = 1000
-"""Corrections of games and of sets that are kept for each station. The oldest are dropped first."""
+"""Maximum number of corrections of games and of sets per station. The oldest are dropped first."""
 
 MAX_NAME = 60
 MAX_SHORT = 40
@@ -80,7 +80,7 @@ class PlayerPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 
 class SeatPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """The person at a port, by their own account."""
+    """The person at a port, as entered by that person."""
 
     name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
     sponsor: _Short | None = None
@@ -89,7 +89,7 @@ class SeatPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True,
 
 @prepared
 class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """A change to the newest set, as in RFC 7396: keys that are left out stay, null removes a value."""
+    """A change to the newest set, as in RFC 7396: values of omitted keys stay, null removes a value."""
 
     names: Annotated[
         dict[_Key, _Name | None] | UnsetType | None, Meta(description="Names of players, by player index.")
@@ -142,16 +142,15 @@ class ImpossibleCorrection(Exception):
 
 
 def corrected(corrections: Corrections, patch: SetPatch, newest: Callable[[Corrections], Set]) -> Corrections:
-    """The corrections after a change. `newest` returns the newest set under some corrections.
+    """Return the corrections after a change. `newest` returns the newest set for given corrections.
 
-    Raises `ImpossibleCorrection` when the change is about a player or a game that does not exist; then none of it is
-    made.
+    Raises `ImpossibleCorrection` if the change is about a player or a game that does not exist.
     """
     return corrected_set(regrouped(corrections, patch, newest), patch, newest)
 
 
 def regrouped(corrections: Corrections, patch: SetPatch, newest: Callable[[Corrections], Set]) -> Corrections:
-    """The corrections after the first half of a change: that of games, and the beginning of a new set.
+    """Return the corrections after the first half of a change: changes of games, and the beginning of a new set.
 
     Raises `ImpossibleCorrection`.
     """
@@ -163,7 +162,7 @@ def regrouped(corrections: Corrections, patch: SetPatch, newest: Callable[[Corre
 
 
 def corrected_set(corrections: Corrections, patch: SetPatch, newest: Callable[[Corrections], Set]) -> Corrections:
-    """The corrections after the second half of a change: that of the set and its players.
+    """Return the corrections after the second half of a change: changes of the set and its players.
 
     Raises `ImpossibleCorrection`.
     """
@@ -198,7 +197,7 @@ def corrected_set(corrections: Corrections, patch: SetPatch, newest: Callable[[C
 
 
 def _with_new_set(corrections: Corrections, current: Set) -> Corrections:
-    """Begin a new set, which takes over no corrections of the set before it."""
+    """Begin a new set, which inherits no corrections from the set before it."""
     last = current.last
     if last is None:
         return _replace(corrections, after={current.previous_game_id: EMPTY})
@@ -219,7 +218,7 @@ def _with_games(corrections: Corrections, current: Set, patches: Mapping[str, Ga
         game = known.get(patched_id)
         if game is None:
             raise ImpossibleCorrection(f"there is no game {patched_id} in the newest sets of this station")
-        game_id = game.game_id  # corrections of a sudden death are those of its game
+        game_id = game.game_id  # the corrections of a sudden death belong to its game
         if patch is None:
             changed[game_id] = NOTHING
             continue
@@ -239,7 +238,7 @@ def _with_games(corrections: Corrections, current: Set, patches: Mapping[str, Ga
 
 
 def _places(game: PlayedGame, sides: Mapping[str, int]) -> tuple[int, ...]:
-    """The place in the set of each side of a game. Sides of which no player is named get the places that remain."""
+    """Return the place in the set of each side of a game. Sides without a named player get the remaining places."""
     given: list[int | None] = []
     for team in game.sides():
         places = {place for player in team if (place := sides.get(str(player.index))) is not None}
@@ -259,7 +258,7 @@ def _places(game: PlayedGame, sides: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def _stocks(game: PlayedGame, known: Mapping[int, int], patch: Mapping[str, int | None] | None) -> dict[int, int]:
-    """The operator's numbers of stocks after a game. Raises `ImpossibleCorrection`."""
+    """Return the operator's numbers of stocks after a game. Raises `ImpossibleCorrection`."""
     if patch is None:
         return {}
     unknown = [key for key in patch if all(player.index != int(key) for player in game.players)]
@@ -280,7 +279,7 @@ def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str 
     for index, name in names.items():
         member = _member(current, index)
         text = _one_line(name)
-        if not text and not member.name:  # what is shown is the name of the seat
+        if not text and not member.name:  # the seat's name is shown
             corrections = _without_seat(corrections, current, member)
         identity = current.identity(member)
         if identity is not None:
@@ -329,7 +328,7 @@ def _with_seats(corrections: Corrections, current: Set, patch: Mapping[str, Seat
 
 
 def _takes_free_seats(corrections: Corrections, current: Set, patch: Mapping[str, SeatPatch | None]) -> bool:
-    """Whether between two games people take only seats of players who had none in the newest game."""
+    """Whether the change only gives seats, between two games, to players without a seat in the newest game."""
     if current.last is None or current.last.in_progress:
         return False
     taken = _entry(corrections, current).seats_between
@@ -359,7 +358,7 @@ def _with_players(
 
 
 def _with_detail(corrections: Corrections, current: Set, member: Member, field: str, value: Any) -> Corrections:
-    """Set or remove one of the details of a player: with the person if the replays name one, or else in this set."""
+    """Set or remove a detail of a player: for the person if the replays name one, else in this set."""
     for kind, key in current.places:
         entry = getattr(corrections, kind).get(key)
         if entry is not None:
@@ -412,13 +411,13 @@ def _with_value(corrections: Corrections, current: Set, field: str, value: Any) 
 
 
 _Indices = Mapping[tuple[str, str], frozenset[int]]
-"""Player indices by place in the set where corrections can be stored."""
+"""The player indices at each place where corrections of the set can be stored."""
 
 
 def _without(corrections: Corrections, current: Set, field: str, indices: _Indices) -> Corrections:
-    """Remove the `names`, the `seats`, the `seats_between` or the `score` of a player from the corrections of a set.
+    """Remove the `names`, `seats`, `seats_between` or `score` of a player from the corrections of a set.
 
-    `indices` are the indices that the player had in the games of the set.
+    `indices` are the player's indices in the games of the set.
     """
     for kind, key in current.places:
         entry = getattr(corrections, kind).get(key)
@@ -443,7 +442,7 @@ def _with_entry(corrections: Corrections, current: Set, entry: SetCorrection) ->
 def _replace(corrections: Corrections, **changes: Mapping[str, Any]) -> Corrections:
     """Replace the values of some keys.
 
-    Empty values are dropped, except in `after`, where the key alone means that a set begins.
+    Empty values are dropped, except in `after`, where the presence of a key means that a set begins.
     """
     new: dict[str, dict[str, Any]] = {}
     for name, entries in changes.items():

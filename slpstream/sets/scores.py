@@ -1,6 +1,7 @@
-"""A set as subscribers see it: the payload of `set` messages and of `/v1/stations/{id}/set`.
+"""The payload of `set` messages and of `/v1/stations/{id}/set`.
 
-The same state gives the same payload, byte for byte: it contains no time and nothing that depends on earlier payloads.
+The same state gives the same payload, byte for byte: the payload contains no time and does not depend on earlier
+payloads.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from slpstream.sets.matching import folded
 from slpstream.sets.verdicts import Verdict
 
 MAX_GAMES = 20
-"""Games of a set in the payload, so that a set that is never over does not grow without bound. A set that is planned to
-be longer has twice as many as it can count."""
+"""Maximum number of games in the payload, so that an endless set does not grow without bound. For a longer best-of, the
+maximum is twice the number of games that can count."""
 
 SideNumber = Annotated[int, Meta(ge=0, description="Place in `sides`.")]
 
 
 class _Payload(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
-    """Base class: names are camelCase and values that are not known are left out."""
+    """Base class: names are camelCase, and unknown values are omitted."""
 
 
 class SetPlayer(_Payload, kw_only=True, frozen=True):
@@ -111,7 +112,7 @@ class OperatorDecision(_Payload, kw_only=True, frozen=True):
 
 
 class ScoredSuddenDeath(_Payload, kw_only=True, frozen=True):
-    """A sudden death in which a game of a set ended."""
+    """A sudden death that ended a game of a set."""
 
     game_id: Annotated[str, Meta(description="Id of its own replay.")]
     duration_seconds: float | None = None
@@ -139,7 +140,7 @@ class ScoredGame(_Payload, kw_only=True, frozen=True):
 
 @prepared
 class SetScore(_Payload, kw_only=True, frozen=True):
-    """The set that is being played, or that was played last, or that comes next."""
+    """The current, latest or next set of a station."""
 
     set_id: Annotated[str | None, Meta(description="Id of its first game; left out before that.")] = None
     game_id: Annotated[
@@ -180,9 +181,9 @@ class SetScore(_Payload, kw_only=True, frozen=True):
 
 
 def score_of(found: Set, corrections: Corrections, last_change: int = 0, *, max_games: int = MAX_GAMES) -> SetScore:
-    """The payload for a set. `last_change` is the id of the newest change by an operator; 0 if there is none.
+    """Return the payload for a set. `last_change` is the id of the newest change by an operator, or 0.
 
-    It has at most `max_games` games, or twice as many as the set can count, if that is more.
+    The payload has at most `max_games` games, or twice the number of games that can count if that is more.
     """
     last = found.last
     best_of = found.best_of if found.crew_battle is None else found.crew_battle.max_games
@@ -212,7 +213,7 @@ def score_of(found: Set, corrections: Corrections, last_change: int = 0, *, max_
 def _player(member: Member, place: int, side: Side) -> SetPlayer:
     seat = member.seat
     if seat is not None and member.name and folded(member.name) != folded(seat.name):
-        seat = None  # the operator has named somebody else there
+        seat = None  # the operator entered another person's name there
     return SetPlayer(
         player_index=member.index,
         port=member.port,
@@ -282,7 +283,7 @@ def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
 
 
 def _sides_of_players(game: PlayedGame, sides: Sequence[int]) -> dict[str, int]:
-    # Another number of sides: the game was read again, and is not the one that was corrected.
+    # The number of sides is different: the game was read again and is not the corrected one.
     return {str(player.index): place for team, place in zip(game.sides(), sides, strict=False) for player in team}
 
 

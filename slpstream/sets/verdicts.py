@@ -1,9 +1,9 @@
-"""Decides whether a game counts and for which side: each game gets a verdict, and a sentence that gives the reason.
+"""Decides whether a game counts and for which side: each game gets a verdict, and a sentence with the reason.
 
-The first of these questions that has an answer decides: What has the operator decided? Is the game in progress? Did it
-go to sudden death? Did it end? Are all players human? Was it played to its end? If a player quit, was it early (a
-handwarmer), and do quits count? Is the winner known? The winner is taken from `game_end` of the game, or of the sudden
-death that ended it.
+The first applicable rule decides, in this order: the operator's decision, a game in progress, sudden death, a missing
+end, players that are not human, a game that was not played to its end. If a player quit, a verdict depends on whether
+the quit was early (a handwarmer), and on whether quits count. Last, the winner must be known. The winner is that of
+`game_end` of the game, or of the sudden death that ended it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Verdict = Literal[
 ]
 
 _ENDINGS: Mapping[Ending | None, str] = {"time": "decided by time", "finished": "played to its end"}
-"""How games ended, in words; games that a player quit are not in the table."""
+"""How games ended, in words. Games that a player quit are not in the table."""
 
 
 class Judgement(NamedTuple):
@@ -38,7 +38,7 @@ class Judgement(NamedTuple):
     reason: str
     """One sentence without its full stop."""
     side: int | None = None
-    """The winner's place in `PlayedGame.sides`, also of a game that does not count."""
+    """The winner's place in `PlayedGame.sides`, even if the game does not count."""
 
     @property
     def counts(self) -> bool:
@@ -47,7 +47,7 @@ class Judgement(NamedTuple):
 
 
 def judge(game: PlayedGame, correction: GameCorrection, rules: Rules, *, newest: bool) -> Judgement:
-    """The verdict on a game. `newest`: no later game has begun on the station."""
+    """Return the verdict on a game. `newest` is whether no later game has begun on the station."""
     sides = game.sides()
     side = _side_of(_winners(game), sides)
     if correction.counts is False:
@@ -115,7 +115,7 @@ def _played(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | Non
 
 
 def _at_score(game: PlayedGame) -> str:
-    """The highest score in a game as ` at 3`; empty for teams, and when it is not known."""
+    """The highest score in a game as ` at 3`; empty for teams, and if it is not known."""
     scores = [player.score for player in game.players if player.score is not None]
     return f" at {max(scores)}" if scores and not game.is_teams else ""
 
@@ -134,7 +134,8 @@ def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement |
 
 
 def _played_seconds(game: PlayedGame) -> float | None:
-    """How long a game was played; `None` if its frames do not tell. A game without a frame has no percent either."""
+    """The length of a game in seconds; `None` if its frames do not show it. A game without frames has no percent
+    either."""
     if game.duration_seconds is None and any(player.percent is not None for player in game.players):
         return None
     return game.duration_seconds or 0.0
@@ -150,12 +151,13 @@ def _few_stocks_lost(game: PlayedGame, rules: Rules) -> bool:
     """Whether no player has lost more stocks than in a handwarmer."""
     lost = _max_stocks_lost(game)
     min_start = min((p.start_stocks for p in game.players if p.start_stocks is not None), default=0)
-    # Players who begin with no more stocks than that cannot lose more, so the rule does not apply.
+    # Players who begin with so few stocks cannot lose more, so the rule does not apply.
     return lost is not None and lost <= rules.handwarmer_stocks < min_start
 
 
 def _too_serious(game: PlayedGame, rules: Rules) -> str:
-    """Why a game with few lost stocks is no handwarmer: it is too long, or a player has too much damage. Else empty."""
+    """The reason why a game with few lost stocks is not a handwarmer: its length, or a player's damage. Empty for
+    handwarmers."""
     seconds = _played_seconds(game)
     if seconds is not None and seconds > rules.max_handwarmer_seconds:
         return f"after more than {clock(rules.max_handwarmer_seconds)}"
@@ -183,7 +185,7 @@ _QUESTIONS: Sequence[Callable[[PlayedGame, int | None, Rules], Judgement | None]
 
 
 def _winners(game: PlayedGame) -> Sequence[int]:
-    """The winners. Once a game has gone to sudden death, only a sudden death that was played to its end has any."""
+    """The winners. If a game went to sudden death, only a sudden death that was played to its end has winners."""
     if not game.sudden_deaths:
         return game.winners
     last = game.sudden_deaths[-1]
@@ -191,7 +193,7 @@ def _winners(game: PlayedGame) -> Sequence[int]:
 
 
 def _side_of(winners: Sequence[int], sides: Sequence[Sequence[Player]]) -> int | None:
-    """The place of the side that has won; `None` when no side has, or several have."""
+    """The place of the side that has won; `None` if no side or several sides have won."""
     won = [place for place, side in enumerate(sides) if any(player.index in winners for player in side)]
     return won[0] if len(won) == 1 else None
 

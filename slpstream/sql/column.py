@@ -14,7 +14,7 @@ REAL = pa.float64()
 
 
 def column(name: str, type: Any, doc: str, unit: str = "") -> Any:
-    """A column. The metadata has `doc` and `unit`, as those of the tables of frames do."""
+    """A column. Its metadata has `doc` and `unit`, as in the tables of frames."""
     return pa.field(name, type, metadata={"doc": doc, **({"unit": unit} if unit else {})})
 
 

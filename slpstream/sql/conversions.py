@@ -51,7 +51,7 @@ SCHEMA = pa.schema(
 
 
 def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
-    """The rows of a game. No stats are computed if none of them can be wanted."""
+    """The rows of a game. Stats are computed only if a row can pass the filter."""
     replay = queried.replay
     if replay.format != "slippi":
         return []

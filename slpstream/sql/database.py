@@ -1,6 +1,6 @@
 """A DuckDB database whose tables are replays. It reads and writes no other files, and loads no extensions.
 
-A query that sorts or joins more than fits into memory puts parts of it into a folder of its own, which is removed
+A query that sorts or joins more data than fits into memory writes parts of it into a temporary folder, which is removed
 afterwards.
 """
 
@@ -19,7 +19,7 @@ from slpstream.sql.lazy_table import Current, LazyTable, Read
 from slpstream.sql.scan import TABLES
 
 _STREAMED = "1MB"
-"""Rows of a result that wait for their reader. More would only be computed for nobody if the reader leaves."""
+"""Maximum number of rows that wait for their reader. Further rows would be wasted if the reader leaves."""
 _INTERRUPTED = "Query interrupted"
 """The text of the RuntimeError that DuckDB raises after Ctrl-C."""
 _ROWS_AT_ONCE = 2048
@@ -36,7 +36,7 @@ class InvalidQuery(Exception):
 
 
 class FailedQuery(Exception):
-    """A query that failed on some value, or for lack of memory."""
+    """A query that failed because of a value, or for lack of memory."""
 
 
 class Database:
@@ -52,9 +52,9 @@ class Database:
         connection.execute("SET lock_configuration = true")
 
     def rows(self, query: str) -> tuple[list[str], Iterator[Sequence[Any]]]:
-        """The names of the columns, and the rows as they are found.
+        """The names of the columns, and an iterator of the rows.
 
-        Raises `InvalidQuery`, also while rows are taken `FailedQuery`, and what reading the replays raises.
+        Raises `InvalidQuery`. Iteration also raises `FailedQuery` and the errors of reading the replays.
         """
         with self._errors():
             self._prepare(query)
@@ -71,7 +71,7 @@ class Database:
             yield from rows
 
     def batches(self, query: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """The columns, and the rows in Arrow batches as they are found. Raises as `rows` does."""
+        """The columns, and an iterator of the rows in Arrow batches. Raises as `rows` does."""
         with self._errors():
             self._prepare(query)
             reader = self._connection.sql(query).to_arrow_reader(_ROWS_IN_BATCH)
@@ -87,7 +87,7 @@ class Database:
             yield batch
 
     def _prepare(self, query: str) -> None:
-        """Accept one statement that reads. There is nothing that others could write to, so this only explains."""
+        """Accept one statement that reads. Other statements have nothing to write to; this check explains it."""
         statements = self._connection.extract_statements(query)
         if len(statements) != 1:
             raise InvalidQuery("expected one statement" if statements else "the query is empty")
@@ -99,7 +99,7 @@ class Database:
         try:
             self._connection.sql(query)
         except duckdb.Error:
-            return  # mistakes are found before anything is read; executing the query tells their place
+            return  # mistakes are found before replays are read; executing the query shows their place
         serialized = self._connection.execute("SELECT json_serialize_sql($1)", [query]).fetchall()[0][0]
         self._current.files = deciding_files(serialized, self._files)
 

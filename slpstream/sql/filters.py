@@ -1,7 +1,7 @@
-"""Filters that DuckDB hands to a table: which columns they need, and whether a game can have rows that pass.
+"""Filters that DuckDB passes to a table: the columns that they need, and whether a game can have rows that pass.
 
-Arrow answers both, so a filter never has to be taken apart here: a dataset leaves out the files whose known values
-exclude a filter, and binding a filter fails without a column that it needs.
+Arrow answers both, so filters are not parsed here: a dataset omits the files whose known values contradict a filter,
+and binding a filter fails without a column that it needs.
 """
 
 from __future__ import annotations

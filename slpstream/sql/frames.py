@@ -34,9 +34,9 @@ SCHEMA = pa.schema(
 
 
 def table(queried: Queried, columns: frozenset[str], holds: Holds) -> pa.Table | None:
-    """The rows of a game with these columns, in the order of the schema; `None` without any wanted row.
+    """The rows of a game with these columns, in the order of the schema; `None` if no row can pass the filter.
 
-    Reads only the beginning of the file if no row can be wanted.
+    Reads only the beginning of the file if no row can pass the filter.
     """
     replay = queried.replay
     if replay.format != "slippi":

@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 
 
 def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
-    """The row of a game. Reads both ends of the file, or all of it where they are not enough."""
+    """The row of a game. Reads both ends of the file, or all of it if they are not enough."""
     game = queried.game
     summary, end = game.summary(), game.end
     numerator, denominator = game.start.rate

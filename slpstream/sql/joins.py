@@ -1,8 +1,8 @@
-"""Joins that leave out files: a condition on `games` or `players` decides which files the other tables are read from.
+"""Finds the files that a join needs: conditions on `games` and `players` select the files for the other tables.
 
-DuckDB hands a condition on one table to that table alone. In `frames join games using (file) where games.winner = 0`,
-it would read the frames of all files and then join those of the right ones. So the files that the conditions on `games`
-and `players` leave are found first. This is done for plain queries only, in which it cannot change the answer: one
+DuckDB passes a condition on one table to that table alone. For `frames join games using (file) where games.winner = 0`,
+it would read the frames of all files and then join the frames of the right files. So the files that pass the conditions
+on `games` and `players` are found first. This applies only to plain queries, in which it cannot change the answer: one
 `select` from tables that are all joined by `file`, by inner joins. Other queries read all files.
 """
 
@@ -17,13 +17,13 @@ from slpstream.sql.players import COMPUTED
 from slpstream.sql.scan import TABLES
 
 Node = Mapping[str, Any]
-"""A part of a query as DuckDB's `json_serialize_sql` has it."""
+"""A part of a query in the form of DuckDB's `json_serialize_sql`."""
 
 _DECIDING = ("games", "players")
 _COSTLY = frozenset({"frames", "conversions"})
 _PLAIN_JOINS = frozenset({"REGULAR", "NATURAL", "CROSS"})
 _OF_ITS_OWN = frozenset({"SUBQUERY", "WINDOW", "STAR", "LAMBDA", "PARAMETER"})
-"""Kinds of expressions that a condition must not have to be asked of one table."""
+"""Kinds of expressions that a condition on one table must not have."""
 _RANDOM = frozenset({"random", "setseed", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "nextval"})
 
 
@@ -36,9 +36,9 @@ class _Leaf(NamedTuple):
 
 
 def deciding_queries(serialized: str) -> list[str]:
-    """Queries for the files that the conditions of a query leave, serialized as the query is; empty for most queries.
+    """Queries for the files that pass the conditions of a query, serialized like the query; empty for most queries.
 
-    A file that is not among the results of all of them has no part in the answer.
+    A file that is missing from any of their results has no part in the answer.
     """
     parsed = msgspec.json.decode(serialized)
     statements = parsed.get("statements", ())
@@ -78,7 +78,7 @@ _ONLY_FILES: Node = {
 
 
 def _reads_everything(node: Node) -> bool:
-    """Whether the rows of a query are not simply the first ones that are found."""
+    """Whether a query needs more than the first rows that are found."""
     kinds = {modifier["type"] for modifier in node["modifiers"]}
     return "LIMIT_MODIFIER" not in kinds or "ORDER_MODIFIER" in kinds
 
@@ -130,7 +130,7 @@ def _column(node: Node) -> tuple[str, ...] | None:
 
 
 def _conditions(node: Node | None) -> Iterator[Node]:
-    """The conditions of which all have to hold."""
+    """The conditions that must all hold."""
     if node is None:
         return
     if node["type"] == "CONJUNCTION_AND":
@@ -148,7 +148,7 @@ def _join_conditions(node: Node) -> Iterator[Node]:
 
 
 def _is_about(condition: Node, leaf: _Leaf, leaves: Sequence[_Leaf]) -> bool:
-    """Whether a condition is about columns of one table alone, and about such that need no stats."""
+    """Whether a condition uses columns of one table only, and only columns that need no stats."""
     own = frozenset(TABLES[leaf.table].schema.names) - COMPUTED
     others = frozenset(name for each in leaves if each != leaf for name in TABLES[each.table].schema.names)
     count = 0
@@ -172,11 +172,11 @@ def _all_of(conditions: Sequence[Node]) -> Node:
 
 
 Execute = Callable[[str], Sequence[str]]
-"""Executes a serialized query; returns the values of its only column."""
+"""Executes a serialized query. Returns the values of its only column."""
 
 
 def deciding_files(serialized: str, execute: Execute) -> frozenset[str] | None:
-    """The files that can have a part in the answer to a query; `None` for all."""
+    """The files that can contribute to the answer of a query; `None` for all."""
     files: frozenset[str] | None = None
     for query in deciding_queries(serialized):
         found = frozenset(execute(query))

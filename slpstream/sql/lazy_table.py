@@ -1,7 +1,8 @@
-"""A table that is read when DuckDB asks for it: only the columns and, as far as DuckDB tells them, the rows of a query.
+"""A table that is read when DuckDB scans it: only the columns of a query and, as far as DuckDB passes the filter, its
+rows.
 
-DuckDB calls `scanner` of an Arrow dataset with the columns and the filter of the query, as it does for the datasets of
-Lance and other packages, and then takes one batch after another until it has enough.
+DuckDB calls `scanner` of an Arrow dataset with the columns and the filter of the query, as for the datasets of Lance
+and other packages. It then takes one batch after another until it has enough.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ Read = Callable[[Scan], Iterator[pa.Table]]
 
 
 class Current:
-    """The query that runs now."""
+    """The running query."""
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
         """The error that ended a scan. DuckDB passes on only its text, so it is kept here."""
         self.files: frozenset[str] | None = None
-        """The files that can have a part in the answer; `None` for all."""
+        """The files that can contribute to the answer; `None` for all."""
 
 
 class LazyTable(dataset.Dataset):  # type: ignore[misc]
     """A table of `TABLES`."""
 
     def __init__(self, name: str, read: Read, current: Current) -> None:
-        # The base class has no replays of its own, and forbids its __init__.
+        # The base class has no replays, and forbids its __init__.
         self._name = name
         self._read = read
         self._current = current
@@ -59,7 +60,7 @@ class _Scanner:
         self._current = current
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The batches. Replays are read when they are asked for."""
+        """The batches. Replays are read on demand."""
         return pa.RecordBatchReader.from_batches(self._scan.schema, self._batches())
 
     def _batches(self) -> Iterator[pa.RecordBatch]:

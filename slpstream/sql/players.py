@@ -74,7 +74,8 @@ COMPUTED = frozenset(each.name for each in _STATS)
 
 
 def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
-    """The rows of a game. Its stats are computed only for columns of `COMPUTED`, and if a wanted row can need them."""
+    """The rows of a game. Its stats are computed only for columns of `COMPUTED`, and only if a row can pass the
+    filter."""
     game = queried.game
     found: list[Row] = list(_described(queried.file, game.start.game_id, game.summary(), game.end))
     if columns.isdisjoint(COMPUTED) or game.start.format != "slippi":

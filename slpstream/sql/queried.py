@@ -1,4 +1,4 @@
-"""Replays as the tables see them. A table uses as little of one as it can, since each part costs time."""
+"""The view of a replay for tables. A table uses as few parts as it can, since each part costs time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 """Values by the names of columns. Columns that are left out are null."""
 
 Holds = Callable[[Row], bool]
-"""Whether a row with these values, and any others, can be among the wanted ones."""
+"""Whether a row with these values, and any other values, can pass the filter."""
 
 
 class Described(Protocol):
@@ -27,7 +27,7 @@ class Described(Protocol):
 
     @property
     def end(self) -> GameEnd | None:
-        """How it ended."""
+        """The end of the game."""
 
     @property
     def metadata(self) -> Metadata | None:
@@ -38,7 +38,7 @@ class Described(Protocol):
 
 
 class Opened(Protocol):
-    """A replay of which the first bytes have been read."""
+    """A replay whose first bytes have been read."""
 
     @property
     def format(self) -> str:
@@ -50,7 +50,7 @@ class Opened(Protocol):
 
     @property
     def settings(self) -> Any:
-        """How the game was set up."""
+        """The setup of the game."""
 
     @property
     def frames(self) -> Frames:

@@ -1,4 +1,4 @@
-"""The request of a query to one table, and the answer of one replay. A scan can be sent to another process."""
+"""A query's request to one table, and the rows of one replay for it. A scan can be sent to another process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Table(NamedTuple):
     rows: Callable[[Queried, frozenset[str], Holds], list[Row]] | None = None
     columns: Callable[[Queried, frozenset[str], Holds], pa.Table | None] | None = None
     computed: frozenset[str] = frozenset()
-    """Columns for which a replay is read to its end; those of `columns` always are."""
+    """Columns for which `rows` reads a replay to its end. `columns` always does."""
     always_computed: bool = False
 
 
@@ -46,19 +46,19 @@ TABLES: Mapping[str, Table] = {
 
 
 class Scan:
-    """The columns and the filter that a query asks of a table."""
+    """The columns that a query requests from a table, and its filter."""
 
     def __init__(
         self, table: str, columns: Iterable[str], filter: Any = None, filtered: frozenset[str] | None = None
     ) -> None:
-        """`filtered` are the columns that the filter needs, if they are known."""
+        """`filtered` has the columns that the filter needs, if they are known."""
         self.table = table
         self.columns = tuple(columns)
         """The columns of the result, in this order."""
         self.filter = filter
         """An Arrow expression, or `None`."""
         self.files: frozenset[str] | None = None
-        """The files that can have rows, if they are known. They are not sent to other processes."""
+        """The files that can have rows, if known. They are not sent to other processes."""
         self._schema = TABLES[table].schema
         if filtered is None:
             filtered = frozenset() if filter is None else filters.columns_of(filter, self._schema)
@@ -74,7 +74,7 @@ class Scan:
 
     @property
     def needed(self) -> frozenset[str]:
-        """The columns that are read, those of the filter too."""
+        """The columns that are read, including the columns of the filter."""
         return self._filtered.union(self.columns)
 
     @property
@@ -93,7 +93,7 @@ class Scan:
         return (self.files is None or file in self.files) and self._holds({"file": file})
 
     def read(self, queried: Queried) -> Rows | None:
-        """The rows of a replay: for a table with columns those that pass the filter, otherwise all.
+        """The rows of a replay. A table with `columns` returns the rows that pass the filter, other tables all rows.
 
         Raises `SourceError` and `FormatError`.
         """
@@ -107,7 +107,7 @@ class Scan:
         return [{name: row.get(name) for name in needed} for row in table.rows(queried, needed, self._holds)]
 
     def table_of(self, rows: Rows) -> pa.Table:
-        """The rows of `read`, of one or several replays, as a table with the columns of the result."""
+        """The rows of `read` from one or several replays, as a table with the columns of the result."""
         if isinstance(rows, list):
             return self._passing(pa.Table.from_pylist(rows, schema=self._needed_schema))
         return rows

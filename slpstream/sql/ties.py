@@ -1,4 +1,4 @@
-"""Whether several sides came first in a game: in time mode, or in a stock game that goes to sudden death."""
+"""Ties: games in which several sides share the first place, in time mode or in stock games that go to sudden death."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 def is_tied(summary: GameSummary, end: GameEnd | None) -> bool:
-    """Whether several sides came first.
+    """Whether several sides share the first place.
 
-    In a stock game these are sides with the same stocks and whole percents when the time ran out, or all sides, if they
-    lost their last stocks at once.
+    In a stock game, these are the sides with the same stocks and whole percents when the time ran out, or all sides if
+    they lost their last stocks in the same frame.
     """
     if summary.tied:
         return True

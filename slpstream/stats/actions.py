@@ -4,15 +4,15 @@ An action begins when `action_state_id` changes or `action_state_counter` falls.
 `l_cancel_status` on landings, `position_y` for wavelands, `facing_direction` and `position_x` for the direction of a
 tech, `internal_character_id` for the states of Mr. Game & Watch and Peach and for the landing lag.
 
-Wavedash and waveland: landing 0x2B directly from an air dodge, a knee bend or a jump. The last 15 frames decide. Only
-an air dodge and one other state: neither. With a knee bend: a wavedash, unless there are 5 frames of jump and the
-player lands more than 0.1 above or below the place of the knee bend. Otherwise a waveland. An air dodge that becomes
-one of these is not counted.
+Wavedash and waveland: landing 0x2B directly from an air dodge, a knee bend or a jump. The last 15 frames decide. It is
+neither if they have only an air dodge and one other state. It is a wavedash if they have a knee bend, unless they have
+5 frames of jump and the player lands more than 0.1 above or below the place of the knee bend. Otherwise it is a
+waveland. An air dodge that becomes one of these is not counted.
 
-Edge cancel: the landing of an aerial that goes directly into a fall (0x1D) or a teeter (0xF5). Shorter than the
-L-cancelled lag it is a success, shorter than the full lag it is slow. A failed L-cancel does not count when the landing
-was not longer than the L-cancelled lag. So its event waits until then, and a count that was already shown goes down
-again.
+Edge cancel: the landing of an aerial that goes directly into a fall (0x1D) or a teeter (0xF5). It is a success if the
+landing was shorter than the L-cancelled lag, and slow if it was shorter than the full lag. A failed L-cancel does not
+count if the landing was not longer than the L-cancelled lag. So its event waits until then, and a count that was
+already shown decreases again.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Actions:
         self._knee_bend_y = 0.0
         self._failed: dict[str, Any] | None = None
         self.due: int | None = None
-        """The frame from which on a failed L-cancel stays one; `None` if none is waiting."""
+        """The frame in which a waiting L-cancel has failed; `None` if no L-cancel is waiting."""
 
     def copy(self) -> Actions:
         """An independent computer in the same state."""

@@ -1,5 +1,5 @@
-"""The behaviour of slippi-js 9.1.2 `getStats` beyond computing: which frames it counts, and results for other than two
-players. Found by running it on whole, cut and damaged replays.
+"""The frames that slippi-js 9.1.2 `getStats` counts, and its results for other than two players. Found by running it on
+whole, cut and damaged replays.
 
 It counts frames up to the finalized one, while its `lastFrame` is the newest frame that has begun. With a Game End all
 frames are final. Without one, the bookends decide in online games; in other games with bookends the frame 7 frames back
@@ -70,8 +70,8 @@ class FrameGate:
             ready = 0
             newest = held[-1][0]
             if self._online:
-                # Frames that the last bookend made final count; frames that the end of the game made final do not. When
-                # the file ends with a bookend both have the same offset, and the lag is that of the bookend before.
+                # Frames that the last bookend made final count; frames that the end of the game made final do not. If
+                # the file ends with a bookend, both have the same offset, and the lag is that of the previous bookend.
                 if held[-1][1] < end.end_offset:
                     ready = len(held)
                 elif newest.end_offset == end.end_offset and self._whole(newest):

@@ -4,15 +4,15 @@ The counter is 0 while the player is damaged or grabbed. It starts when the play
 states 0x0E to 0x18, 0x27 to 0x29, 0x2D to 0x40, 0xD4) and grows in every frame from then on. Beyond 45 the conversion
 is over.
 
-The opening type is decided when the conversion ends, by what is known then:
+The opening type is decided when the conversion ends, from the conversions up to then:
 
 - `trade`: a conversion on the hitter began in the same frame;
-- `counter-attack`: a conversion on the hitter began earlier and lasted beyond the start of this one. One that is still
-  open counts, because it will end, except for the last of a game;
+- `counter-attack`: a conversion on the hitter began earlier and lasted beyond the start of this one. An open conversion
+  counts, because it will end, except for the last conversion of a game;
 - `neutral-win`: everything else.
 
-slippi-js decides after the game, where a conversion that never ends does not count. There a conversion without moves is
-compared with itself, so once it has ended it is a `counter-attack`.
+slippi-js decides after the game, so a conversion that never ends does not count. It compares a conversion without moves
+with itself, so such a conversion is a `counter-attack` once it has ended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Conversions(Punishes[Conversion]):
 
 
 def opening_type(conversion: Conversion, all: list[Conversion], *, over: bool) -> str:
-    """The opening type of a conversion among all of the game. `over`: the game is over, so open ones never end."""
+    """Return the opening type of a conversion among all conversions of the game. With `over`, open ones never end."""
     start, moves = conversion.start_frame, conversion.moves
     attacker = moves[0].player_index if moves else conversion.last_hit_by
     for other in reversed(all):

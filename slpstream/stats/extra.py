@@ -1,6 +1,6 @@
 """The stats beyond slippi-js: the member `extra` of `stats` messages.
 
-`stats.md` documents for each value what it counts, from which fields, with which thresholds.
+`stats.md` documents the meaning, the fields and the thresholds of each value.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ class Forms:
         return twin
 
     def change(self, frame: int, character: int) -> int | None:
-        """Note the character of the player in a frame; returns the one before if it has changed, else `None`."""
+        """Note the character of the player in a frame. Returns the previous character if it has changed, else
+        `None`."""
         before = self._now
         if before is not None:
             if before.internal_character_id == character:

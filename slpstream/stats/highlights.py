@@ -11,7 +11,7 @@
 | 50 | the loss of the last stock without a conversion, which decides a game of two players |
 
 A conversion is a highlight from 50 points on. All of it follows from the stats, so a highlight is known in the frame in
-which its conversion ends. Games without stocks have no points for being behind and for last stocks.
+which its conversion ends. Games without stocks have no points for comebacks and last stocks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Home-Run Contest: how far Sandbag flew.
+"""Home-Run Contest: the distance that Sandbag flew.
 
 Only in major scene 32. From the Post-Frame Update of the last frame: `position_x` of internal character 32. The unit is
 feet, or metres in replays with language Japanese (0). The distance has one decimal and is never negative. Source: the

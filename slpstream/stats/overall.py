@@ -1,7 +1,8 @@
 """The overall stats of each player, from conversions and inputs, as slippi-js computes them.
 
-Moves are credited to their hitter, openings to the player of the first move, kills to `last_hit_by`. With two players
-every conversion on the other is one's own, even without a move. Damage and openings between team-mates do not count.
+Moves are credited to their hitter, openings to the player of the first move, kills to `last_hit_by`. With two players,
+each conversion on one player belongs to the other player, even without a move. Damage and openings between team-mates
+do not count.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def overall(
 ) -> list[Overall]:
     """One entry for each player.
 
-    `opponents` has the player indices that each player plays against. `conversions` have their opening types.
-    `outside_damage` is what each player dealt outside any conversion, in percent.
+    `opponents` has the indices of each player's opponents. `conversions` have their opening types. `outside_damage` is
+    the damage that each player dealt outside any conversion, in percent.
     """
     sums = {player: _Sums(outside_damage[player]) for player in opponents}
     pair = len(opponents) == 2

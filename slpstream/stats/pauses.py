@@ -1,7 +1,8 @@
 """Pauses and rollbacks.
 
-Pause: during a pause the `scene_frame_counter` of Frame Start (since 3.10) counts on. So it jumps in the first frame
-after it, by the length of the pause. Rollback: the final sending of a frame is not its first (`revision` above 0).
+Pause: the `scene_frame_counter` of Frame Start (since 3.10) keeps counting during a pause. So it jumps in the first
+frame after the pause, by the length of the pause. Rollback: the final sending of a frame is not its first (`revision`
+above 0).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Pauses:
         return copy.copy(self)
 
     def jump(self, counter: int) -> int:
-        """Take a counter other than the expected one; returns the length of the pause in frames, 0 without a pause."""
+        """Take a counter other than the expected one. Returns the length of the pause in frames, 0 without a pause."""
         paused_frames = 0 if self.expected is None else counter - self.expected
         self.expected = counter
         if paused_frames <= 0:
@@ -52,7 +53,7 @@ class RollbackCounter:
         return copy.copy(self)
 
     def add(self, number: int, revision: int) -> int:
-        """Count a final frame with a `revision` above 0; returns the length of the current run of such frames."""
+        """Count a final frame with a `revision` above 0. Returns the length of the current run of such frames."""
         self._run = self._run + 1 if self._last == number - 1 else 1
         self._last = number
         self.frames += 1

@@ -41,18 +41,15 @@ class Player:
         "combos",
         "conversions",
         "forms",
-        "given_up",
-        "hit_by",
-        "hit_state",
         "hits",
         "index",
         "inputs",
+        "last_hit",
         "positions",
         "post",
         "pre",
         "prev",
         "restarted",
-        "self_destructs",
         "stocks",
     )
 
@@ -65,11 +62,9 @@ class Player:
         """Whether the action began again: `action_state_counter` fell."""
         self.alive = False
         """Whether a stock is open."""
-        self.hit_by: int | None = None
-        """Player index of the last hitter, as long as that player is in the same action."""
-        self.hit_state = -1
-        """Action state of the hitter in the frame before the last hit."""
-        self.self_destructs = self.given_up = 0
+        self.last_hit: tuple[int, int] | None = None
+        """Player index of the last hitter, and the hitter's action state in the frame before the hit; `None` once the
+        hitter has left the action."""
         self.stocks = Stocks(index, lists.stocks)
         self.conversions = Conversions(index, lists.conversions)
         self.combos = Combos(index, lists.combos)

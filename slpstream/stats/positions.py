@@ -55,8 +55,8 @@ class Positions:
         return copy.copy(self)
 
     def update(self, post: Any, flags: int, *, punished: bool) -> None:
-        """Take a frame in which the player is beyond a ledge or below the stage, or was so in the frame before, or is
-        recovering. `punished`: whether a conversion on the player is open."""
+        """Take a frame in which the player is beyond a ledge or below the stage, or was in the frame before, or is
+        recovering. `punished` is whether a conversion on the player is open."""
         edge, x = self.edge, post.position_x
         if edge is None:
             return

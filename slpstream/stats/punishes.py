@@ -1,7 +1,7 @@
 """The common part of conversions and combos: hits on one player that belong together.
 
 Both open when the player is damaged or grabbed, collect moves, and end when the player loses a stock or a counter
-exceeds 45. They differ in what the counter counts; see `conversions` and `combos`.
+exceeds 45. They differ in the frames that the counter counts, which `conversions` and `combos` describe.
 
 From the Post-Frame Updates: `percent`, `stocks_remaining` and `action_state_id` of the player that is hit, and
 `last_attack_landed` of the hitter. Damage adds a move if the hitter has left the action state of the last hit or has
@@ -67,7 +67,7 @@ class Punishes(Generic[P]):
         return punish
 
     def add(self, frame: int, hitter: int, move_id: int, damage: float) -> float:
-        """Add a move; returns the deferred damage that is credited to its hitter now."""
+        """Add a move. Returns the deferred damage that is credited to its hitter now."""
         punish = self.open
         if punish is None:
             return 0.0

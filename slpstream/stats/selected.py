@@ -1,7 +1,7 @@
-"""The parts of a frame that the computers read, and how they are read from frames that are not decoded.
+"""The parts of a frame that the computers read, also from frames that are not decoded.
 
-Most frames of the live path are their bytes (`PackedFrame`). Decoding all of their fields would take most of the time
-that stats take, so only these fields are read.
+Most frames of the live path are undecoded bytes (`PackedFrame`). Decoding all of their fields would take most of the
+time of the stats, so only these fields are read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FRAME_START, POST_FRAME, PRE_FRAME
-from slpstream.formats.slippi.packed_frame import Decoder, FieldReader, PackedFrame
+from slpstream.formats.slippi.frame_decoder import FieldReader, FrameDecoder, PackedFrame
 from slpstream.model.events import Frame
 
 _MAX_READERS = 64
@@ -73,7 +73,7 @@ class SelectedEntry(msgspec.Struct, gc=False):
 
 
 class _Readers(NamedTuple):
-    """How the frames of one layout are read."""
+    """The readers for the frames of one layout."""
 
     start: FieldReader | None
     players: list[tuple[int, int, int, FieldReader, FieldReader]]
@@ -84,7 +84,7 @@ class Selection:
     """Reads the selected parts of the frames of one game, in order."""
 
     def __init__(self) -> None:
-        self._readers: dict[Decoder, _Readers | None] = {}
+        self._readers: dict[FrameDecoder, _Readers | None] = {}
         self._inputs: dict[int, bytes] = {}
         """The bytes of each player's inputs in the frame before, by player index."""
 
@@ -122,8 +122,8 @@ class Selection:
         self._inputs.clear()  # the inputs of this frame are not compared with those of the next one
         return frame.entry
 
-    def _learn(self, decoder: Decoder) -> _Readers | None:
-        """How the frames of a layout are read; `None` if a field that every version has is missing."""
+    def _learn(self, decoder: FrameDecoder) -> _Readers | None:
+        """Return the readers for the frames of a layout; `None` if a field that all versions have is missing."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         players = []

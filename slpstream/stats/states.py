@@ -40,7 +40,7 @@ THROWING: Final = range(0xDB, 0xDF)
 THROWN: Final = range(0xEF, 0xF4)
 _ATTACKS = range(0x2C, 0x46)
 FIRST_CHARACTER_STATE = 0x155
-"""The first of the states that each character has of its own, mostly for special moves."""
+"""The first of the character-specific states, which are mostly special moves."""
 
 _DYING = range(LAST_DYING + 1)
 _DAMAGED = (*range(0x4B, 0x5C), 0x26, 0xB9, 0xC1)

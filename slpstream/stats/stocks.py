@@ -17,17 +17,22 @@ from slpstream.stats.schema import Stock
 class Stocks:
     """The lives of one player. `entries` is the list of the whole game, in the order of opening."""
 
-    __slots__ = ("_position", "entries", "index", "open")
+    __slots__ = ("_position", "entries", "given_up", "index", "open", "self_destructs")
 
     def __init__(self, index: int, entries: list[Stock]) -> None:
         self.index = index
         self.entries = entries
         self.open: Stock | None = None
         self._position = 0
+        self.self_destructs = 0
+        """Stocks lost without an open conversion and without a hitter."""
+        self.given_up = 0
+        """In a crew battle: stocks lost before the first hit."""
 
     def copy(self, entries: list[Stock]) -> Stocks:
         """An independent computer in the same state, with `entries`, a copy of the list."""
         twin = Stocks(self.index, entries)
+        twin.self_destructs, twin.given_up = self.self_destructs, self.given_up
         if self.open is not None:
             twin._position = self._position
             twin.open = entries[self._position] = replace(self.open)

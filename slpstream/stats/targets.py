@@ -50,7 +50,7 @@ class Targets:
     def update(self, frame: int, items: Iterable[Any], first_frame: int) -> None:
         """Take the items of one frame; the game has the targets of its first frame.
 
-        Targets without a spawn id cannot be told apart and are left out.
+        Targets without a spawn id cannot be distinguished and are left out.
         """
         targets = {item.spawn_id: item for item in items if item.type_id == TARGET_ITEM and item.spawn_id is not UNSET}
         if frame == first_frame:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class WithoutEvents:
-    """A stats computer of which only the stats at the end are wanted."""
+    """A stats computer that returns no events before the end of the game."""
 
     def __init__(self, stats: SlippiStats) -> None:
         self.stats = stats
@@ -36,17 +36,17 @@ class WithoutEvents:
         return type(self)(self.stats.copy())
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
-        """Take a final frame; returns no events."""
+        """Take a final frame. Returns no events."""
         self.stats.take(frame, end_offset)
         return []
 
     def finish(self, end: GameEnd) -> list[Event]:
-        """End the game; returns the last events."""
+        """End the game. Returns the last events."""
         return self.stats.finish(end)
 
 
 def whole_stats(game: WholeGame, *, compat: bool = False, crew: bool = False) -> SlippiStats | None:
-    """The stats of a finished game; `None` when its events have to be read one by one."""
+    """The stats of a finished game; `None` if its events must be read one by one."""
     settings = game.start.settings
     if settings.game_mode == MAJOR_SCENE_TARGET_TEST or not game.is_plain:  # target tests need the items
         return None
@@ -86,7 +86,7 @@ def _sides(numbers: list[int], character: Character) -> Iterable[SelectedPlayer 
 
 
 def _changes(columns: EventColumns) -> list[Any]:
-    """The Pre-Frame Updates of all frames, UNSET where the inputs are those of the frame before."""
+    """The Pre-Frame Updates of all frames; UNSET if the inputs are those of the frame before."""
     import numpy as np  # noqa: PLC0415
 
     changed = np.zeros(len(columns), np.bool_)

@@ -6,14 +6,16 @@ to sets, the situations that were found, and remembered values, such as the stat
 """
 
 from slpstream.store.backfill import path_key
-from slpstream.store.database import Database, FileRow, GameRow, Page, SetupRow, StoredGame
+from slpstream.store.database import FILE_NAME, Database, open_database
 from slpstream.store.game_record import WHOLE, Entry, GameRecord
+from slpstream.store.game_rows import FileRow, GameRow, Page, StoredGame
 from slpstream.store.games_query import MAX_QUERY_CHARS, GameKey, GamesQuery, StartTime
 from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery
 from slpstream.store.index import GameIndex
 from slpstream.store.known_facts import Filter, KnownFacts
-from slpstream.store.schema import FILE_NAME, NewerVersion, open_database, set_aside
+from slpstream.store.opening import NewerVersion, rename_damaged
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationRow, SituationsQuery
+from slpstream.store.tables.setups import SetupRow
 
 __all__ = [
     "FILE_NAME",
@@ -44,5 +46,5 @@ __all__ = [
     "StoredGame",
     "open_database",
     "path_key",
-    "set_aside",
+    "rename_damaged",
 ]

@@ -1,8 +1,8 @@
-"""Arrival times that follow the clock of the machine when it is set.
+"""Arrival times, corrected when the clock of the machine is set.
 
 A computer without a battery-backed clock starts with a wrong time, which is corrected once the network is there. Games
-that arrived before that have a wrong arrival, and the step looks like a break between them and the next game. A steady
-clock, which is never set, shows by how much the wall clock was set.
+that arrived before have a wrong arrival, and the step looks like a break before the next game. A steady clock, which is
+never set, shows the size of the step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _MIN_STEP_SECONDS = 60.0
 
 
 def _since_boot() -> float:
-    """Seconds on a clock that is never set and that goes on while the machine sleeps, where there is such a clock."""
+    """Seconds on a clock that is never set. The clock counts the time while the machine sleeps, if the system has such
+    a clock."""
     if sys.platform != "win32":
         for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
             if hasattr(time, name):
@@ -25,7 +26,7 @@ def _since_boot() -> float:
 
 
 class ArrivalTimes:
-    """When the newest games of this run arrived."""
+    """The arrival times of the newest games of this run."""
 
     def __init__(
         self, *, wall_clock: Callable[[], float] = time.time, steady_clock: Callable[[], float] = _since_boot
@@ -36,14 +37,15 @@ class ArrivalTimes:
         """By game id: the arrival in Unix milliseconds, and the wall clock minus the steady clock at that time."""
 
     def note(self, game_id: str, arrived_at_ms: int) -> None:
-        """A game has just arrived; further calls for the same game change nothing."""
+        """Note that a game has just arrived. Further calls for the same game change nothing."""
         if game_id not in self._arrivals:
             self._arrivals[game_id] = arrived_at_ms, self._offset_seconds()
             if len(self._arrivals) > _MAX_GAMES:
                 del self._arrivals[next(iter(self._arrivals))]
 
     def corrected(self) -> dict[str, int]:
-        """The games with another arrival than at the last call because the clock was set, in order of arrival."""
+        """Return the new arrivals of games whose arrival changed since the last call because the clock was set, in
+        order of arrival."""
         offset = self._offset_seconds()
         corrected: dict[str, int] = {}
         for game_id, (arrived_at_ms, before) in self._arrivals.items():

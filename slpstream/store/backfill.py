@@ -25,25 +25,24 @@ class OldFile(NamedTuple):
 
 
 class ArchivedGame(NamedTuple):
-    """The game in a member of an archive. Without one `record` is `None` and `problem` is the reason."""
+    """The game in a member of an archive. Without a game, `record` is `None` and `problem` is the reason."""
 
     path: Path
-    """The path of the archive, and the name in it."""
+    """The path of the archive with the name of the member."""
     size_bytes: int
     record: GameRecord | None
     problem: str | None = None
 
 
 ReadArchive = Callable[[Path], Iterator[ArchivedGame]]
-"""Reads the games in an archive, in order, each when it is asked for. Called in a worker thread. Problems do not
-raise."""
+"""Reads the games in an archive lazily and in order. Called in a worker thread. Problems do not raise."""
 
 ARCHIVE = "an archive; the games in it have names of their own"
 """The `Entry.problem` of an archive that was read to its end."""
 
 
 def read_entry(read: Read, station: str, file: OldFile) -> Entry:
-    """The index entry of a file, which is read. Blocks."""
+    """Read a file and return its index entry. Blocks."""
     entry = Entry(station=station, path=path_key(file.path), mtime_ns=file.mtime_ns, size_bytes=file.size_bytes)
     try:
         entry.record = read(file.path)
@@ -53,7 +52,7 @@ def read_entry(read: Read, station: str, file: OldFile) -> Entry:
 
 
 def member_entry(station: str, archive: OldFile, found: ArchivedGame) -> Entry:
-    """The index entry of a member, which is as old as its archive."""
+    """The index entry of a member of an archive. It has the modification time of the archive."""
     path = path_key(found.path)
     return Entry(
         station=station,

@@ -1,9 +1,8 @@
-"""Stores the waiting deliveries of webhooks and how far each webhook has read, in a database of its own.
+"""Stores the waiting deliveries of webhooks and the progress of each webhook in the log, in a separate database.
 
-Deliveries and the offsets in the log that they come from are stored in one transaction. After a crash either both are
-there, or neither is and the deliveries are made from the log again. A delivery is removed once the receiver has
-accepted it. A damaged database is set aside: the deliveries that waited in it are lost, and the webhooks begin with the
-current games.
+Deliveries and the log offsets that they come from are stored in one transaction. After a crash, either both are stored,
+or neither is and the deliveries are made from the log again. A delivery is removed once the receiver has accepted it. A
+damaged database is renamed: its waiting deliveries are lost, and the webhooks begin with the current games.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             UNIQUE (webhook, station, key)
         ) STRICT""",
         "CREATE INDEX deliveries_by_station ON deliveries (webhook, station, id)",
-        # How far a webhook has read a station's log, and what it keeps of running games.
+        # The progress of a webhook in a station's log, and its state of running games.
         """CREATE TABLE places (
             webhook TEXT NOT NULL,
             station TEXT NOT NULL,
@@ -50,7 +49,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 _KEPT_SETS = 512
-"""Rows per webhook and station. A chat has one for each game of a set."""
+"""Maximum number of rows per webhook and station. A chat has one row for each game of a set."""
 
 
 class Delivery(NamedTuple):
@@ -75,7 +74,7 @@ class StoredDelivery(NamedTuple):
 class DeliveryStore(QueueDatabase):
     """An open database of deliveries. All methods block, may be called from any thread and raise `SinkError`."""
 
-    what = "deliveries"
+    content = "deliveries"
     migrations = MIGRATIONS
 
     def retain(self, webhooks: Collection[str]) -> None:
@@ -89,7 +88,7 @@ class DeliveryStore(QueueDatabase):
                 )
 
     def progress(self, webhook: str, station: str) -> tuple[str, str] | None:
-        """The `offsets` and `running_games` that were stored last; `None` before the first time."""
+        """The `offsets` and `running_games` that were stored last; `None` if nothing was stored yet."""
         with self._transaction() as connection:
             row: tuple[str, str] | None = connection.execute(
                 "SELECT bookmarks, memory FROM places WHERE webhook = ? AND station = ?", (webhook, station)
@@ -108,7 +107,7 @@ class DeliveryStore(QueueDatabase):
     ) -> None:
         """Store deliveries together with the progress in the log after them, all or nothing.
 
-        Deliveries that already wait under the same key are left as they are.
+        Deliveries that already wait under the same key stay unchanged.
         """
         with self._transaction() as connection:
             _insert(connection, webhook, station, deliveries, now_ms)
@@ -135,7 +134,7 @@ class DeliveryStore(QueueDatabase):
         """
         with self._transaction() as connection:
             _insert(connection, webhook, station, [] if delivery is None else [delivery], now_ms)
-            # The newest row stays the newest when the clock was set back.
+            # The newest row stays the newest even if the clock was set back.
             (newest_ms,) = connection.execute(
                 "SELECT coalesce(max(stored_at_ms), -1) FROM told_sets WHERE webhook = ? AND station = ?",
                 (webhook, station),

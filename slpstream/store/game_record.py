@@ -1,7 +1,7 @@
 """The record of a game in the index, as JSON and plain values. Pure.
 
 Records are independent of formats: players, place and winners are in the neutral summary, which the caller passes.
-Settings, metadata and the end are stored as they are in the messages.
+Settings, metadata and the end are stored in the form of the messages.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 _NO_END = ("incomplete", "error")
-"""The reasons of games whose file does not have their end."""
+"""The end reasons of games whose file lacks the end."""
 WHOLE = 2
 """The `Entry.completeness` of a file with the end and the metadata of its game."""
 
 
 class GameRecord(msgspec.Struct, kw_only=True):
-    """One game. `None` means not known (yet); `bytes` are JSON."""
+    """One game. `None` means not known (yet). `bytes` are JSON."""
 
     game_id: str
     format: str
@@ -88,7 +88,7 @@ class GameRecord(msgspec.Struct, kw_only=True):
     def updated(self, later: GameRecord) -> GameRecord:
         """This record, updated by a later read of the same game.
 
-        Values that the later read does not have stay: it may have read less of the file.
+        Values that the later read lacks stay, because it may have read less of the file.
         """
         known = {name: value for name in self.__struct_fields__ if (value := getattr(later, name)) is not None}
         if knows_less(later, self.reason, self.metadata):
@@ -102,7 +102,7 @@ def knows_less(record: GameRecord, reason: Any, metadata: Any) -> bool:
 
 
 class Entry(msgspec.Struct, kw_only=True):
-    """A file and the game in it. Without a game `record` is `None` and `problem` is the reason."""
+    """A file and the game in it. Without a game, `record` is `None` and `problem` is the reason."""
 
     station: str
     path: bytes
@@ -112,15 +112,17 @@ class Entry(msgspec.Struct, kw_only=True):
     record: GameRecord | None = None
     problem: str | None = None
     arrived_at_ms: int | None = None
-    """When the first bytes of the file were seen to arrive, Unix time; `None` for files that were there before."""
+    """When the first bytes of the file were seen to arrive, Unix time; `None` for files that existed before."""
     ended_at_ms: int | None = None
-    """When the game in the file was seen to end, Unix time; `None` if it was not, as when it was over before."""
+    """When the game in the file was seen to end, Unix time; `None` if it was not, for example because it was over
+    before."""
     pacing: Pacing | None = None
-    """How evenly its frames arrived; `None` if they were not seen to arrive, and until the game has ended."""
+    """How evenly the frames arrived; `None` until the game has ended, and if they were not seen to arrive."""
 
     @property
     def completeness(self) -> int:
-        """How complete the game in the file is: a point each for a regular end and for metadata, so at most `WHOLE`."""
+        """The completeness of the game in the file: one point each for a regular end and for metadata, at most
+        `WHOLE`."""
         record = self.record
         if record is None:
             return 0
@@ -142,7 +144,7 @@ class Entry(msgspec.Struct, kw_only=True):
 
 
 def search_terms(players: Iterable[PlayerSummary]) -> set[str]:
-    """The terms that a game is found by: names, codes and tags of its players, case-folded."""
+    """The case-folded names, codes and tags of the players, by which games are found."""
     values = (value for player in players for value in (player.shown_name, player.code, player.tag))
     return {folded(value) for value in values if value}
 
@@ -165,7 +167,7 @@ def _payload(end: GameEnd) -> dict[str, Any]:
 
 
 def _unix_ms(text: str) -> int | None:
-    """A date and time in Unix milliseconds, UTC where it has no zone; `None` when it cannot be true."""
+    """A date and time in Unix milliseconds, in UTC if it has no zone; `None` if it is implausible."""
     try:
         moment = datetime.fromisoformat(text)
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

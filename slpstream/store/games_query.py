@@ -1,4 +1,4 @@
-"""The query of `/v1/games`: decoded once from the URL, checked by its types, and turned into SQL by the database."""
+"""The query of `/v1/games`: decoded once from the URL, checked by its types, and converted to SQL by the database."""
 
 from __future__ import annotations
 

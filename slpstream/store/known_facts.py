@@ -1,4 +1,4 @@
-"""What the index knows about all games at once, so that a query reads only games that can match."""
+"""The terms and lines of all games together, so that a query reads only games that can match."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.model.game_facts import shape
 
 _LAST_CHARACTER = "\U0010ffff"
 _FEW_GAMES = 10_000
-"""So many rows are found one by one in less time than all rows of a large index are read."""
+"""Maximum number of rows whose individual lookup is faster than reading all rows of a large index."""
 FILE, PLAYER = "file", "player"
 """The kinds of lines in the table `search_lines`: shapes of file names, and codes and names of players."""
 
@@ -22,12 +22,12 @@ class KnownFacts:
         self._reader = reader
 
     def has_term(self, beginning: str) -> bool:
-        """Whether there is a term with this beginning."""
+        """Whether a term begins with this text."""
         statement = "SELECT EXISTS (SELECT 1 FROM search_terms WHERE term >= ? AND term < ?)"
         return self._is_true(statement, (beginning, beginning + _LAST_CHARACTER))
 
     def is_in_file_names(self, text: str) -> bool:
-        """Whether a file name may contain the text: one does if the text has other digits."""
+        """Whether a file name may contain the text, if digits are ignored."""
         statement = "SELECT EXISTS (SELECT 1 FROM search_lines WHERE kind = ? AND instr(line, ?) > 0)"
         return self._is_true(statement, (FILE, shape(text)))
 
@@ -37,7 +37,7 @@ class KnownFacts:
         return [line for (line,) in self._reader.execute(statement, (PLAYER, text, limit))]
 
     def are_few(self, lines: Collection[str]) -> bool:
-        """Whether few games have players with one of these codes or names; see `games_with`."""
+        """Whether few games have players with one of these codes or names."""
         condition, values = _with_tags(lines)
         statement = f"SELECT count(*) <= {_FEW_GAMES} FROM (SELECT 1 FROM tags t {condition} LIMIT {_FEW_GAMES + 1})"  # noqa: S608 -- the values are bound
         return self._is_true(statement, values)
@@ -58,11 +58,12 @@ class Filter(NamedTuple):
 
 
 MakeFilter = Callable[[KnownFacts], Filter]
-"""Makes the filter of a query for an index with these facts."""
+"""Makes the filter of a query from the facts of an index."""
 
 
 def games_with(lines: Collection[str]) -> tuple[str, list[str]]:
-    """The games of players with one of these codes or names: an SQL condition on the row `s`, and its values."""
+    """An SQL condition that selects the games of players with one of these codes or names, on the row `s`, and its
+    values."""
     condition, values = _with_tags(lines)
     return f"(s.listed_at_ms, s.game_id) IN (SELECT t.listed_at_ms, t.game_id FROM tags t {condition})", values  # noqa: S608 -- the values are bound
 

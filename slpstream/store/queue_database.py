@@ -1,4 +1,4 @@
-"""What the databases of waiting deliveries and reports have in common: one connection, and transactions on it."""
+"""The common part of the databases of waiting deliveries and reports: one connection, and its transactions."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import ClassVar
 
 from slpstream.model.errors import SinkError
-from slpstream.store.database import connect, is_damage, release_cursors, transaction
-from slpstream.store.schema import NewerVersion, prepare, set_aside
+from slpstream.store.database_file import connect, is_damage, release_cursors, transaction
+from slpstream.store.opening import NewerVersion, prepare, rename_damaged
 
 
 class QueueDatabase:
     """An open database. All methods block, may be called from any thread and raise `SinkError`.
 
-    If it is found to be damaged, it is set aside and an empty one takes its place: the operation fails, and the next
+    A damaged database is renamed and replaced by an empty one. The operation that finds the damage fails, and the next
     one works.
     """
 
-    what: ClassVar[str]
-    """The content, for errors: `deliveries`."""
+    content: ClassVar[str]
+    """The name of the content in errors, such as `deliveries`."""
     migrations: ClassVar[tuple[tuple[str, ...], ...]]
 
-    def __init__(self, path: Path, *, on_damage: Callable[[Path, str], None] = lambda aside, what: None) -> None:
+    def __init__(self, path: Path, *, on_damage: Callable[[Path, str], None] = lambda renamed, problem: None) -> None:
         """Open the database at a path like `open_database`. `on_damage` is called from any thread."""
         self._path = path
         self._on_damage = on_damage
@@ -33,7 +33,7 @@ class QueueDatabase:
         self._connection: sqlite3.Connection | None = self._open()
 
     def close(self) -> None:
-        """Close the database. No other method may be called afterwards."""
+        """Close the database. Other methods must not be called afterwards."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -41,8 +41,8 @@ class QueueDatabase:
     def _open(self) -> sqlite3.Connection:
         try:
             prepare(self._path, self.migrations, on_damage=self._on_damage)
-        except NewerVersion as error:  # the daemon must start all the same
-            self._on_damage(set_aside(self._path), error.expected)
+        except NewerVersion as error:  # the daemon must start nevertheless
+            self._on_damage(rename_damaged(self._path), error.expected)
             prepare(self._path, self.migrations, on_damage=self._on_damage)
         return connect(self._path)
 
@@ -56,13 +56,13 @@ class QueueDatabase:
             except (OSError, sqlite3.Error) as error:
                 if isinstance(error, sqlite3.Error) and is_damage(error):
                     release_cursors(error)
-                    self._set_aside(str(error))
-                raise SinkError(f"{self.what}: {error}") from error
+                    self._replace_damaged(str(error))
+                raise SinkError(f"{self.content}: {error}") from error
 
-    def _set_aside(self, what: str) -> None:
-        """Set the damaged database aside. The next operation creates a new one."""
+    def _replace_damaged(self, problem: str) -> None:
+        """Rename the damaged database. The next operation creates a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
         with suppress(OSError):  # then the next operation finds the damage again
-            self._on_damage(set_aside(self._path), what)
+            self._on_damage(rename_damaged(self._path), problem)

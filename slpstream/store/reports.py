@@ -1,7 +1,7 @@
-"""Stores the queue of a bracket in a database of its own: the played sets, and what was reported of them.
+"""Stores the queue of a bracket in a separate database: the played sets and their reports.
 
 The store does not know the content of an entry. Entries that change together are stored in one transaction. A damaged
-database is set aside: what waited in it is lost, and the sets of the last day are taken up again for a person to
+database is renamed: its pending entries are lost, and the sets of the last day are queued again for a person to
 confirm.
 """
 
@@ -26,25 +26,25 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             changed_at_ms INTEGER NOT NULL,       -- Unix time
             UNIQUE (bracket, station, played_id)
         ) STRICT""",
-        # When a bracket was last at work, in Unix time.
+        # When a bracket was last active, in Unix time.
         "CREATE TABLE alive (bracket TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
     ),
     (
-        # When it was first at work.
+        # When it was first active.
         "ALTER TABLE alive ADD COLUMN since_ms INTEGER NOT NULL DEFAULT 0",
     ),
 )
 
 
 class AtWork(NamedTuple):
-    """When a bracket was first and last at work, in Unix time."""
+    """The first and the last time when a bracket was active, in Unix time."""
 
     since_ms: int
     until_ms: int
 
 
 class ReportEntry(NamedTuple):
-    """An entry to store. `body` is JSON. Entries that `waits` are never removed."""
+    """An entry to store. `body` is JSON. Entries with `waits` are never removed."""
 
     station: str
     played_id: str
@@ -55,7 +55,7 @@ class ReportEntry(NamedTuple):
 class ReportStore(QueueDatabase):
     """An open queue. All methods block, may be called from any thread and raise `SinkError`."""
 
-    what = "reports"
+    content = "reports"
     migrations = MIGRATIONS
 
     def entries(self, bracket: str) -> list[bytes]:
@@ -65,7 +65,7 @@ class ReportStore(QueueDatabase):
             return [body for (body,) in rows]
 
     def keep(self, bracket: str, entries: Sequence[ReportEntry], now_ms: int) -> None:
-        """Store entries, in place of those of the same sets, all or nothing."""
+        """Store entries in one transaction, instead of earlier entries of the same sets."""
         with self._transaction() as connection:
             connection.executemany(
                 "INSERT INTO entries (bracket, station, played_id, waits, body, changed_at_ms)"
@@ -75,13 +75,13 @@ class ReportStore(QueueDatabase):
             )
 
     def at_work(self, bracket: str) -> AtWork | None:
-        """When the bracket was at work; `None` before the first time."""
+        """The times when the bracket was active; `None` if it never was."""
         with self._transaction() as connection:
             row = connection.execute("SELECT since_ms, at_ms FROM alive WHERE bracket = ?", (bracket,)).fetchone()
             return None if row is None else AtWork(*row)
 
     def note_alive(self, bracket: str, now_ms: int) -> None:
-        """Store that the bracket is at work."""
+        """Store that the bracket is active."""
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO alive (bracket, at_ms, since_ms) VALUES (?, ?, ?)"
@@ -90,7 +90,7 @@ class ReportStore(QueueDatabase):
             )
 
     def remove_finished(self, bracket: str, max_count: int) -> int:
-        """Remove the oldest entries that do not wait, except for some. Returns their number."""
+        """Remove the oldest entries that do not wait, beyond `max_count`. Returns the number of removed entries."""
         with self._transaction() as connection:
             return connection.execute(
                 "DELETE FROM entries WHERE bracket = ? AND waits = 0 AND id <= (SELECT id FROM entries"

@@ -1,4 +1,4 @@
-"""The query of `/v1/situations`, and the situations that it finds."""
+"""The query of `/v1/situations`, and the rows of its result."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class FoundSituation(NamedTuple):
     payload: Mapping[str, Any]
     found_at_ms: int
     score: float | None = None
-    """Its score as a highlight; `None` if it is none."""
+    """The score as a highlight; `None` if the situation is not a highlight."""
 
     @property
     def game_id(self) -> str:
-        """The game in which it was found."""
+        """The id of the game in which the situation was found."""
         game_id: str = self.payload["gameId"]
         return game_id
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """What tells it from all others."""
+        """The key that identifies the situation."""
         return self.game_id, self.payload["name"], self.payload["query"], self.payload["number"]
 
 
@@ -74,7 +74,7 @@ class SituationRow(NamedTuple):
     station: str
     found_at_ms: int
     document: str
-    """Its payload, as JSON."""
+    """The payload, as JSON."""
 
 
 class SituationPage(NamedTuple):
@@ -83,25 +83,3 @@ class SituationPage(NamedTuple):
     situations: list[SituationRow]
     next: SituationKey | None
     """The `cursor` of the next page; `None` on the last one."""
-
-
-def situations_statement(query: SituationsQuery) -> tuple[str, list[Any]]:
-    """The SQL statement of a page, which reads one situation more, and its values."""
-    conditions, values = [], list[Any]()
-    for condition, value in (
-        ("game_id = ?", query.game),
-        ("name = ?", query.name),
-        ("id < ?", query.cursor),
-    ):
-        if value is not UNSET:
-            conditions.append(condition)
-            values.append(value)
-    if query.station is not UNSET:
-        # A game that is at several stations is searched for at each, and its situations are stored once.
-        at_station = "SELECT 1 FROM tags t WHERE t.kind = 'station' AND t.value = ? AND t.game_id = situations.game_id"
-        conditions.append(f"(station = ? OR EXISTS ({at_station}))")
-        values += (query.station, query.station)
-    where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-    columns = ", ".join(SituationRow._fields)
-    statement = f"SELECT {columns} FROM situations {where}ORDER BY id DESC LIMIT ?"  # noqa: S608 -- the values are bound
-    return statement, [*values, query.limit + 1]

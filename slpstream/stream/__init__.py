@@ -1,7 +1,7 @@
 """A game's log and its subscribers: rings, positions, fan-out, backpressure. Knows no format and opens no file."""
 
 from slpstream.stream.channel import Channel, Hub, StationState, WantedChannels
-from slpstream.stream.game import Game, GameLog, LogReader
+from slpstream.stream.game import Game, GameLog, LogReader, Role
 from slpstream.stream.games import StationGames, StationReader
 from slpstream.stream.log_consumer import ConsumedBatch, ConsumerOffset, ConsumerOffsets, LogConsumer
 from slpstream.stream.on_air import ChosenBy, OnAir
@@ -24,6 +24,7 @@ __all__ = [
     "LogReader",
     "OnAir",
     "Outbox",
+    "Role",
     "StationGames",
     "StationReader",
     "StationState",

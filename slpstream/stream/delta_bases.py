@@ -1,9 +1,9 @@
 """Messages sent as deltas, and the earlier messages that they are deltas to.
 
-In an encoding with deltas, each `frame`, `finalized` and `stats` message of a station is a `DeltaBase`, and is encoded
-against the base that the subscriber has: for a group, the newest one that the group was sent. A subscriber that lacks
-it (it has just joined, or messages may have been dropped on the way) is sent the whole message, and has that base from
-there on. Any earlier message will do as a base, so it does not matter what a filter left out in between.
+In an encoding with deltas, each `frame`, `finalized` and `stats` message of a station is a `DeltaBase`. It is encoded
+against the base that the subscriber has: for a group, the newest one that was sent to the group. A subscriber that
+lacks it (it has just joined, or messages can have been dropped on the way) receives the whole message, and has that
+base from then on. Any earlier message can be the base, so filters that leave out messages do no harm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CHUNK_BYTES = 64 * 1024
 
 
 class DeltaBase:
-    """A message, cut down to the fields that a subscriber wants, that later messages can be deltas to."""
+    """A message, cut down to the fields of a subscription, to which later messages can be deltas."""
 
     __slots__ = ("_image", "fields", "message")
 
@@ -46,7 +46,7 @@ class DeltaBase:
         self._image = image
 
     def payload(self) -> dict[str, Any]:
-        """The message without its envelope."""
+        """Return the message without its envelope."""
         payload: dict[str, Any] = msgspec.json.decode(b"{" + self.message.body)
         if self.fields is not None and self.message.type == "frame":
             payload["frame"] = cut_entry(payload["frame"], self.fields)
@@ -54,7 +54,7 @@ class DeltaBase:
 
 
 DeltaBases = dict[str, DeltaBase]
-"""The newest message of a station that a subscriber has, by message type."""
+"""A subscriber's newest message of a station, by message type."""
 
 
 @runtime_checkable
@@ -62,13 +62,13 @@ class DeltaEncoding(Protocol):
     """An encoding in which a message can be a delta to an earlier one."""
 
     def follow(self, base: DeltaBase, before: DeltaBase, station: str) -> bytes:
-        """`base` for a subscriber that has `before`, of the same game and type; ready for the socket."""
+        """Encode `base` for a subscriber that has `before`, of the same game and type; ready for the socket."""
 
 
 class Entry(NamedTuple):
     """An encoded message for a group.
 
-    With `before`, only subscribers that have that base can read `data`; with `base`, it is what they have afterwards.
+    If `before` is set, only subscribers with that base can read `data`. If `base` is set, they have it afterwards.
     """
 
     data: bytes
@@ -108,7 +108,7 @@ def has_base(known: DeltaBases, base: DeltaBase) -> bool:
 
 
 def predecessor(known: DeltaBases, message: LogMessage) -> DeltaBase | None:
-    """The base for a message: the newest known one of its type, if it belongs to the same game."""
+    """Return the base for a message: the newest known message of its type, if it belongs to the same game."""
     before = known.get(message.type)
     return before if before is not None and before.message.game_id == message.game_id else None
 

@@ -1,6 +1,6 @@
 """One game of a station: a ring of its newest messages per `frames` mode, and a reader for the older ones.
 
-The file holds the whole log, so a ring may drop its oldest messages: a subscriber that needs them reads them back from
+The file holds the whole log, so a ring can drop its oldest messages: a subscriber that needs them reads them back from
 the file (`LogReader`). Positions are compared, never looked up, so a cursor stays valid across restarts.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
+from enum import Enum, auto
 from operator import attrgetter
 from typing import Protocol
 
@@ -32,19 +33,19 @@ class LogReader(Protocol):
     """Reads the log of one game back from where it is stored."""
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Some of the messages after `position`, in order; empty at the end of what is known.
+        """Return some of the messages after `position`, in order; empty at the end of the known log.
 
         Raises `CursorGone` when the log can no longer be read.
         """
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """The position just before the first `frame` message with this frame number or a higher one.
+        """Return the position just before the first `frame` message with this frame number or a higher one.
 
         Raises `CursorGone` when there is no such frame, or the log can no longer be read.
         """
 
     def forget(self) -> None:
-        """Free what is cached for speed."""
+        """Free all caches."""
 
 
 class GameLog:
@@ -54,9 +55,8 @@ class GameLog:
 
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
-        self._messages: deque[LogMessage] | None = (
-            None  # made on demand: each known game has two logs, most of them empty
-        )
+        # Made on demand: each known game has two logs, most of them empty.
+        self._messages: deque[LogMessage] | None = None
         self._size_bytes = 0
         self.dropped_through: Position = START
         """Position of the newest message that the ring has dropped."""
@@ -105,25 +105,52 @@ class GameLog:
         return self._size_bytes
 
 
+class FileState(Enum):
+    """How far the file of a game is followed."""
+
+    CATCHING_UP = auto()
+    """The file is older than the daemon and has not been read to its end yet, so nothing in it is live."""
+    LIVE = auto()
+    """The file has been read to its end, and new messages are live."""
+    LEFT = auto()
+    """The game never ended and its file has not grown for long. It is followed again when it grows."""
+    LOST = auto()
+    """The file was truncated, replaced or removed."""
+
+
+class Role(Enum):
+    """How a game relates to play on the station."""
+
+    PLAYED = auto()
+    """The game is being played, or was played when its messages arrived."""
+    RECORDED = auto()
+    """The file was complete when it was first seen, so nothing shows that the game is being played."""
+    SECONDARY = auto()
+    """Another game is played. Only lossless subscribers receive this one."""
+
+
+# Looking up a member of an enum class takes several times as long as a global (Python 3.11), and these are compared for
+# each frame.
+_CATCHING_UP, _LIVE, _LEFT, _LOST = FileState.CATCHING_UP, FileState.LIVE, FileState.LEFT, FileState.LOST
+_PLAYED, _SECONDARY = Role.PLAYED, Role.SECONDARY
+
+
 class Game:
-    """A game of a station: its two logs, and what a new subscriber needs to join in the middle."""
+    """A game of a station: its two logs, and the messages that a snapshot is made of."""
 
     __slots__ = (
-        "arrived_whole",
-        "aside",
-        "beside",
-        "catching_up",
+        "_resumed_state",
         "ended",
+        "file_state",
         "frames_per_second",
         "game_id",
-        "left",
         "log_reader",
         "logs",
-        "lost",
         "newest_frames",
         "newest_stats",
         "order",
-        "read_again",
+        "primary",
+        "role",
         "start",
         "summary",
     )
@@ -131,7 +158,7 @@ class Game:
     def __init__(self, game_id: str, log_reader: LogReader, *, ring_bytes: int, order: Order) -> None:
         self.game_id = game_id
         self.log_reader = log_reader
-        """Reads what the rings have dropped. Replaced when the game's file is released or opened again."""
+        """Reads messages that the rings have dropped. Replaced when the game's file is released or opened again."""
         self.order = order
         self.logs: dict[FramesMode, GameLog] = {"live": GameLog(ring_bytes), "finalized": GameLog(ring_bytes)}
         self.start: LogMessage | None = None
@@ -140,27 +167,61 @@ class Game:
         self.newest_frames: dict[FramesMode, LogMessage] = {}
         self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60
-        self.catching_up = False
-        """The file is older than the daemon and is still being read up to its end; nothing of it is live yet."""
-        self.arrived_whole = False
-        """The file was finished when it was first seen, so nothing shows that the game is being played."""
-        self.aside = False
-        """Another game is the one that is played: lossless subscribers get this one too, all others do not."""
-        self.beside: Game | None = None
-        """For a game aside: the one that was played when it began."""
-        self.read_again = False
-        """The file is being read from its beginning once more; messages that the log already has are not new."""
+        self.file_state = FileState.LIVE
+        self._resumed_state = FileState.LIVE
+        self.role = Role.PLAYED
+        self.primary: Game | None = None
+        """For a secondary game: the game that was played when it began."""
         self.ended = False
-        """The log has its `game_end`."""
-        self.lost = False
-        """The file was truncated, replaced or removed, and is no longer followed."""
-        self.left = False
-        """The game never ended and its file stopped growing long ago; it is no longer followed until it grows again."""
+        """Whether the log has its `game_end`. A game can end and be lost afterwards."""
 
     @property
     def archived(self) -> bool:
         """Whether the game is known from its file alone: its rings are empty and `log_reader` has everything."""
         return self.order[0] == 0
+
+    @property
+    def catching_up(self) -> bool:
+        """Whether the file is still being read up to its end for the first time."""
+        return self.file_state is _CATCHING_UP
+
+    @property
+    def left(self) -> bool:
+        """Whether the game never ended and its file is no longer followed until it grows."""
+        return self.file_state is _LEFT
+
+    @property
+    def lost(self) -> bool:
+        """Whether the file was truncated, replaced or removed."""
+        return self.file_state is _LOST
+
+    @property
+    def secondary(self) -> bool:
+        """Whether another game is played, so that only lossless subscribers receive this one."""
+        return self.role is _SECONDARY
+
+    def catch_up(self) -> None:
+        """Begin with a file that is older than the daemon."""
+        self.file_state = self._resumed_state = _CATCHING_UP
+
+    def go_live(self) -> None:
+        """Take note that the file was read to its end. A game that was left or lost is live once it resumes."""
+        self._resumed_state = _LIVE
+        if self.file_state is _CATCHING_UP:
+            self.file_state = _LIVE
+
+    def leave(self) -> None:
+        """Stop waiting for the rest of a game that has not ended."""
+        if not self.ended:
+            self.file_state = _LEFT
+
+    def lose(self) -> None:
+        """Take note that the file can no longer be followed."""
+        self.file_state = _LOST
+
+    def resume(self) -> None:
+        """Follow a game again that was left or lost, live or catching up as before."""
+        self.file_state = self._resumed_state
 
     @property
     def newest_frame(self) -> LogMessage | None:
@@ -175,12 +236,13 @@ class Game:
     @property
     def in_progress(self) -> bool:
         """Whether the game has begun and has neither ended nor been lost or left."""
-        return self.start is not None and not (self.ended or self.archived or self.lost or self.left)
+        is_followed = self.file_state is _LIVE or self.file_state is _CATCHING_UP
+        return is_followed and self.start is not None and not (self.ended or self.archived)
 
     @property
     def is_played(self) -> bool:
-        """Whether it is being played, or was until now: not a file that was copied in, or that is still being read."""
-        return self.start is not None and not (self.catching_up or self.arrived_whole or self.aside or self.archived)
+        """Whether the game is being played, or was until now. False while the daemon catches up in its file."""
+        return self.start is not None and self.role is _PLAYED and not (self.catching_up or self.archived)
 
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
         """Append new messages of one mode, in order, all after the head."""
@@ -190,7 +252,7 @@ class Game:
             kind = message.type
             if kind == "frame":
                 newest = message
-            elif kind == "finalized" or mode != "live":  # the first comes as often as frames
+            elif kind == "finalized" or mode != "live":  # tested first, because `finalized` is as frequent as `frame`
                 continue
             elif kind == "game_start":
                 self.start = message

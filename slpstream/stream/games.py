@@ -1,8 +1,8 @@
 """A station's games in order, and the reader that works through their logs.
 
-`StationReader` is used wherever logs are read at the reader's own pace: by a subscriber that catches up and by the
-outputs (`log_consumer`). It holds a position in each game and fetches what follows, from the ring or, where the ring
-has dropped it, from the file.
+Subscribers that catch up and outputs (`log_consumer`) read the logs at their own pace with a `StationReader`. It holds
+a position in each game and fetches the messages after it, from the ring or, if the ring has dropped them, from the
+file.
 """
 
 from __future__ import annotations
@@ -16,37 +16,46 @@ import trio
 
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.game import FIRST_PLAYED, Game, Order
+from slpstream.stream.game import FIRST_PLAYED, Game, Order, Role
 
 _MODES: frozenset[FramesMode] = frozenset(("live", "finalized"))
 KNOWN_GAMES = 16
-"""Games that a station keeps in memory; an older one stays only while a reader still needs it."""
+"""Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
 
 Locate = Callable[[str], Awaitable[None]]
-"""Make a station's games known, from the one with this game id on. Raises `NoSuchGame`."""
+"""Adds the game with this id and all later games to the station's known games. Raises `NoSuchGame`."""
 
 
 class StationGames:
     """The known games of one station, oldest first."""
 
-    def __init__(self, station: str, locate: Locate, *, kept_games: int = 2) -> None:
-        """`kept_games` is how many of the newest games keep their rings after they have ended."""
+    def __init__(
+        self,
+        station: str,
+        locate: Locate,
+        *,
+        publish_held: Callable[[], None] | None = None,
+        kept_games: int = 2,
+    ) -> None:
+        """`publish_held` publishes the messages that the source of the games holds back while nothing reads them.
+
+        `kept_games` is how many of the newest games keep their rings after they have ended.
+        """
         self.station = station
         self._locate = locate
         self._kept_games = kept_games
         self._games: list[Game] = []
         self._changed: trio.Event | None = None
         self.readers: WeakSet[StationReader] = WeakSet()
-        """Everything that holds a position in these games."""
+        """All readers that hold a position in these games."""
         self._unread_modes = _MODES
         self._counted_readers = 0
-        self.publish_held: Callable[[], None] = _nothing_held
-        """Publishes everything that is held back while there are no readers."""
+        self._publish_held = publish_held
         self.current: Game | None = None
-        """The game that is played: of those that are not aside, the one with the newest Game Start, unless the station
-        has turned to another that goes on."""
+        """The game that is played: the one with the newest Game Start that is not secondary, unless the station has
+        turned to another game that continues."""
         self.settled = False
-        """The source has been searched once, so it is known which games are live."""
+        """Whether the source has been searched once, so that the live games are known."""
 
     @property
     def games(self) -> Sequence[Game]:
@@ -54,14 +63,15 @@ class StationGames:
         return self._games
 
     def add_reader(self, reader: StationReader) -> None:
-        """Add a reader for as long as it exists. Everything that is held back is published first."""
-        self.publish_held()
+        """Add a reader for as long as it exists. Publishes everything that is held back first."""
+        if self._publish_held is not None:
+            self._publish_held()
         self.readers.add(reader)
         self._counted_readers = -1
 
     @property
     def unread_modes(self) -> frozenset[FramesMode]:
-        """The modes whose logs nobody reads."""
+        """The modes whose logs have no reader."""
         if len(self.readers) != self._counted_readers:
             readers = list(self.readers)
             self._counted_readers = len(readers)
@@ -69,7 +79,7 @@ class StationGames:
         return self._unread_modes
 
     async def locate(self, game_id: str) -> Game:
-        """The game with this id; all later games are known afterwards. Raises `NoSuchGame`."""
+        """Return the game with this id; all later games are known afterwards. Raises `NoSuchGame`."""
         for searched in (False, True):
             if searched:
                 await self._locate(game_id)
@@ -79,7 +89,7 @@ class StationGames:
         raise NoSuchGame(f"no such game: {game_id}")
 
     async def changed(self) -> None:
-        """Return after the next change to the games, their logs or the station's state."""
+        """Wait for the next change to the games, their logs or the station's state."""
         if self._changed is None:
             self._changed = trio.Event()
         await self._changed.wait()
@@ -91,14 +101,14 @@ class StationGames:
             changed.set()
 
     def begin(self, game: Game) -> None:
-        """Add a game that has just begun, and make it the current one unless it is aside.
+        """Add a game that has just begun, and make it the current one unless it is secondary.
 
-        Older games that are over lose their rings.
+        Older games that are no longer in progress lose their rings.
         """
         self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
         self._games.append(game)
-        if game.aside:
-            game.beside = self.current
+        if game.secondary:
+            game.primary = self.current
         else:
             self.current = game
         for older in self._games[: -self._kept_games]:
@@ -113,41 +123,42 @@ class StationGames:
         self._games.sort(key=lambda game: game.order)
 
     def retire(self, game: Game, mtime_ns: int, name: str) -> None:
-        """Archive a game: its file, read to the end, shows that it was over before the daemon started."""
+        """Archive a game. Its file, read to the end, shows that the game was over before the daemon started."""
         game.order = (0, mtime_ns, name)
-        game.aside, game.beside = False, None  # it was not played meanwhile, but before
+        if game.secondary:  # it was played earlier, not while another game was played
+            game.role = Role.RECORDED
+        game.primary = None
         game.forget()
         self._games.sort(key=lambda known: known.order)
         if self.current is game:
             known_games = reversed(self._games)
-            self.current = next((known for known in known_games if not (known.archived or known.aside)), None)
+            self.current = next((known for known in known_games if not (known.archived or known.secondary)), None)
 
     def drop_oldest(self, followed: Container[Game | None]) -> None:
         """Drop the oldest games beyond a limit, unless they are in `followed` or a reader still needs them.
 
-        A dropped game is found again through its file, as a game from before this daemon.
+        A lookup finds a dropped game again through its file, as an archived game.
         """
         behind = [reader for reader in self.readers if not reader.live]
         dropped: list[Game] = []
-        aside: set[Game] = set()
+        secondary: set[Game] = set()
         keeps_one = False
         for game in self._games[: max(0, len(self._games) - KNOWN_GAMES)]:
             if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
                 keeps_one = True
             elif not keeps_one:
                 dropped.append(game)
-            elif game.aside:
-                aside.add(game)  # any other would turn into an older game than the one that is kept
-        self._games = [game for game in self._games[len(dropped) :] if game not in aside]
-        for reader in self.readers if dropped or aside else ():
-            if dropped:  # can be thousands, after a lookup of an old game
+            elif game.secondary:
+                secondary.add(game)  # any other game would then sort before the one that is kept
+        self._games = [game for game in self._games[len(dropped) :] if game not in secondary]
+        for reader in self.readers if dropped or secondary else ():
+            if dropped:  # thousands of games after a lookup of an old one
                 reader.drop(dropped)
-            reader.forget(aside)
+            reader.forget(secondary)
 
     def take_back(self, game: Game) -> None:
-        """Resume a game that was left, and may have been dropped, in its old place."""
-        game.lost = game.left = False
-        game.read_again = True
+        """Resume a game that was left or lost. A dropped game returns to its old place in the order."""
+        game.resume()
         if game not in self._games:
             self._games.append(game)
             self._games.sort(key=lambda known: known.order)
@@ -159,14 +170,10 @@ class StationGames:
         return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
 
 
-def _nothing_held() -> None:
-    """Do nothing: stations without a file to follow hold nothing back."""
-
-
 class Unread(NamedTuple):
-    """Messages of one game that follow a reader's position.
+    """Messages of one game after a reader's position.
 
-    Empty `messages` say that the game's file was lost, and nothing more can come.
+    Empty `messages` mean that the game's file was lost and no more messages can follow.
     """
 
     game: Game
@@ -174,23 +181,23 @@ class Unread(NamedTuple):
 
 
 class StationReader:
-    """A position in each game of one station, and what follows it.
+    """Reads the logs of one station's games, at a position in each game.
 
     Choose where to begin with one of the `from_` methods, then call `next`. The position moves only when the owner
-    calls `took`, so messages that were fetched and not delivered are fetched again.
+    calls `advance_to`, so messages that were fetched but not delivered are fetched again.
     """
 
-    def __init__(self, station: StationGames, mode: FramesMode, *, reads_aside: bool = True) -> None:
-        """`reads_aside` is false for readers that follow only what is played."""
+    def __init__(self, station: StationGames, mode: FramesMode, *, reads_secondary: bool = True) -> None:
+        """`reads_secondary` is false for readers that follow only the games that are played."""
         self._station = station
         self.mode = mode
-        self._reads_aside = reads_aside
+        self._reads_secondary = reads_secondary
         self.positions: dict[Game, Position] = {}
-        """The last message that was taken from each game."""
+        """The last message that was consumed of each game."""
         self.resumed: dict[str, Position] = {}
-        """Positions by game id, for games that the station meets again as another `Game`."""
+        """Positions by game id, for games that the station finds again as another `Game`."""
         self.live = False
-        """The owner is handed new messages as they are published, and has nothing left to read."""
+        """Whether the channel sends the owner new messages, so that nothing is left to read."""
         self._first: Game | Order = (0, 0, "")  # a game can move in the order, so its sort key is looked up each time
         self._exhausted: set[Game] = set()  # archived games read to their end: they cannot grow
         self._pass: deque[Game] = deque()
@@ -199,7 +206,7 @@ class StationReader:
         station.add_reader(self)
 
     async def settle(self) -> None:
-        """Return when it is known which games there are."""
+        """Wait until the source has been searched once."""
         while not self._station.settled:
             await self._station.changed()
 
@@ -209,11 +216,11 @@ class StationReader:
         self._first = self._station.next_order() if current is None else current
 
     def from_first_played(self) -> None:
-        """Begin with the first game that was found running, or seen to begin, since the station exists."""
+        """Begin with the first game that was in progress when the station was created, or has begun since."""
         self._first = FIRST_PLAYED
 
     def from_heads(self) -> None:
-        """Begin with what comes next in the games in progress, and with the games after them."""
+        """Begin with the next messages of the games in progress, and read all later games."""
         running = [game for game in self._station.games if game.in_progress]
         self._first = min(running, key=lambda game: game.order) if running else self._station.next_order()
         for game in self._station.games:
@@ -221,29 +228,28 @@ class StationReader:
                 self.positions[game] = game.logs[self.mode].head
 
     def from_game(self, game: Game) -> None:
-        """Begin with this game; set its position first if it is not its beginning."""
+        """Begin with this game. Set its position first to begin after its start."""
         self._first = game
 
     def resume_in(self, game: Game) -> None:
-        """Begin with this game, for an owner that does not know how far it has come in other games.
+        """Begin with this game, for an owner that does not know its positions in other games.
 
-        From a game aside, the game that was played meanwhile is read again from its beginning, so that nothing of it is
-        missed.
+        If the game is secondary, its primary game is read again from the beginning, so that nothing in it is missed.
         """
         self._first = game
-        played = game.beside
-        if not self._reads_aside or played is None or played not in self._station.games:
+        played = game.primary
+        if not self._reads_secondary or played is None or played not in self._station.games:
             return
         self._first = played
         for other in self._station.games:
-            if other.aside and other.order < game.order:  # games aside are read one after the other
+            if other.secondary and other.order < game.order:  # secondary games are read one after the other
                 if other.archived:
                     self._exhausted.add(other)
                 else:
                     self.positions[other] = other.logs[self.mode].head
 
     async def position_of(self, game: Game, cursor: Cursor) -> Position:
-        """The position in `game` that a cursor names. Raises `CursorGone`."""
+        """Return the position in `game` that a cursor names. Raises `CursorGone`."""
         position = cursor.position
         while game.catching_up and (position is None or position > game.logs[self.mode].head):
             await self._station.changed()
@@ -256,7 +262,7 @@ class StationReader:
     async def check_end(self, game: Game, position: Position) -> None:
         """Raise `CursorGone` for a position past the end of an archived game that is over.
 
-        Nothing would ever follow it, whereas an archived game without an end can still grow.
+        No message would ever follow it, whereas an archived game without an end can still grow.
         """
         messages, mode = game.log_reader.messages, self.mode
         if not game.archived or position <= START:
@@ -271,7 +277,7 @@ class StationReader:
             raise CursorGone("the game has ended before this place")
 
     def position(self, game: Game) -> Position:
-        """Where this reader is in a game."""
+        """Return the reader's position in a game."""
         position = self.positions.get(game) or self.resumed.get(game.game_id)
         if position is None:
             # An archived game whose file has grown is another `Game` with the same log.
@@ -280,7 +286,7 @@ class StationReader:
         return position
 
     def cursor(self) -> Cursor | None:
-        """Where this reader is in the newest game of which it has read anything."""
+        """Return the reader's cursor in the newest game in which it has read a message."""
         for game in reversed(self.games()):
             at_head = self.live and not game.archived
             position = game.logs[self.mode].head if at_head else self.position(game)
@@ -294,18 +300,17 @@ class StationReader:
         return [game for game in self._station.games if game.order >= first and self.wants(game)]
 
     def wants(self, game: Game) -> bool:
-        """Whether a game is for this reader, if it has come so far."""
-        return self._reads_aside or not game.aside or game is self._first
+        """Whether this reader reads the game at all, once it reaches it."""
+        return self._reads_secondary or not game.secondary or game is self._first
 
     async def next(self) -> Unread | None:
-        """The next unread messages of any game, or `None` when all heads are reached.
+        """Return the next unread messages of a game, or `None` when all heads are reached.
 
-        Works through one game after the other. When it returns `None`, no time has passed since the heads were
-        looked at, so the caller can go live without a gap. Raises `CursorGone`; `skip` then passes over the game that
-        `stuck_in` returns.
+        Works through one game after the other. `None` is returned without a checkpoint after the heads were compared,
+        so the caller can go live without a gap. Raises `CursorGone`; call `skip` with `stuck_in` to pass over the game.
         """
-        if self._pass and self._pass[0].aside:
-            self._pass.clear()  # the game that is played comes first
+        if self._pass and self._pass[0].secondary:
+            self._pass.clear()  # the game that is played has priority
         while True:
             if not self._pass:
                 self._pass.extend(self.games())
@@ -321,7 +326,7 @@ class StationReader:
                 self._pass.popleft()
                 if game.lost and game not in self._reported_lost:
                     self.report_lost(game)
-                    self._passed_time = True  # the caller may wait before it asks again
+                    self._passed_time = True  # the caller can wait before the next call
                     return Unread(game, ())
             if not self._passed_time:
                 return None
@@ -335,14 +340,15 @@ class StationReader:
         """Do not report again that this game was lost."""
         self._reported_lost = {known for known in self._reported_lost if known in self._station.games} | {game}
 
-    def took(self, game: Game, message: LogMessage) -> None:
+    def advance_to(self, game: Game, message: LogMessage) -> None:
         """Move the position in `game` to `message`."""
         self.positions[game] = message.position
 
     async def _following(self, game: Game) -> Sequence[LogMessage] | None:
-        """Some of the messages after the position in a game.
+        """Return some of the messages after the position in a game.
 
-        Empty: the log was read and has nothing more. `None`: the same, and no time has passed. Raises `CursorGone`.
+        Empty: the log was read back and has no more. `None`: no more messages, found without a checkpoint. Raises
+        `CursorGone`.
         """
         if game in self._exhausted:
             return None
@@ -352,7 +358,7 @@ class StationReader:
             messages = await game.log_reader.messages(self.mode, position)
             if not messages:
                 if not game.archived:
-                    raise CursorGone("the replay does not have what follows any more")
+                    raise CursorGone("the replay no longer has the messages after this place")
                 self._exhausted.add(game)
                 if not any(other.needs(game) for other in self._station.readers):
                     game.log_reader.forget()  # each of hundreds of old games would keep megabytes
@@ -360,33 +366,30 @@ class StationReader:
         return messages or None
 
     def waits_for(self, game: Game) -> bool:
-        """Whether the game's log has yet to reach this reader's position, or the end of its file."""
+        """Whether the game's log has not reached this reader's position or the end of its file yet."""
         return game.catching_up or (not game.archived and self.position(game) > game.logs[self.mode].head)
 
     def needs(self, game: Game) -> bool:
-        """Whether this reader has yet to read something of a game."""
+        """Whether this reader has unread messages in a game."""
         if self.live or game in self._exhausted or game.order < self._first_order or not self.wants(game):
             return False
         return game.archived or self.position(game) < game.logs[self.mode].head
 
     def drop(self, games: Sequence[Game]) -> None:
-        """The station has dropped its oldest games, and this reader needs nothing of them.
-
-        Should one of them become known again through a lookup, it is still not for this reader.
-        """
+        """Begin after games that the station has dropped, so that a later lookup of them adds nothing to read."""
         ordinal, place, name = games[-1].order
         if self._first_order <= games[-1].order:
             self._first = (ordinal, place, name + "\0")
         self.forget(games)
 
     def forget(self, games: Collection[Game]) -> None:
-        """Forget the positions in games that the station does not know any more."""
+        """Forget the positions in games that the station no longer knows."""
         for game in games:
             self.positions.pop(game, None)
         self._exhausted.difference_update(games)
 
     def take_back(self, game: Game) -> None:
-        """The station knows an old game again because it goes on: what follows in it is for this reader too."""
+        """Read the further messages of an old game that the station has resumed."""
         if game.order < self._first_order:
             for other in self._station.games:
                 if game.order <= other.order < self._first_order:
@@ -394,7 +397,7 @@ class StationReader:
             self._first = game.order
 
     def go_live(self) -> None:
-        """From here on the owner is handed new messages of all games, also of older ones that go on."""
+        """Become live: the channel sends the owner new messages of all games, including older ones that continue."""
         first = self._first_order
         older = [game for game in self._station.games if FIRST_PLAYED <= game.order < first]
         self.positions |= {game: game.logs[self.mode].head for game in older}
@@ -403,9 +406,9 @@ class StationReader:
         self.live = True
 
     def fall_behind(self, game: Game, position: Position | None) -> None:
-        """Stop being live: `game` was taken up to `position`, all other live games up to their heads.
+        """Stop being live. Set the position in `game` to `position`, and in all other live games to the head.
 
-        `None` leaves the position in `game` as it was.
+        `None` leaves the position in `game` unchanged.
         """
         self.live = False
         positions = {other: self.position(other) for other in self._station.games}
@@ -417,7 +420,7 @@ class StationReader:
         self.positions = positions
 
     def skip(self, game: Game) -> None:
-        """Pass over what cannot be read of a game: go on with what the ring has."""
+        """Pass over the unreadable part of a game and continue with the messages in the ring."""
         if game.archived:
             self._exhausted.add(game)
         else:

@@ -1,9 +1,9 @@
-"""A lossless subscriber inside the daemon: how the outputs read a station's logs.
+"""A lossless subscriber inside the daemon, with which outputs read a station's logs.
 
-A log consumer queues nothing: it holds a position in each game and fetches what follows when it is asked for more, from
-the ring or, if its owner was slow, from the file. `ConsumerOffsets` say how far it has come; the owner stores them with
-its own work. A consumer that starts with stored offsets goes on there, through all games that were played meanwhile.
-Messages that can no longer be read are skipped and reported.
+A log consumer queues nothing: it holds a position in each game and fetches messages on demand, from the ring or, if its
+owner was slow, from the file. The owner stores `ConsumerOffsets` together with its results. A consumer that starts with
+stored offsets continues after them, through all games that were played in the meantime. Messages that can no longer be
+read are skipped and reported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RETRY_SECONDS = 5.0
 class ConsumedBatch(NamedTuple):
     """Messages of one game, in order.
 
-    `gone` gives the reason when messages after the last one are missing, or no more will come.
+    `gone` gives the reason when messages after the last one are missing, or no more can follow.
     """
 
     game_id: str
@@ -48,7 +48,7 @@ class ConsumerOffset(NamedTuple):
 
 
 class ConsumerOffsets:
-    """How far a consumer has come in the newest games of a station, in the order in which it met them."""
+    """A consumer's offsets in the newest games of a station, in the order in which it first read them."""
 
     def __init__(self, offsets: Sequence[ConsumerOffset] = ()) -> None:
         self._offsets = {offset.cursor.game_id: offset for offset in offsets}
@@ -70,18 +70,18 @@ class ConsumerOffsets:
                 self._offsets[game_id] = ConsumerOffset(known.cursor, known.over or batch.gone is not None)
             return
         last = batch.messages[-1]
-        over = last.type == "metadata" or batch.gone is not None  # a lost file can come back, and go on
+        over = last.type == "metadata" or batch.gone is not None  # a lost file can come back and continue
         self._offsets[game_id] = ConsumerOffset(Cursor(game_id, last.mode, last.position), over)
         while len(self._offsets) > _KEPT_OFFSETS:
             del self._offsets[next(iter(self._offsets))]
 
     def dump(self) -> str:
-        """The offsets as text, for `parse`."""
+        """Return the offsets as text, for `parse`."""
         return msgspec.json.encode([(str(offset.cursor), offset.over) for offset in self._offsets.values()]).decode()
 
     @classmethod
     def parse(cls, text: str) -> ConsumerOffsets:
-        """The offsets that `dump` wrote. Raises `ProtocolViolation` for any other text."""
+        """Parse the text of `dump`. Raises `ProtocolViolation` for any other text."""
         pairs = read_json(text.encode(), list[tuple[str, bool]], ProtocolViolation)
         return cls([ConsumerOffset(parse_cursor(cursor), over) for cursor, over in pairs])
 
@@ -105,9 +105,9 @@ class LogConsumer:
     ) -> None:
         """Begin after `offsets`, where an earlier consumer stopped.
 
-        If none of them is known any more, begin with the games that were found running or have begun since the station
-        exists (`start`), or with what comes next (`live`). `collect_seconds` is how long to wait for more after
-        something has come, so that batches grow larger.
+        If none of their games is known any more, begin with the games that were in progress when the station was
+        created or have begun since (`start`), or with the next messages (`live`). After a message has arrived, the
+        consumer waits for `collect_seconds` to collect a larger batch.
         """
         self.station = channel.station
         self._channel = channel
@@ -147,7 +147,7 @@ class LogConsumer:
         found: list[Game] = []
         known_end = False
         for offset in reversed(self._offsets):
-            # Everything after the newest game that was over is new; games that were not over go on.
+            # All games after the newest one that was over are new; games that were not over can continue.
             if offset.over and known_end:
                 continue
             game = await self._locate(offset.cursor)
@@ -160,7 +160,7 @@ class LogConsumer:
             else:
                 reader.from_heads()
             return reader
-        while any(game.catching_up for game in found):  # one of them may turn out to be over
+        while any(game.catching_up for game in found):  # one of them can prove to be over
             await self._channel.changed()
         games = {game.game_id: game for game in self._channel.games}
         for offset in self._offsets:
@@ -196,7 +196,7 @@ class LogConsumer:
             reader.skip(game)
 
     async def _next(self, reader: StationReader) -> ConsumedBatch | None:
-        """The next batch, or `None` if nothing is unread; then no time has passed since the last look."""
+        """Return the next batch, or `None` if nothing is unread, without a checkpoint after the heads were compared."""
         while True:
             unread = await self._unread(reader)
             if unread is None:
@@ -205,7 +205,7 @@ class LogConsumer:
             if not messages:
                 return ConsumedBatch(game.game_id, (), "the file was lost")
             last = messages[-1]
-            reader.took(game, last)
+            reader.advance_to(game, last)
             reader.resumed[game.game_id] = last.position
             while len(reader.resumed) > _REMEMBERED_GAMES:
                 del reader.resumed[next(iter(reader.resumed))]
@@ -216,7 +216,7 @@ class LogConsumer:
     async def _unread(self, reader: StationReader) -> Unread | None:
         """Like `StationReader.next`, but an unreadable file is retried for a while, then skipped and reported.
 
-        A share may be away, or too many files may be open.
+        Network shares can be away for a while, and the process can have too many open files.
         """
         tries: dict[Game | None, int] = {}
         while True:

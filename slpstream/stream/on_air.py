@@ -1,4 +1,4 @@
-"""The station on air: the one station that a production shows, for everything that follows it."""
+"""The station on air: the one station that a production shows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ChosenBy = Literal["operator", "rule"]
 class OnAir:
     """The station on air, and a way to wait for another one.
 
-    A follower keeps the station that it has shown last and waits for a different one, so it misses no change however
-    long it takes to act:
+    A follower remembers the station that it showed last and waits for a different one. So it misses no change, however
+    long it is busy:
 
         station_id = None
         while True:
@@ -26,9 +26,9 @@ class OnAir:
         self.station_id: str | None = None
         """The station on air; `None` while there is no such station."""
         self.chosen_by: ChosenBy | None = None
-        """Whether the operator or the rule has chosen it; `None` while no station is on air."""
+        """Whether the operator or the rule chose it; `None` while no station is on air."""
         self.since: float | None = None
-        """When it went on air, or when the last one left, in Unix time; `None` if no station ever was on air."""
+        """Unix time of the last change of the station on air; `None` if no station was ever on air."""
         self._changed = trio.Event()
 
     async def other_than(self, station_id: str | None) -> str | None:
@@ -39,7 +39,7 @@ class OnAir:
         return self.station_id
 
     def put(self, station_id: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
-        """Put a station on air at some Unix time. Return whether anything has changed."""
+        """Put a station on air at a Unix time. Return whether anything has changed."""
         if (station_id, chosen_by) == (self.station_id, self.chosen_by):
             return False
         if station_id != self.station_id or self.since is None:
@@ -50,6 +50,6 @@ class OnAir:
         return True
 
     def message(self) -> dict[str, Any]:
-        """The `on_air` status message."""
+        """Return the `on_air` status message."""
         since = None if self.since is None else timestamp(self.since)
         return {"type": "on_air", "station": self.station_id, "by": self.chosen_by, "since": since}

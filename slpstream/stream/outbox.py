@@ -1,9 +1,9 @@
 """A bounded queue in front of one socket, and the only buffer between the daemon and a subscriber.
 
-While nothing waits, data goes straight to the socket with one non-blocking write. The rest of a partial write is kept
-here and flushed when the socket is writable again. A droppable entry is replaced by a newer one with the same key, and
-all droppable entries are dropped, oldest first, before anything is refused. A message at the gap, before the next one,
-gives the number of messages that were dropped.
+While the queue is empty, data goes straight to the socket with one non-blocking write. The rest of a partial write is
+kept and flushed when the socket is writable again. A newer droppable entry replaces an older one with the same key, and
+all droppable entries are dropped, oldest first, before any entry is refused. A notice in the gap gives the number of
+dropped messages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 Write = Callable[[bytes | memoryview], int]
-"""Write without blocking; return how many bytes were taken, 0 when the socket is full."""
+"""Writes without blocking. Returns the number of bytes that the socket took, 0 when it is full."""
 
 
 class Outbox:
@@ -26,28 +26,28 @@ class Outbox:
         tell_missed: Callable[[int], bytes],
         on_missed: Callable[[], None] | None = None,
     ) -> None:
-        """`tell_missed` makes the message that gives the number of dropped entries.
+        """`tell_missed` encodes the notice with the number of dropped entries.
 
-        `on_missed` is called for each dropped entry at once, since a subscriber that never reads is never told.
+        `on_missed` is called when an entry is dropped, because a subscriber that never reads receives no notice.
         """
         self._write = write
         self._limit_bytes = limit_bytes
         self._tell_missed = tell_missed
         self._on_missed = on_missed
-        self._rest: bytes | memoryview = b""  # of data that the socket has taken a part of
-        self._queue: OrderedDict[Hashable, bytes] = OrderedDict()  # entries without a key get a unique object as key
+        self._rest: bytes | memoryview = b""  # of a partial write
+        self._queue: OrderedDict[Hashable, bytes] = OrderedDict()  # the key of an undroppable entry is a unique object
         self._droppable: dict[Hashable, None] = {}  # keys of the droppable entries, oldest first
         self._missed = 0
         self.queued_bytes = 0
-        """Size of everything that waits."""
+        """Size of all unsent data."""
 
     @property
     def empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether no data is unsent."""
         return self.queued_bytes == 0
 
     def send(self, data: bytes) -> bool:
-        """Write what the socket takes and keep the rest; return whether it took everything. Only while `empty`."""
+        """Write to the socket and keep the rest. Return whether it took everything. Call this only while `empty`."""
         taken = self._write(data)
         if taken == len(data):
             return True
@@ -56,9 +56,9 @@ class Outbox:
         return False
 
     def put(self, data: bytes, key: Hashable = None) -> bool:
-        """Send the data, or queue it if something waits already. Return whether it was taken.
+        """Send the data, or queue it after other unsent data. Return whether it was accepted.
 
-        An entry with a `key` replaces a waiting one with the same key, and may be dropped. An entry without a key is
+        An entry with a `key` is droppable and replaces a queued one with the same key. An entry without a key is
         refused when it does not fit.
         """
         if self.queued_bytes == 0:
@@ -82,7 +82,7 @@ class Outbox:
         return True
 
     def flush(self) -> bool:
-        """Write what waits, now that the socket is writable; return whether nothing is left."""
+        """Write the unsent data to a writable socket. Return whether nothing is left."""
         while True:
             if not self._rest:
                 if not self._queue and not self._missed:
@@ -96,24 +96,24 @@ class Outbox:
             self._rest = b""
 
     def clear(self) -> None:
-        """Drop all entries, except the rest of a message that the socket has taken a part of."""
+        """Drop all entries, except the rest of a partial write."""
         self._queue.clear()
         self._droppable.clear()
         self._missed = 0
         self.queued_bytes = len(self._rest)
 
     def discard(self) -> None:
-        """Drop everything for good: the connection is gone.
+        """Drop all data and callbacks, because the connection is closed.
 
-        The callbacks are dropped too. They refer to objects that refer to this one, and reference cycles are only freed
-        by garbage collections, which pause the whole daemon.
+        The callbacks refer to objects that refer to this one. Only garbage collections free such cycles, and they pause
+        the whole daemon.
         """
         self._rest = b""
         self.clear()
         self._write, self._tell_missed, self._on_missed = len, _nothing, None
 
     def _next(self) -> bytes:
-        """The next entry, after a message about entries before it that were dropped."""
+        """Return the next entry, after a notice about dropped entries before it."""
         data = b""
         if self._queue:
             key, data = self._queue.popitem(last=False)

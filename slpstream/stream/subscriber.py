@@ -1,61 +1,50 @@
-"""One subscriber: handed messages as they come while it keeps up, reading the logs at its own pace when it does not.
+"""One subscriber: receives messages as they are published while it keeps up, and reads the logs at its own pace if not.
 
-For each station, a subscriber is in one of two states. *Live*: it belongs to a group of its channel and gets what is
-published, straight to the socket. *Catching up*: its `run` task works through the logs with a `StationReader`; as soon
-as every head is reached, it is live, without a pause between looking and deciding. Every subscriber starts by catching
-up.
+For each station, a subscriber is in one of two states. *Live*: it belongs to a group of its channel, which writes new
+messages straight to its socket. *Catching up*: its `run` task works through the logs with a `StationReader`. Once every
+head is reached, the subscriber becomes live without a checkpoint in between. Every subscriber starts by catching up.
 
-A conflating subscriber stays live however slow it is: its outbox drops what can be dropped. A lossless one whose outbox
-is full has to catch up from the last message that was taken.
+A conflating subscriber stays live however slow it is, because its outbox drops droppable messages. A lossless one whose
+outbox is full has to catch up from the last message that was queued.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import trio
 
 from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
-from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
+from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage
 from slpstream.stream.channel import Channel, WantedChannels
-from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry
 from slpstream.stream.game import Game
 from slpstream.stream.games import StationReader
+from slpstream.stream.live_subscriber import LiveSubscriber, Recipient
 from slpstream.stream.outbox import Outbox
-from slpstream.stream.subscription import Delivery, Start, Subscription
-from slpstream.stream.view import Encoding, View
+from slpstream.stream.subscription import Start, Subscription
+from slpstream.stream.view import Encoding
 from slpstream.system.internal_errors import InternalErrors
 
-_MESSAGES_AT_ONCE = 8  # a crowd that catches up must not delay the live subscribers
+_MESSAGES_PER_CHECKPOINT = 8  # hundreds of subscribers that catch up must not delay the live ones
 
 
-class Subscriber:
+class Subscriber(Recipient):
     """One connection's subscription to any number of stations.
 
-    `run` it until it is cancelled or raises.
+    `run` follows the stations until it is cancelled or raises.
     """
 
     def __init__(
         self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
     ) -> None:
-        """`wake_writer` is called whenever something waits in the outbox."""
-        self.subscription = subscription
-        self.view = View(subscription, encoding)
-        self.outbox = outbox
-        self.delivery: Delivery = subscription.delivery
-        self._wake_writer = wake_writer
+        super().__init__(subscription, encoding, outbox, wake_writer)
         self._stations: list[StationDelivery] = []
         self._possible_owners = 0  # stations that may still own the cursor
-        self._drained = trio.Event()
-        self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
         self._told_on_air: dict[str, Any] | None = None
-        self._failed = trio.Event()
-        self._failure: SubscriberError | None = None  # why, unless the connection is too slow
-        self._left = False
 
     async def run(self, channels: WantedChannels) -> None:
-        """Follow the channels, as they come and go, until cancelled.
+        """Follow the channels, which can change, until cancelled.
 
         Raises `NoSuchGame`, `CursorGone`, `TooSlow` and `SubscriptionFailed`, in exception groups.
         """
@@ -63,12 +52,12 @@ class Subscriber:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._follow, channels, nursery)
                 await self._failed.wait()
-                raise self._failure or TooSlow("the connection is too slow for what may not be dropped")
+                raise self._failure or TooSlow("the connection is too slow for messages that must not be dropped")
         finally:
-            self._stations = []  # they refer back to this object, and reference cycles are freed late
+            self._stations = []  # they refer back to this object, and only the garbage collector frees cycles
 
     async def run_until_refused(self, channels: WantedChannels, errors: InternalErrors) -> SubscriberError | None:
-        """Do the same as `run`, and return the error that has ended the subscription.
+        """Call `run` and return the error that ended the subscription.
 
         A bug ends it with `SubscriptionFailed`; with `strict` errors, it is raised.
         """
@@ -81,7 +70,7 @@ class Subscriber:
         return refused if contained.error_id is None else SubscriptionFailed(contained.error_id)
 
     async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
-        """Run a `StationDelivery` for each channel, as they come and go."""
+        """Run a `StationDelivery` for each channel while channels are added and removed."""
         left_at: dict[str, Cursor | None] = {}
         self._tell_on_air(channels)
         self._stations = [StationDelivery(self, channel) for channel in channels]
@@ -93,15 +82,15 @@ class Subscriber:
             for station in [station for station in self._stations if station.channel not in wanted]:
                 self._stations.remove(station)
                 left_at[station.channel.station] = station.cursor() or left_at.get(station.channel.station)
-                station.tell_state()
+                station.tell_state(station.channel.state_message())
                 station.end()
             if channels.over:
                 raise NoSuchGame("the station has been removed")
             self._tell_on_air(channels)
             known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                # A station that comes on air again begins live: nothing of it was missed, others were shown. One that
-                # was asked for by name goes on where it was.
+                # A station that returns on air begins live: its messages in between were not wanted. One that the
+                # subscription names continues at its last position.
                 late = LateDelivery(
                     self, channel, left_at.get(channel.station), begins_live=not channels.names(channel.station)
                 )
@@ -110,7 +99,7 @@ class Subscriber:
             await channels.changed()
 
     def _tell_on_air(self, channels: WantedChannels) -> None:
-        """Send which station is on air, if it is wanted and not the one that was sent last."""
+        """Send which station is on air, if the subscription wants it and it has changed."""
         message = channels.on_air_message()
         if message is not None and message != self._told_on_air:
             self._told_on_air = message
@@ -118,108 +107,30 @@ class Subscriber:
 
     def stop(self) -> None:
         """Leave all channels; nothing more is sent."""
-        self._left = True
+        super().stop()
         for station in self._stations:
             station.leave()
 
-    def fail(self, error_id: str) -> None:
-        """End the subscription, because of a bug that was logged under this id."""
-        self.stop()
-        self._failure = SubscriptionFailed(error_id)
-        self._failed.set()
-
     def disown(self, error: NoSuchGame) -> None:
-        """One station does not own the cursor. Raises `error` when no other station is left that may."""
+        """Take note that one station does not own the cursor. Raises `error` if no other station can own it."""
         self._possible_owners -= 1
         if not self._possible_owners:
             raise error
 
-    def send_status(self, payload: dict[str, Any]) -> None:
-        """Send a status message, which is never dropped.
 
-        A lossless subscriber without room gets the newest one of each type and station once there is room.
-        """
-        if self._left:
-            return
-        data = self.view.status(payload)
-        if self.delivery == "conflate":
-            self._put(data, None)
-        elif self._late or not self.outbox.put(data):
-            # There is one station on air, whichever it is; the newest message of a key comes last.
-            key = (payload["type"], "" if payload["type"] == "on_air" else payload["station"])
-            self._late.pop(key, None)
-            self._late[key] = data
-        self._wake_if_waiting()
-
-    def put(self, data: bytes, message: LogMessage, station: str) -> bool:
-        """Queue a log message for a live subscriber; false when a lossless one has no room for it.
-
-        A status message that still waits for room holds up log messages, since it may be the snapshot that they follow.
-        """
-        if self.delivery == "lossless":
-            if not self._late and self.outbox.put(data):
-                self._wake_if_waiting()
-                return True
-            return False
-        droppable = message.type in DROPPABLE_TYPES
-        self._put(data, (station, message.game_id, message.type) if droppable else None)
-        return True
-
-    async def put_slowly(self, data: bytes) -> None:
-        """Queue a message that was read back from the log, once the outbox is empty."""
-        while not self.outbox.empty or self._left:
-            if self._drained.is_set():
-                self._drained = trio.Event()
-            self._wake_if_waiting()
-            await self._drained.wait()
-        self.outbox.put(data)
-        self._wake_if_waiting()
-
-    def flushed(self) -> None:
-        """The connection has written everything that waited."""
-        late, self._late = self._late, {}
-        for data in late.values():
-            self.outbox.put(data)
-        self._drained.set()
-
-    def wake(self) -> None:
-        """Something waits in the outbox: have the connection write it when it can."""
-        self._wake_writer()
-
-    def _put(self, data: bytes, key: Hashable) -> None:
-        # Nothing may follow a message that did not fit: a cursor promises that everything before it was sent.
-        if not self._left and not self.outbox.put(data, key):
-            self.stop()
-            self._failed.set()
-        self._wake_if_waiting()
-
-    def _wake_if_waiting(self) -> None:
-        if not self.outbox.empty:
-            self._wake_writer()
-
-
-class StationDelivery:
-    """A subscriber's share of one station: its position in the logs, and its place in the fan-out."""
+class StationDelivery(LiveSubscriber):
+    """A subscriber's share of one station: finds where to begin, and catches up whenever the subscriber is not live."""
 
     def __init__(self, subscriber: Subscriber, channel: Channel) -> None:
+        reads_secondary = subscriber.delivery == "lossless"
+        reader = StationReader(channel, subscriber.view.mode, reads_secondary=reads_secondary)
+        super().__init__(subscriber, channel.station, reader)
         self.channel = channel
-        self.view = subscriber.view
-        self.outbox = subscriber.outbox
-        self.delivery: Delivery = subscriber.delivery
-        self.wake = subscriber.wake
-        self.send_status = subscriber.send_status
-        self.fail = subscriber.fail
         self._subscriber = subscriber
-        self._station = channel.station
         self._scope = trio.CancelScope()
-        self._reader = StationReader(channel, subscriber.view.mode, reads_aside=subscriber.delivery == "lossless")
-        self._told_state: dict[str, Any] = {}
-        self._told_set: dict[str, Any] | None = None
-        self._behind = trio.Event()
-        self._bases: DeltaBases = {}
 
     async def run(self) -> None:
-        """Find where to begin, then catch up whenever the subscriber is not live."""
+        """Find the beginning, then catch up whenever the subscriber is not live."""
         with self._scope:
             try:
                 await self._begin()
@@ -230,7 +141,7 @@ class StationDelivery:
                 self.leave()
 
     def end(self) -> None:
-        """The station has gone: make `run` return."""
+        """Make `run` return, because the station has been removed."""
         self.leave()
         self._scope.cancel()
 
@@ -240,73 +151,16 @@ class StationDelivery:
             self.channel.detach(self)
             self._reader.live = False
 
-    def tell_state(self) -> None:
-        """Send the station's state, if it is not the one that was sent last."""
-        state = self.channel.state_message()
-        if state != self._told_state:
-            self._told_state = state
-            self.send_status(state)
-
-    def tell_set(self) -> None:
-        """Send the station's set, if it is not the one that was sent last."""
-        message = self.channel.set_message()
-        if message is not None and message != self._told_set:
-            self._told_set = message
-            self.send_status(message)
-
-    def fall_behind(self, game: Game, position: Position | None = None) -> None:
-        """The message after `position` of `game` was not taken: read on from there.
-
-        `None` reads on from where the reader has been in `game`; all other live games are at their heads.
-        """
-        if not self._reader.live:
-            return
-        self.channel.detach(self)
-        self._reader.fall_behind(game, position)
-        self._behind.set()
-
     def cursor(self) -> Cursor | None:
-        """Where the subscriber is in the newest game of which it was sent anything."""
+        """Return the subscriber's cursor in the newest game of which it has received a message."""
         return self._reader.cursor()
 
-    def readable(self, chunk: Chunk) -> bytes:
-        """The chunk's bytes, with whole messages where this subscriber lacks a base. They count as delivered."""
-        data = chunk.joined
-        if not chunk.bases:
-            return data
-        if not chunk.fits(self._bases):
-            known = dict(self._bases)
-            parts = []
-            for entry in chunk.entries:
-                parts.append(self._bytes(entry, known))
-                if entry.base is not None:
-                    known[entry.message.type] = entry.base
-            data = b"".join(parts)
-        self._bases.update(chunk.bases)
-        return data
-
-    def put(self, entry: Entry) -> bool:
-        """Queue one entry after what already waits; false when a lossless subscriber has no room for it."""
-        if self.delivery == "conflate" and entry.base is not None:
-            # The message may be dropped later, so nothing can be a delta to it.
-            self._bases.pop(entry.message.type, None)
-            return self._subscriber.put(self._bytes(entry, {}), entry.message, self._station)
-        taken = self._subscriber.put(self._bytes(entry, self._bases), entry.message, self._station)
-        if taken and entry.base is not None:
-            self._bases[entry.message.type] = entry.base
-        return taken
-
-    def put_loose(self, message: LogMessage) -> None:
-        """Queue a diagnostic that belongs to no game, if it is wanted."""
-        if self.view.wants(message, 60):
-            self._subscriber.put(self.view.whole(message, self._station), message, self._station)
-
-    def _bytes(self, entry: Entry, known: DeltaBases) -> bytes:
-        return entry.data if entry.fits(known) else self.view.whole(entry.message, self._station)
+    def _tell_status(self) -> None:
+        self.tell_state(self.channel.state_message())
+        self.tell_set(self.channel.set_message())
 
     async def _begin(self) -> None:
-        self.tell_state()
-        self.tell_set()
+        self._tell_status()
         await self._reader.settle()
         await self._find_beginning()
 
@@ -342,15 +196,14 @@ class StationDelivery:
             await channel.changed()
         self._reader.from_heads()
         if channel.current is not None and channel.current.in_progress:
-            self.send_status(channel.snapshot(channel.current, self.view.mode))
+            self._subscriber.send_status(channel.snapshot(channel.current, self.view.mode))
 
     async def _catch_up(self) -> None:
-        """Read on in every game until all heads are reached, then go live."""
+        """Read every game until all heads are reached, then become live."""
         self._behind = trio.Event()
         reader = self._reader
         while True:
-            self.tell_state()
-            self.tell_set()
+            self._tell_status()
             unread = await reader.next()
             if unread is not None:
                 await self._deliver(unread.game, unread.messages)
@@ -363,17 +216,17 @@ class StationDelivery:
 
     async def _deliver(self, game: Game, messages: Sequence[LogMessage]) -> None:
         for count, message in enumerate(self._conflated(messages)):
-            if count % _MESSAGES_AT_ONCE == 0:
+            if count % _MESSAGES_PER_CHECKPOINT == 0:
                 await trio.lowlevel.checkpoint()
             entry = self.view.entry(message, self._station, game.frames_per_second, self._bases)
             if entry is not None:
                 await self._subscriber.put_slowly(entry.data)
-                self._reader.took(game, message)  # at once: the station can end before the next message
+                self._reader.advance_to(game, message)  # now, because the station can end before the next message
         if messages:
-            self._reader.took(game, messages[-1])
+            self._reader.advance_to(game, messages[-1])
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
-        """The messages; for a conflating subscriber only the newest of each type that can be dropped."""
+        """Return the messages; for a conflating subscriber only the newest of each droppable type."""
         if self.delivery == "lossless":
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
@@ -386,8 +239,10 @@ class LateDelivery(StationDelivery):
     def __init__(
         self, subscriber: Subscriber, channel: Channel, left_at: Cursor | None, *, begins_live: bool = False
     ) -> None:
-        """`left_at` is how far the subscriber had come when the station went away. With `begins_live`, also a lossless
-        subscriber gets nothing from before."""
+        """`left_at` is the subscriber's position when the station was removed.
+
+        With `begins_live`, a lossless subscriber receives no earlier messages either.
+        """
         super().__init__(subscriber, channel)
         self._left_at = left_at
         self._begins_live = begins_live

@@ -34,7 +34,7 @@ class Subscription(msgspec.Struct, frozen=True):
     topics: frozenset[Topic] = frozenset(TOPICS)
     frames: FramesMode = "live"
     finality: bool = True
-    """Whether `finalized` messages are included. A game has as many as frames, whatever the rate."""
+    """Whether `finalized` messages are included. A game has as many of them as frames, at any rate."""
     rate: int | None = None
     fields: tuple[str, ...] | None = None
     delivery: Delivery = "conflate"
@@ -46,7 +46,7 @@ class Subscription(msgspec.Struct, frozen=True):
         return self.stations is None or station in self.stations
 
     def cursor_of(self, station: str) -> Start | Cursor:
-        """Where the subscription begins in a station."""
+        """Return the cursor at which the subscription begins in a station."""
         return self.cursors.get(station, self.cursor)
 
 
@@ -66,12 +66,12 @@ class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
     frames: Annotated[
         FramesMode,
         Meta(
-            description="`live`: every revision of a frame as it comes. `finalized`: each number once, when no "
+            description="`live`: every revision of a frame as it arrives. `finalized`: each number once, when no "
             "rollback can change it any more."
         ),
     ] = "live"
     finality: Annotated[
-        bool, Meta(description="`false` leaves out `finalized` messages, which are as many as frames at any rate.")
+        bool, Meta(description="`false` leaves out `finalized` messages, which are as frequent as frames at any rate.")
     ] = True
     rate: Annotated[
         int | None, Meta(description=f"Frames per second of game time, from 1 to {MAX_RATE}. Default: all.")
@@ -84,7 +84,7 @@ class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
         Delivery,
         Meta(
             description="`conflate`: a slow client misses frames and learns how many. `lossless`: it gets "
-            "everything, at its own pace."
+            "all messages, at its own pace."
         ),
     ] = "conflate"
     cursor: Annotated[
@@ -102,8 +102,8 @@ _LIST_KEYS = ("stations", "topics", "fields")
 
 
 def parse_subscription(request: Mapping[str, Any]) -> Subscription:
-    """Check a decoded `subscribe` message. Raises `ProtocolViolation`, which names the key and what was expected."""
-    wanted = converted(request, SubscribeRequest, lambda what: ProtocolViolation(f"subscribe: {what}"))
+    """Check a decoded `subscribe` message. Raises `ProtocolViolation` with the key and the expected values."""
+    wanted = converted(request, SubscribeRequest, lambda reason: ProtocolViolation(f"subscribe: {reason}"))
     if wanted.rate is not None and not 1 <= wanted.rate <= MAX_RATE:
         raise ProtocolViolation(f"subscribe: rate is from 1 to {MAX_RATE}")
     stations = None if wanted.stations in (None, "*", ["*"]) else tuple(dict.fromkeys(wanted.stations or ()))
@@ -128,7 +128,7 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
 
 
 def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
-    """The subscription in the query of a URL, or `None` if the query asks for none. Commas separate the items of lists.
+    """Parse the query of a URL; `None` if it requests no subscription. Commas separate the items of lists.
 
     Raises `ProtocolViolation`.
     """

@@ -12,20 +12,20 @@ from slpstream.stream.subscription import Subscription
 
 
 class Encoding(Protocol):
-    """How messages look on one kind of connection."""
+    """Encodes messages for one kind of connection."""
 
     @property
     def key(self) -> Hashable:
         """Encodings with equal keys give equal bytes."""
 
     def log(self, message: LogMessage, station: str) -> bytes:
-        """A log message, ready for the socket."""
+        """Encode a log message, ready for the socket."""
 
     def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
-        """A `frame` message cut down to `fields`, ready for the socket."""
+        """Encode a `frame` message cut down to `fields`, ready for the socket."""
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """A status message, ready for the socket."""
+        """Encode a status message, ready for the socket."""
 
 
 class View:
@@ -52,7 +52,7 @@ class View:
         return rate is None or message.type != "frame" or keeps_frame(message.frame or 0, rate, frames_per_second)
 
     def entry(self, message: LogMessage, station: str, frames_per_second: int, known: DeltaBases) -> Entry | None:
-        """The message for subscribers that have the bases in `known`, which is updated; `None` if it is not wanted."""
+        """Encode a message for subscribers with the bases in `known`, and update them. `None` if it is not wanted."""
         if not self.wants(message, frames_per_second):
             return None
         if self._delta_encoding is None or not can_be_base(message):
@@ -63,13 +63,13 @@ class View:
         return Entry(data, message, before, base)
 
     def whole(self, message: LogMessage, station: str) -> bytes:
-        """A wanted message for a subscriber without any base."""
+        """Encode a wanted message for a subscriber without any base."""
         if self._fields is None or message.type != "frame":
             return self._encoding.log(message, station)
         return self._encoding.cut(message, station, self._fields)
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """A status message."""
+        """Encode a status message."""
         return self._encoding.status(payload)
 
 

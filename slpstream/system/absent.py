@@ -1,4 +1,4 @@
-"""Keep a library from loading an optional dependency of its own."""
+"""Keep a library from loading an optional dependency."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def absent(name: str) -> Iterator[None]:
-    """Let imports inside the context find that a module is not installed, unless it has been loaded already."""
+    """Make imports of a module fail inside the context, unless it is already loaded."""
     if name in sys.modules:
         yield
         return

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 WHOLE_FILE_BYTES = 8 << 20
-"""Size limit of files that are read whole. No replay written in one go is larger, but a film named `.dat` is."""
+"""Size limit of files that are read whole. No replay written in one go is larger, but a video named `.dat` can be."""
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _FURTHER_BYTES = 1 << 16
 # On Windows: FILE_ATTRIBUTE_OFFLINE, FILE_ATTRIBUTE_RECALL_ON_OPEN and FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS.
@@ -23,9 +23,9 @@ _SF_DATALESS = 0x40000000
 
 
 def open_shared(path: str, flags: int) -> int:
-    """Open a file for reading as `os.open` does, such that others may rename and delete it. Raises `OSError`.
+    """Open a file for reading like `os.open`, so that other programs can rename and delete it. Raises `OSError`.
 
-    Only Windows makes a difference between the two, and the flags have no meaning there.
+    Only on Windows does `os.open` prevent this. The flags are ignored there.
     """
     if sys.platform == "win32":
         from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
@@ -36,7 +36,7 @@ def open_shared(path: str, flags: int) -> int:
 
 
 def is_local(path: str) -> bool:
-    """Whether a file is known to be on a drive of this machine. Only Windows can say. Blocks."""
+    """Whether a file is known to be on a drive of this machine. Always false except on Windows. Blocks."""
     if sys.platform == "win32":
         from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
 
@@ -48,7 +48,7 @@ def is_local(path: str) -> bool:
 def is_placeholder(path: str | Path) -> bool:
     """Whether the content of a file is not on this machine, so that reading it would download it.
 
-    OneDrive, iCloud and others keep only names of files that have not been used for a while. Raises `OSError`.
+    OneDrive, iCloud and others keep only the names of files that have not been used for a while. Raises `OSError`.
     """
     status = os.lstat(path)
     return bool(
@@ -79,10 +79,10 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_start(path: Path, max_bytes: int) -> tuple[bytes, int]:
-    """The first bytes of a regular file, at most `max_bytes`, and its size in bytes.
+    """Return the first bytes of a regular file, at most `max_bytes`, and its size in bytes.
 
-    Raises `OSError`, also for anything but a regular file. Unlike with `open_regular`, no file object is made, which
-    takes longer than reading a small file.
+    Raises `OSError`, also for anything but a regular file. Unlike `open_regular`, it creates no file object, which
+    would take longer than reading a small file.
     """
     descriptor, size_bytes = _open_descriptor(path)
     try:
@@ -92,12 +92,12 @@ def read_start(path: Path, max_bytes: int) -> tuple[bytes, int]:
 
 
 def read_to_end(path: Path) -> bytes:
-    """The bytes of a regular file of any size, in the same way. Raises `OSError`."""
+    """Read a regular file of any size, without a file object. Raises `OSError`."""
     descriptor, size_bytes = _open_descriptor(path)
     try:
         data = os.read(descriptor, size_bytes + 1)
         further = []
-        while more := os.read(descriptor, _FURTHER_BYTES):  # it has grown, or is larger than one call reads
+        while more := os.read(descriptor, _FURTHER_BYTES):  # it has grown, or exceeds the limit of one call
             further.append(more)
         return b"".join([data, *further]) if further else data
     finally:
@@ -105,18 +105,18 @@ def read_to_end(path: Path) -> bytes:
 
 
 def real_path(path: Path) -> Path:
-    """The path with all symbolic links followed. Unlike `Path.resolve`, accepts links that form a loop."""
+    """Return the path with all symbolic links followed. Unlike `Path.resolve`, accepts links that form a loop."""
     return Path(os.path.realpath(path))
 
 
 def printable(path: Path, folder: Path) -> str:
-    """A file's name for people: relative to `folder` if it is below it, and always valid text."""
+    """Return a file's name for display: relative to `folder` if it is below it, and always valid Unicode."""
     relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
     return str(relative).encode("utf-8", "replace").decode()
 
 
 def _open_descriptor(path: Path) -> tuple[int, int]:
-    """Open a regular file: its descriptor, and its size in bytes. Raises `OSError`."""
+    """Open a regular file and return its descriptor and its size in bytes. Raises `OSError`."""
     descriptor = open_shared(os.fspath(path), _READING)
     try:
         status = os.fstat(descriptor)

@@ -19,37 +19,30 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Literal, Self, get_args
+from typing import Self
 
 import trio
 
 from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
-Part = Literal[
-    "announce",
+CORE_LABELS = (
     "archives",
     "audit",
     "bracket",
-    "broker",
-    "chat",
     "console",
     "controllers",
     "discovery",
     "file",
     "handover",
     "index",
-    "jsonl",
     "notifications",
-    "obs",
     "on_air",
     "playback",
     "relay",
     "reload",
-    "replay_check",
     "request",
     "retention",
-    "scoreboard",
     "seats",
     "sets",
     "situations",
@@ -58,10 +51,8 @@ Part = Literal[
     "subfolders",
     "subscriber",
     "upkeep",
-    "webhook",
-]
-PARTS: tuple[str, ...] = get_args(Part)
-"""The parts that end on their own, as `slpstream_internal_errors_total` names them."""
+)
+"""The names in `slpstream_internal_errors_total` for pieces of the core that fail alone. Parts add theirs."""
 
 _FIRST_PAUSE_SECONDS = 1.0
 _STABLE_SECONDS = 10.0
@@ -72,16 +63,16 @@ _ID_BYTES = 4
 class InternalErrors:
     """Contains and reports the bugs of one process."""
 
-    def __init__(self, count: Callable[[Part], None] = lambda part: None, *, strict: bool = True) -> None:
+    def __init__(self, count: Callable[[str], None] = lambda part: None, *, strict: bool = True) -> None:
         """`count` is called with the part for each contained exception. With `strict`, nothing is contained: a bug
         ends the process."""
         self.strict = strict
         self._count = count
         self._restarting: dict[object, tuple[str, float]] = {}
-        """What to report about parts that are started again, and until when."""
+        """The reports about parts that are started again, and when each report ends."""
         self._log = get_logger()
 
-    def contain(self, part: Part, *, expected: tuple[type[Exception], ...] = (), **about: str) -> Containment:
+    def contain(self, part: str, *, expected: tuple[type[Exception], ...] = (), **about: str) -> Containment:
         """A context manager that ends its block, and nothing else, when an unexpected exception is raised in it.
 
         `expected` are types that the caller handles itself. `about` is logged with the exception.
@@ -90,7 +81,7 @@ class InternalErrors:
 
     async def keep_running(
         self,
-        part: Part,
+        part: str,
         run: Callable[[], Awaitable[object]],
         *,
         expected: tuple[type[Exception], ...] = (),
@@ -129,7 +120,7 @@ class InternalErrors:
         now = trio.current_time()
         return [what for what, until in self._restarting.values() if now < until]
 
-    def report(self, part: Part, error: BaseException, about: dict[str, str]) -> str:
+    def report(self, part: str, error: BaseException, about: dict[str, str]) -> str:
         """Count and log an unexpected exception. Returns its id."""
         error_id = secrets.token_hex(_ID_BYTES)
         self._count(part)
@@ -143,7 +134,7 @@ class Containment:
     __slots__ = ("_about", "_errors", "_expected", "_part", "error_id")
 
     def __init__(
-        self, errors: InternalErrors, part: Part, expected: tuple[type[Exception], ...], about: dict[str, str]
+        self, errors: InternalErrors, part: str, expected: tuple[type[Exception], ...], about: dict[str, str]
     ) -> None:
         self._errors = errors
         self._part = part

@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 
 _ELSEWHERE = "192.0.2.1"
-"""An address of nobody (RFC 5737). Connecting a datagram socket chooses a route and sends nothing."""
+"""A reserved address (RFC 5737). Connecting a datagram socket chooses a route and sends nothing."""
 
 
 def lan_address() -> str | None:
-    """The IPv4 address with which this machine reaches other networks; `None` if it has no such route. Asks the
-    operating system alone, so it does not block."""
+    """Return the IPv4 address with which this machine reaches other networks; `None` without a route to them.
+
+    Only queries the operating system, so it does not block.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((_ELSEWHERE, 9))

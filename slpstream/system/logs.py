@@ -1,8 +1,8 @@
 """Logging with structlog: JSON lines under systemd and in pipes, coloured lines on a terminal.
 
-`station` is bound with contextvars, which follow trio tasks and worker threads. They do not reach watchdog's threads,
-which only wake tasks and log nothing. Logs go to stderr; stdout is for the output of commands. Lines that go straight
-to the journal begin with their level as in sd-daemon(3), so that `journalctl -p warning` finds them.
+`station` is bound with contextvars, which trio tasks and worker threads inherit. The threads of watchdog do not, but
+they only wake tasks and log nothing. Logs go to stderr; stdout is for the output of commands. Lines that go straight to
+the journal begin with their level as in sd-daemon(3), so that `journalctl -p warning` finds them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal, TextIO
 from slpstream.system.absent import absent
 from slpstream.system.text import printable
 
-with absent("rich"):  # structlog would load it, which takes long, for coloured tracebacks; ours are plain
+with absent("rich"):  # structlog would load it for coloured tracebacks, which is slow; ours are plain
     import structlog
 
 LogFormat = Literal["auto", "json", "console"]
@@ -38,12 +38,12 @@ def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        # The console renderer formats tracebacks itself, and JSON escapes what a terminal could take for a command.
+        # The console renderer formats tracebacks itself, and JSON escapes control characters.
         _printable_values if log_format == "console" else structlog.processors.format_exc_info,
     ]
     renderer: structlog.types.Processor = (
-        # Without the values of variables, which are long and can be secrets. structlog refuses colors on Windows unless
-        # colorama is installed.
+        # Plain tracebacks omit the values of variables, which are long and can be secrets. structlog refuses colors on
+        # Windows unless colorama is installed.
         structlog.dev.ConsoleRenderer(
             colors=os.name != "nt" and stream.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
@@ -63,12 +63,12 @@ def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -
 def _printable_values(
     _logger: structlog.types.WrappedLogger, _name: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    """Escape what a name of a file or a player could do to a terminal."""
+    """Escape control characters in names of files and players."""
     return {key: printable(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 def _with_journal_level(renderer: structlog.types.Processor) -> structlog.types.Processor:
-    """Prefix each line with its level: the journal takes every line of a traceback as a separate message."""
+    """Prefix each line with its level, because the journal stores each line of a traceback as a separate message."""
 
     def render(logger: structlog.types.WrappedLogger, name: str, event: structlog.types.EventDict) -> str:
         level = _JOURNAL_LEVELS[event["level"]]
@@ -91,13 +91,13 @@ def is_journal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def get_logger() -> structlog.typing.FilteringBoundLogger:
-    """The logger of the whole package."""
+    """Return the logger of the whole package."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger("slpstream")
     return logger
 
 
 class LogLimit:
-    """Limits how often each event is logged, for events that others can cause at any rate."""
+    """Limits how often each event is logged, for events that clients can cause at any rate."""
 
     def __init__(self, max_lines: int, seconds: float, clock: Callable[[], float]) -> None:
         """At most `max_lines` lines for each event in each period of `seconds`."""
@@ -107,7 +107,7 @@ class LogLimit:
         self._periods: dict[str, _Period] = {}
 
     def admit(self, event: str) -> dict[str, int] | None:
-        """Values to add to the next line of an event: the number of `suppressed` lines since the last one, if any.
+        """Return values to add to the next line of an event: the number of lines `suppressed` before it, if any.
 
         `None` if the line must not be logged.
         """

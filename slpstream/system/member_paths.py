@@ -1,12 +1,12 @@
 """Names of files in archives: `archive.zip::folder/game.slp`.
 
-A member's name is written like a path, so that it goes wherever a path goes: into messages, the index and the API. What
-comes before the first `::` that follows the name of a regular file is the archive. A real file whose own name contains
-`::` is that file.
+A member's name is written like a path, so that it can stand wherever a path can: in messages, the index and the API.
+The archive is the part before the first `::` that follows the name of a regular file. If a real file has `::` in its
+own name, the path names that file.
 
 The name in the archive is written with slashes on all systems. A `Path` of Windows turns them into backslashes, so
-texts are made by `path_text`, and paths are compared as such texts: a `Path` of Windows ignores case, and archives do
-not.
+`path_text` converts paths to text, and paths are compared as such text: a `Path` of Windows ignores case, and archives
+do not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SEPARATOR_BYTES = SEPARATOR.encode()
 
 
 def split_member(path: Path) -> tuple[Path, str] | None:
-    """The archive and the name in it; `None` for a path that names no member of an existing archive. Blocks."""
+    """Return the archive and the name in it; `None` if the path names no member of an existing archive. Blocks."""
     text = os.fspath(path)
     if SEPARATOR not in text or os.path.lexists(text):
         return None
@@ -31,17 +31,17 @@ def split_member(path: Path) -> tuple[Path, str] | None:
 
 
 def member_path(archive: Path, member: str) -> Path:
-    """The path that names a member."""
+    """Return the path that names a member of an archive."""
     return Path(f"{os.fspath(archive)}{SEPARATOR}{member}")
 
 
 def path_text(path: Path) -> str:
-    """A path as it is shown: the name in an archive has slashes on all systems."""
+    """Return a path as text. The name in an archive has slashes on all systems."""
     return _with_slashes(os.fspath(path))
 
 
 def absolute_text(path: Path) -> str:
-    """The same with the absolute path of the archive or the file. Symbolic links are not resolved."""
+    """Return a path as text, with the absolute path of the archive or file. Symbolic links are not resolved."""
     text = os.fspath(path)
     if os.sep == "/":
         return os.path.abspath(text)  # noqa: PTH100 -- symbolic links are not resolved
@@ -51,7 +51,7 @@ def absolute_text(path: Path) -> str:
 
 
 def shown_name(path: bytes) -> str:
-    """The file name of a path for people, as valid text: for a member that of its archive and its name in it."""
+    """Return the file name for display, as valid Unicode. For a member: the archive's file name and the name in it."""
     text = os.fsdecode(path)
     if SEPARATOR in text and not os.path.lexists(text):
         archive, member = next(_splits(text))
@@ -62,12 +62,12 @@ def shown_name(path: bytes) -> str:
 
 
 def members_prefix(archive: bytes) -> bytes:
-    """The bytes with which the paths of all members of an archive begin."""
+    """Return the prefix of the paths of all members of an archive."""
     return archive + _SEPARATOR_BYTES
 
 
 def missing(paths: Iterable[bytes]) -> list[bytes]:
-    """The paths for which there is no file, and no file that could be their archive. Blocks."""
+    """Return the paths for which neither the file nor a possible archive exists. Blocks."""
     gone = []
     archives: dict[bytes, bool] = {}
     for path in paths:
@@ -85,7 +85,7 @@ def missing(paths: Iterable[bytes]) -> list[bytes]:
 def _with_slashes(text: str) -> str:
     if os.sep == "/":
         return text
-    file, separator, member = text.partition(SEPARATOR)  # no file has a colon in its name there
+    file, separator, member = text.partition(SEPARATOR)  # file names cannot contain colons on Windows
     return f"{file}{separator}{member.replace(os.sep, '/')}"
 
 

@@ -1,4 +1,4 @@
-"""Prometheus metrics: one table, from which the collectors, the reference page and the tests are made.
+"""Prometheus metrics: tables of the core and of parts, from which collectors, reference page and tests are made.
 
 Names follow `slpstream_<noun>_<unit>[_total]`, and `station` is the label with the most values. Counters and histograms
 are updated where things happen. A gauge is a function bound to its row and called at each scrape, so that a number that
@@ -10,31 +10,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from slpstream.system.internal_errors import PARTS
+from slpstream.system.internal_errors import CORE_LABELS
+from slpstream.system.metric_row import Row
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 DROP_REASONS = ("limit", "room", "head", "request", "silent", "unread")
-
-
-class Row(NamedTuple):
-    """One metric."""
-
-    name: str
-    kind: Literal["counter", "gauge", "histogram"]
-    help: str
-    labels: tuple[str, ...] = ()
-    known_values: tuple[str, ...] = ()
-    """Values of the last label that are exported as 0 from the start: a counter that appears only with its first event
-    shows no increase."""
-    buckets: tuple[float, ...] = ()
-    """Upper bounds of a histogram's buckets, in seconds."""
 
 
 TABLE = (
@@ -66,12 +53,6 @@ TABLE = (
         "Packets that were sent again to clients of `relay_enet_port`, which had not acknowledged them in time.",
         ("station",),
     ),
-    Row(
-        "slpstream_verified_games_total",
-        "counter",
-        "Finished games that were decoded again, by result: equal, different, unreadable, skipped.",
-        ("station", "result"),
-    ),
     Row("slpstream_lagged_messages_total", "counter", "Messages that conflating subscribers missed."),
     Row(
         "slpstream_connections_closed_total",
@@ -99,7 +80,7 @@ TABLE = (
         "counter",
         "Unexpected exceptions, by the part of slpstream that they ended: each is a bug.",
         ("part",),
-        known_values=PARTS,
+        known_values=CORE_LABELS,
     ),
     Row(
         "slpstream_on_air_switches_total",
@@ -108,15 +89,7 @@ TABLE = (
         ("by",),
         known_values=("operator", "rule"),
     ),
-    Row(
-        "slpstream_obs_requests_total",
-        "counter",
-        "Requests to OBS, by outcome: done, failed (OBS refused), missed (OBS was away, and the moment is over).",
-        ("outcome",),
-        known_values=("done", "failed", "missed"),
-    ),
     Row("slpstream_situations_total", "counter", "Situations found in the games of stations.", ("station",)),
-    Row("slpstream_obs_reconnects_total", "counter", "Lost connections to OBS."),
     Row(
         "slpstream_seat_requests_total",
         "counter",
@@ -140,13 +113,6 @@ TABLE = (
         ("outcome",),
     ),
     Row(
-        "slpstream_scoreboard_updates_total",
-        "counter",
-        "Updates of scoreboards, by outcome: updated, failed (tried again).",
-        ("scoreboard", "outcome"),
-        known_values=("updated", "failed"),
-    ),
-    Row(
         "slpstream_bracket_reports_total",
         "counter",
         "Reports to the bracket, by outcome: reported, corrected, already_there (by somebody else, or the answer was "
@@ -164,18 +130,9 @@ TABLE = (
     Row("slpstream_playback_failures_total", "counter", "Failed attempts to write its communication file."),
     Row("slpstream_handover_zips_total", "counter", "Zips of the replays of a set that were written to `folder`."),
     Row("slpstream_handover_failures_total", "counter", "Failed attempts to write such a zip."),
-    Row("slpstream_jsonl_bytes_total", "counter", "Bytes written as JSON lines.", ("station",)),
     Row("slpstream_expired_games_total", "counter", "Games removed from the index by its age and size limits."),
     Row("slpstream_deleted_recordings_total", "counter", "Recordings deleted by their age and size limits."),
     Row("slpstream_deleted_recordings_bytes_total", "counter", "Total size of the deleted recordings."),
-    Row(
-        "slpstream_broker_sent_messages_total",
-        "counter",
-        "Messages accepted by the broker, in both frames modes.",
-        ("station",),
-    ),
-    Row("slpstream_broker_received_messages_total", "counter", "Messages that a gateway read from the broker."),
-    Row("slpstream_broker_reconnects_total", "counter", "Lost connections to the broker."),
     Row(
         "slpstream_append_to_publish_seconds",
         "histogram",
@@ -230,7 +187,6 @@ TABLE = (
         "1 after the receiver has answered 410; deliveries resume when the daemon restarts.",
         ("webhook",),
     ),
-    Row("slpstream_scoreboard_working", "gauge", "1 while the scoreboard can be updated.", ("scoreboard",)),
     Row("slpstream_bracket_connected", "gauge", "1 while the bracket answers, and for a webhook that accepts results."),
     Row(
         "slpstream_bracket_waiting_sets",
@@ -239,16 +195,8 @@ TABLE = (
         ("state",),
     ),
     Row("slpstream_bracket_lag_seconds", "gauge", "How long the oldest result that may be reported has been waiting."),
-    Row("slpstream_obs_connected", "gauge", "1 while OBS answers on its websocket."),
-    Row("slpstream_broker_connected", "gauge", "1 while the broker answers."),
-    Row("slpstream_broker_full", "gauge", "1 while the broker's memory is too small for fanout.max_messages."),
-    Row("slpstream_broker_evicts", "gauge", "1 if the broker deletes logs when its memory is full."),
-    Row("slpstream_broker_lag_seconds", "gauge", "Time since the broker last had the newest message.", ("station",)),
-    Row("slpstream_broker_lag_bytes", "gauge", "Bytes of the current replay not yet in the broker.", ("station",)),
 )  # fmt: skip
-"""Every metric, in the order of the page."""
-
-ROWS: Mapping[str, Row] = {row.name: row for row in TABLE}
+"""The metrics of the core."""
 
 
 class StationMetrics:
@@ -266,7 +214,7 @@ class StationMetrics:
         self.relay_resent_packets = metrics.counter("slpstream_relay_resent_packets_total", station)
         self._metrics = metrics
         self._station = station
-        for code in ROWS["slpstream_source_errors_total"].known_values:
+        for code in metrics.rows["slpstream_source_errors_total"].known_values:
             metrics.counter("slpstream_source_errors_total", station, code)
 
     def event(self, command: str, count: int) -> None:
@@ -282,21 +230,24 @@ class StationMetrics:
         self._metrics.counter("slpstream_diagnostics_total", self._station, code).inc()
 
     def source_error(self, code: str) -> None:
-        """Counts a replay file that did what a log must not do, or that could not be read."""
+        """Counts a replay file that was not append-only, or that could not be read."""
         self._metrics.counter("slpstream_source_errors_total", self._station, code).inc()
 
 
 class Metrics:
     """All metrics of one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, more: Iterable[Row] = (), labels: Sequence[str] = ()) -> None:
+        """`more` are the metrics of parts, and `labels` their names in `slpstream_internal_errors_total`."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # they would add a second series to each counter
         self._registry = CollectorRegistry()
         self._counters: dict[str, Counter] = {}
         self._histograms: dict[str, Histogram] = {}
-        self.unbound_gauges = {row.name for row in TABLE if row.kind == "gauge"}
+        self.rows = {row.name: row for row in (*TABLE, *more)}
+        """Every metric by name, in the order of the page."""
+        self.unbound_gauges = {row.name for row in self.rows.values() if row.kind == "gauge"}
         """Gauges that have no function yet, and so are not on the page."""
-        for row in TABLE:
+        for row in self.rows.values():
             if row.kind == "histogram":
                 self._histograms[row.name] = Histogram(
                     row.name, row.help, row.labels, buckets=row.buckets, registry=self._registry
@@ -306,6 +257,8 @@ class Metrics:
                 if len(row.labels) == 1:
                     for value in row.known_values:
                         self._counters[row.name].labels(value)
+        for label in labels:
+            self.counter("slpstream_internal_errors_total", label)
         self._bind_process_figures()
 
     def counter(self, name: str, *labels: str) -> Counter:
@@ -328,7 +281,7 @@ class Metrics:
                 yield [], value
 
         self.unbound_gauges.remove(name)
-        self._registry.register(_Computed(ROWS[name], samples))
+        self._registry.register(_Computed(self.rows[name], samples))
 
     def bind_each(self, name: str, read: Callable[[], Mapping[str, float]]) -> None:
         """Exports a gauge with one label. `read` returns the samples by label value. See `bind`."""
@@ -337,7 +290,18 @@ class Metrics:
     def bind_all(self, name: str, read: Callable[[], Mapping[tuple[str, ...], float]]) -> None:
         """Exports a gauge with several labels. `read` returns the samples by label values. See `bind`."""
         self.unbound_gauges.remove(name)
-        self._registry.register(_Computed(ROWS[name], lambda: ((list(each), value) for each, value in read().items())))
+        self._registry.register(
+            _Computed(self.rows[name], lambda: ((list(each), value) for each, value in read().items()))
+        )
+
+    def bind_idle(self) -> None:
+        """Exports the gauges that nothing has bound, with the value that they have while their part is idle."""
+        for name in sorted(self.unbound_gauges):
+            row = self.rows[name]
+            if row.labels:
+                self.bind_all(name, dict)
+            else:
+                self.bind(name, partial(_idle, row))
 
     def station(self, station: str) -> StationMetrics:
         """The counters of a station. Make it once and keep it."""
@@ -346,7 +310,7 @@ class Metrics:
     def drop_station(self, station: str) -> None:
         """Removes a station's counters. If the station comes back they begin at 0, as after a restart."""
         for name, family in (*self._counters.items(), *self._histograms.items()):
-            if "station" in ROWS[name].labels:
+            if "station" in self.rows[name].labels:
                 family.remove_by_labels({"station": station})
 
     def total(self, name: str) -> float:
@@ -370,7 +334,7 @@ class Metrics:
         the rest of `/proc`, which prometheus-client's own collector needs."""
         started = time.time()
         self.bind("process_start_time_seconds", lambda: started)
-        self._registry.register(_Computed(ROWS["process_cpu_seconds_total"], lambda: [([], sum(os.times()[:2]))]))
+        self._registry.register(_Computed(self.rows["process_cpu_seconds_total"], lambda: [([], sum(os.times()[:2]))]))
         if sys.platform.startswith("linux"):
             page_bytes = os.sysconf("SC_PAGE_SIZE")
             self.bind("process_virtual_memory_bytes", lambda: _memory_pages(0) * page_bytes)
@@ -378,6 +342,10 @@ class Metrics:
             self.bind("process_open_fds", lambda: sum(1 for _ in Path("/proc/self/fd").iterdir()))
         else:
             self.unbound_gauges -= {name for name in self.unbound_gauges if name.startswith("process_")}
+
+
+def _idle(row: Row) -> float | None:
+    return row.idle
 
 
 def _memory_pages(column: int) -> int:

@@ -1,6 +1,6 @@
-"""Files and folders that only their owner may use, such as those with secrets and with names of players.
+"""Files and folders that only their owner can use, such as those with secrets and with names of players.
 
-On Windows, the folders below a user's profile are private anyway, and modes mean nothing.
+On Windows, folders below a user's profile are private by default, and modes have no effect.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 def private_folder(path: Path) -> bool:
     """Create a folder that only its owner can enter, or restrict an existing one.
 
-    Returns whether others could enter it before. Raises `OSError` if it cannot be created.
+    Return whether other users could enter it before. Raises `OSError` if it cannot be created.
     """
     path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     return _restrict(path, _FOLDER_MODE)
 
 
 def private_file(path: Path) -> bool:
-    """Restrict a file to its owner, who may read and write it. Returns whether that changed anything."""
+    """Let only the owner read and write a file. Return whether this changed its mode."""
     return _restrict(path, _FILE_MODE)
 
 
 def create_private_file(path: Path) -> int:
-    """Create a file for writing, which must not exist, and return its descriptor. Raises `OSError`."""
+    """Create a new file for writing and return its descriptor. Raises `OSError`, also if the file exists."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
 
 
 def write_private_file(path: Path, content: bytes) -> None:
-    """Create or replace a file that only its owner can read. Raises `OSError`."""
+    """Create or overwrite a file that only its owner can read. Raises `OSError`."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE), "wb") as file:  # noqa: PTH123 -- a descriptor
         private_file(path)
         file.write(content)
 
 
 def _restrict(path: Path, mode: int) -> bool:
-    """Change a mode, unless the file belongs to somebody else, or is a folder for all users, such as `/tmp`."""
+    """Change a mode, unless another user owns the file, or it is a folder for all users, such as `/tmp`."""
     if os.name != "posix":
         return False
     with contextlib.suppress(OSError):

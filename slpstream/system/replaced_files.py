@@ -1,7 +1,7 @@
-"""Replace files such that a reader never sees half of one.
+"""Replace files atomically, so that a reader never sees half of one.
 
-The new content is written under another name, which is then renamed. Windows refuses to rename over a file that another
-program has open, so this is tried again for a moment: programs that read a small file close it at once.
+The new content is written to another file, which is then renamed. Windows refuses to rename over a file that another
+program has open, so renaming is retried for a moment: programs that read a small file close it within that time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PAUSE_SECONDS = 0.02
 
 
 def replace_file(path: Path, data: bytes, *, attempts: int = _ATTEMPTS) -> None:
-    """Give a file a new content, atomically. Blocks.
+    """Replace the content of a file atomically. Blocks.
 
     Raises `OSError`, also when another program still has the file open after all `attempts`; then the file is
     unchanged.

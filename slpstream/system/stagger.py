@@ -6,5 +6,5 @@ import zlib
 
 
 def phase_of(name: str) -> float:
-    """Deterministic per-name offset in [0, 1), as a fraction of the period."""
+    """Return a deterministic per-name offset in [0, 1), as a fraction of the period."""
     return zlib.crc32(name.encode("utf-8", "surrogateescape")) / 2**32

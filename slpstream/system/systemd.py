@@ -10,18 +10,18 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-# systemd reads one datagram into a buffer of this size (NOTIFY_BUFFER_MAX) and throws a longer one away *whole*: a
-# STATUS that grew too long would take its READY=1 with it.
+# systemd reads one datagram into a buffer of this size (NOTIFY_BUFFER_MAX) and discards a longer one *whole*: the
+# READY=1 in front of a long STATUS would be lost too.
 _DATAGRAM_MAX = 4096
 
-# sd_watchdog_enabled() calls both ends of its unsigned 64-bit range invalid: 0 and USEC_INFINITY.
+# sd_watchdog_enabled() rejects both ends of its unsigned 64-bit range: 0 and USEC_INFINITY.
 _USEC_INFINITY = 2**64 - 1
 
 
 def notify(*assignments: str) -> bool:
-    """Send assignments such as `READY=1` or `STATUS=two stations` to systemd; True when the kernel took the datagram.
+    """Send assignments such as `READY=1` or `STATUS=two stations` to systemd. Return whether the datagram was sent.
 
-    False means that systemd asked for no notifications, or that the datagram could not be sent. The call never blocks.
+    False means that systemd requested no notifications, or that the datagram could not be sent. The call never blocks.
     Send the watchdog's ping from the event loop: a ping from a thread would prove nothing about the loop. Put the most
     important assignment first, because text that does not fit into a datagram is cut off at the end.
     """
@@ -41,8 +41,8 @@ def notify(*assignments: str) -> bool:
 
 
 def watchdog_interval_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
-    """How often to send `WATCHDOG=1`: half the interval that systemd allows; None if systemd does not watch us."""
-    # The variables are inherited: in a child of the watched process they are about its parent.
+    """Return the period of `WATCHDOG=1`: half the interval that systemd allows; None without a watchdog."""
+    # Child processes inherit the variables, which then refer to their parent.
     if environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
     try:
@@ -53,9 +53,9 @@ def watchdog_interval_seconds(environ: Mapping[str, str] = os.environ) -> float 
 
 
 def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The file of a credential that the unit loads (`LoadCredential=name:path`); None if it does not load it."""
+    """Return the file of a credential that the unit loads (`LoadCredential=name:path`); None if it does not load it."""
     directory = environ.get("CREDENTIALS_DIRECTORY", "")
-    # A name may come from a configuration; a credential is a file of that directory, never a path out of it.
+    # The name can come from the configuration. It must not lead out of the directory.
     if not directory or name in {"", ".", ".."} or "/" in name or "\\" in name or "\0" in name:
         return None
     path = Path(directory, name)
@@ -63,10 +63,10 @@ def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | Non
 
 
 def state_directory(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path | None:
-    """The folder that systemd made for persistent state (`StateDirectory=`); None if it made no such folder.
+    """Return the folder that systemd created for persistent state (`StateDirectory=`); None if it created none.
 
-    systemd separates several with colons, and the first one is ours. Elsewhere the variable can be set by hand, and a
-    path can contain a colon: `C:\\slpstream`.
+    systemd separates several folders with colons; slpstream uses the first one. On other systems the variable can be
+    set by hand, and a path can contain a colon: `C:\\slpstream`.
     """
     folder = environ.get("STATE_DIRECTORY", "")
     if platform.startswith("linux"):
@@ -75,10 +75,10 @@ def state_directory(environ: Mapping[str, str] = os.environ, platform: str = sys
 
 
 def _datagram(assignments: tuple[str, ...]) -> bytes:
-    # One line is one assignment, and systemd drops a datagram with a NUL inside. A status may carry the name of a file,
-    # a file's name may contain anything but "/": it must not become a second assignment. Nor may it be invalid UTF-8
-    # (surrogates, for bytes that Python could not decode): systemd would ignore the line.
+    # Each line is one assignment, and systemd drops a datagram with a NUL inside. A status can contain the name of a
+    # file, which can contain anything but "/". It must not become a second assignment or invalid UTF-8 (surrogates, for
+    # bytes that Python could not decode): systemd would ignore the line.
     lines = (assignment.translate({0: " ", ord("\n"): " "}) for assignment in assignments)
     datagram = "\n".join(lines).encode("utf-8", "replace")
-    # Cut between characters, not through one, for the same reason.
+    # Cut between characters, so that the text stays valid UTF-8.
     return datagram[:_DATAGRAM_MAX].decode("utf-8", "ignore").encode("utf-8")

@@ -1,4 +1,4 @@
-"""The functions of Windows that Python's standard library does not offer. Import this module only on Windows."""
+"""Functions of Windows that the standard library does not offer. Import this module only on Windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import msvcrt  # noqa: E402 -- exists only on Windows
 FILE_LIST_DIRECTORY: Final = 0x0001
 GENERIC_READ: Final = 0x80000000
 SHARE_ALL: Final = 0x1 | 0x2 | 0x4
-"""FILE_SHARE_READ, FILE_SHARE_WRITE and FILE_SHARE_DELETE: others may write, rename and delete the file."""
+"""FILE_SHARE_READ, FILE_SHARE_WRITE and FILE_SHARE_DELETE: other programs can write, rename and delete the file."""
 FILE_FLAG_BACKUP_SEMANTICS: Final = 0x02000000
 """Required to open a folder."""
 FILE_FLAG_OVERLAPPED: Final = 0x40000000
@@ -57,7 +57,7 @@ _kernel32.ReadDirectoryChangesW.argtypes = (
 
 
 class Overlapped(ctypes.Structure):
-    """OVERLAPPED: the state of an operation that is under way. It must stay where it is until the operation ends."""
+    """OVERLAPPED: the state of a pending operation. Keep a reference to it until the operation ends."""
 
     _fields_ = (
         ("internal", ctypes.c_void_p),
@@ -68,7 +68,7 @@ class Overlapped(ctypes.Structure):
 
 
 def create_file(path: str, access: int, flags: int = 0) -> int:
-    """Open an existing file or folder, shared with everyone, and return its handle. Raises `OSError`."""
+    """Open an existing file or folder, shared with other programs, and return its handle. Raises `OSError`."""
     handle: int | None = _kernel32.CreateFileW(path, access, SHARE_ALL, None, _OPEN_EXISTING, flags, None)
     if handle is None or handle == _INVALID_HANDLE:
         raise _last_error(path)
@@ -76,14 +76,14 @@ def create_file(path: str, access: int, flags: int = 0) -> int:
 
 
 def close_handle(handle: int) -> None:
-    """Close a handle. This ends the operations on it."""
+    """Close a handle. This ends its pending operations."""
     _kernel32.CloseHandle(handle)
 
 
 def open_for_reading(path: str) -> int:
     """Open a file for reading and return its descriptor, as `os.open` does. Raises `OSError`.
 
-    Unlike `os.open`, this lets others rename and delete the file while it is open.
+    Unlike with `os.open`, other programs can rename and delete the file while it is open.
     """
     handle = create_file(path, GENERIC_READ)
     try:
@@ -94,7 +94,7 @@ def open_for_reading(path: str) -> int:
 
 
 def size_of(descriptor: int) -> int:
-    """The size of an open file in bytes. Costs a fraction of `os.fstat`. Raises `OSError`."""
+    """Return the size of an open file in bytes, in a fraction of the time of `os.fstat`. Raises `OSError`."""
     size_bytes = ctypes.c_int64()
     if not _kernel32.GetFileSizeEx(msvcrt.get_osfhandle(descriptor), ctypes.byref(size_bytes)):
         raise _last_error()
@@ -113,9 +113,9 @@ def is_local(path: str) -> bool:
 def begin_reading_changes(
     folder: int, buffer: ctypes.Array[ctypes.c_char], changes: int, overlapped: Overlapped
 ) -> None:
-    """Ask for the next changes of the kinds `changes` in the folder of this handle and everything below it.
+    """Request the next changes of the kinds `changes` in the folder of this handle and everything below it.
 
-    `buffer` has them once the operation of `overlapped` is done. Raises `OSError`.
+    They are in `buffer` once the operation of `overlapped` is done. Raises `OSError`.
     """
     done = _kernel32.ReadDirectoryChangesW(
         folder, buffer, len(buffer), True, changes, None, ctypes.byref(overlapped), None
@@ -125,7 +125,7 @@ def begin_reading_changes(
 
 
 def documents_folder() -> Path | None:
-    """The user's Documents, which may be redirected to OneDrive or to another drive; `None` if it is not known."""
+    """Return the user's Documents folder, which can be redirected to OneDrive or another drive; `None` if unknown."""
     shell32, ole32 = ctypes.WinDLL("shell32"), ctypes.WinDLL("ole32")
     ole32.CoTaskMemFree.argtypes = (ctypes.c_void_p,)
     found = ctypes.c_wchar_p()

@@ -1,13 +1,12 @@
-"""The columns of the layout `training`: what is in a row, and where each value comes from.
+"""The columns of the layout `training`, with the source of each value.
 
-A row is one frame of a game between two players. The names say whose value it is, and from which event it comes:
-`p0` is the player with the lower port, `p1` the other one; `pre` is the Pre-Frame Update, the inputs that the game
-read in this frame, and `post` the Post-Frame Update, the state that it computed from them. So the state *before* an
-input is the `post` of the row before. A model that is to choose inputs must not see `post` values of their own row.
+A row is one frame of a game between two players. The names give the player and the event of a value: `p0` is the player
+with the lower port, `p1` the other player; `pre` is the Pre-Frame Update, the inputs that the game read in this frame,
+and `post` the Post-Frame Update, the state that it computed from them. So the state *before* an input is the `post` of
+the row before. A model that chooses inputs must not see the `post` values of the same row.
 
-Flags are bytes, 0 or 1. Every value has a fixed type whatever the version of the replay: of a field that the replay
-does not have, and of a character that is not there, floats are NaN for players and 0 for followers, and everything else
-is 0.
+Flags are bytes, 0 or 1. Each value has a fixed type for all versions of replays. For fields that the replay lacks and
+for absent characters, floats are NaN for players and 0 for followers, and all other values are 0.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ ITEM_FIELDS = ("type_id", "state", "position_x", "position_y", "velocity_x", "ve
 
 _KEYS = frozenset({"frame", "player_index", "is_follower"})
 _NOT_STATE = frozenset({"seed", "action_state_id", "position_x", "position_y", "facing_direction", "percent"})
-"""Fields of the Pre-Frame Update that are the state before the frame, which the row before has."""
+"""Fields of the Pre-Frame Update with the state before the frame, which is in the previous row."""
 
 _TYPES = {U8: "u1", I8: "i1", U16: "u2", I16: "i2", U32: "u4", I32: "i4", F32: "f4", BOOL: "u1"}
 
@@ -60,7 +59,7 @@ class Column(NamedTuple):
     source: str = ""
     """The event that the value comes from: `pre`, `post`, `follower`, `item`; empty for the frame as a whole."""
     player: int = 0
-    """0 for `p0`, 1 for `p1`; for items the slot."""
+    """0 for `p0`, 1 for `p1`; the slot for items."""
     field: str = ""
     """The field of that event."""
 

@@ -8,7 +8,7 @@ from slpstream.training.columns import MAX_ITEMS
 
 
 class ItemSlots:
-    """Gives items to slots, frame after frame. The slot that was freed last is taken first (slippi-ai's rule)."""
+    """Assigns items to slots, frame by frame. The slot that was freed last is used first (slippi-ai's rule)."""
 
     def __init__(self) -> None:
         self._free = list(range(MAX_ITEMS))[::-1]
@@ -17,7 +17,7 @@ class ItemSlots:
     def take(self, spawn_ids: Sequence[int]) -> list[int]:
         """The slot of each item of the next frame, in the order of its events; -1 for an item without a slot.
 
-        An item that finds all slots taken gets none until it is there in a frame with a free one.
+        An item without a free slot gets one in the first later frame with a free slot.
         """
         present = set(spawn_ids)
         for gone in [spawn_id for spawn_id in self._taken if spawn_id not in present]:

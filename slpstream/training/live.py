@@ -1,4 +1,4 @@
-"""The rows of a game that is being played: the same as `rows` makes of the finished file, one frame at a time."""
+"""The rows of a running game, one frame at a time. They equal the rows that `rows` makes of the finished file."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ class LiveRows:
         return self._settings is not None
 
     def take(self, events: Iterable[Event]) -> Iterator[np.void]:
-        """Take the next events of the reader, and make the rows that they complete, in the order of their numbers.
+        """Take the next events of the reader.
 
-        With the last sending, a frame is complete when it is final; with the first one, as soon as it was sent. Raises
-        `NotForTraining` for a game that does not have two players.
+        Yields the rows of the frames that they complete, in the order of their numbers. With the last sending, a frame
+        is complete when it is final; with the first sending, as soon as it was sent. Raises `NotForTraining` for a game
+        that does not have two players.
         """
         events = list(events)
         for event in events:
@@ -124,7 +125,7 @@ class LiveRows:
 
 
 def _value(event: Any, value_of: Any) -> Any:
-    """The value of a field; `UNSET` when the event or the field is not there."""
+    """The value of a field; `UNSET` if the event or the field is absent."""
     if event is UNSET:
         return UNSET
     try:

@@ -1,4 +1,4 @@
-"""The files of a training set beside its shards: the lists of its parts, and the index.
+"""The files of a training set that describe its shards: the lists of its parts, and the index.
 
 An export is divided into parts. A worker writes the shards of a part. The main process then waits until they are on
 the disk, and completes the part by its list of games. Parts that a killed run has left without a list are written
@@ -25,13 +25,13 @@ ARROW_TYPES = {"f4": "float", "u1": "uint8", "i1": "int8", "u2": "uint16", "u4":
 
 
 class WrittenPart(NamedTuple):
-    """A part whose files are written, but may not be on the disk yet."""
+    """A part whose files are written, but perhaps not on the disk yet."""
 
     number: int
     files: tuple[str, ...]
-    """Below the folder of the set."""
+    """Paths below the folder of the set."""
     games: list[dict[str, Any]]
-    """Their entries in the index."""
+    """The entries of the games in the index."""
     problems: list[tuple[int, str]]
     """Exit codes and messages."""
 
@@ -48,7 +48,8 @@ def game_name(game_id: str, settings: Settings) -> str:
 
 
 def split_of(game: str, *, seed: int, validation: float) -> str:
-    """`validation` for this share of all games, `train` for the others. It depends on the seed and the name alone."""
+    """`validation` for this share of all games, `train` for the others. The result depends only on the seed and the
+    name."""
     digest = hashlib.sha256(f"{seed}:{game}".encode()).digest()
     return "validation" if int.from_bytes(digest[:6]) < validation * (1 << 48) else "train"
 
@@ -67,7 +68,7 @@ def list_of(folder: Path, number: int) -> Path:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is never there in part, not even after a power cut. Raises `OSError`."""
+    """Write a file atomically, even in a power cut. Raises `OSError`."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_text(text, encoding="utf-8", newline="\n")
     sync(temporary)
@@ -75,7 +76,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def sync(path: Path) -> None:
-    """Write a file, or the names in a folder, from the memory of the system to the disk. Raises `OSError`."""
+    """Flush a file, or the names in a folder, to the disk. Raises `OSError`."""
     is_folder = path.is_dir()
     if is_folder and sys.platform == "win32":
         return  # which cannot open folders

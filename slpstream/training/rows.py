@@ -28,7 +28,8 @@ Rows = dict[str, Array]
 """Columns by name, in the order of `COLUMNS`, all of the same length."""
 
 Sending = Literal["first", "last"]
-"""Which sending of a frame that was sent more than once counts: what the player saw, or what the game ended with."""
+"""The sending that counts of a frame that was sent more than once: `first` is the state that the player saw, `last` the
+final state."""
 
 
 _SLOTS: dict[str, Callable[[int], Slot]] = {
@@ -41,7 +42,7 @@ _SOURCES = tuple(_SLOTS)
 
 
 def _slot_of(source: str, player: int) -> int:
-    """Which of the slots of both players it is."""
+    """The index of the slot among the slots of both players."""
     return player * len(_SOURCES) + _SOURCES.index(source)
 
 
@@ -50,7 +51,7 @@ _WANTED = tuple((_slot_of(c.source, c.player), c.field) for c in COLUMNS if c.so
 
 
 class NotForTraining(Exception):
-    """A game that cannot be rows of two players. The message is the reason."""
+    """The game cannot be converted to rows of two players. The message is the reason."""
 
 
 def players_of(settings: Settings) -> tuple[int, int]:
@@ -62,7 +63,7 @@ def players_of(settings: Settings) -> tuple[int, int]:
 
 
 def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
-    """The frames of a game with the sending that counts, one row for each number, ascending."""
+    """The sending of each frame that counts, one row per frame number, ascending."""
     if sending == "last":
         return frames
     numbers = frames.index.numbers
@@ -73,8 +74,7 @@ def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
 def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "last") -> Rows:
     """The rows of a game, one for each frame number. Raises `NotForTraining`.
 
-    Columns of one type without values, such as those of items that are not there, can be the same array, which cannot
-    be written to.
+    Columns of one type without values, such as columns of absent items, can share one read-only array.
     """
     indices = players_of(settings)
     frames = chosen(frames, sending)
@@ -123,7 +123,7 @@ class _Absent:
         return self._filled(dtype, nan=False)
 
     def of(self, column: Column) -> Array:
-        """The column of a field that is not there."""
+        """The column of an absent field."""
         return self._filled(column.dtype, nan=column.dtype == "f4" and column.source != "follower")
 
     def _filled(self, dtype: str, *, nan: bool) -> Array:
@@ -156,7 +156,7 @@ def _frame_values(frames: FrameColumns, settings: Settings) -> Rows:
 
 
 def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
-    """The height of a platform in each frame: that of the newest event about it up to this frame."""
+    """The height of a platform in each frame, from the newest event about it up to this frame."""
     heights = np.full(len(frames), at_first, np.float32)
     events = frames.stage_events.get("fod_platform")
     if events is None or not len(events) or "height" not in events.fields:
@@ -172,7 +172,7 @@ def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
 
 
 def _put_items(rows: Rows, frames: FrameColumns) -> None:
-    """Write the items into their slots. Items without a spawn id cannot be told apart and get none."""
+    """Write the items into their slots. Items without a spawn id cannot be distinguished and get no slot."""
     items = frames.items
     if not len(items) or "spawn_id" not in items.fields:
         return
@@ -200,7 +200,8 @@ def _placed(count: int, dtype: str, at: Array, values: Any) -> Array:
 def item_slots(frames: FrameColumns) -> Array:
     """The slot of each item in each frame, in the order of the events; -1 for an item without a slot.
 
-    Only frames with other items than the frame before are looked at one by one; in the others the slots stay the same.
+    Only frames whose items differ from the previous frame are processed one by one; in other frames the slots stay the
+    same.
     """
     items = frames.items
     ids, firsts, counts = np.ascontiguousarray(items["spawn_id"]), items.firsts, items.counts

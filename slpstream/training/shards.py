@@ -1,4 +1,4 @@
-"""Writes games into shards: Arrow IPC files without compression, one game a record batch."""
+"""Writes games into shards: Arrow IPC files without compression, one game per record batch."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from slpstream.training.parts import ARROW_TYPES, WrittenPart
 from slpstream.training.rows import Rows
 
 _WRITTEN_BYTES = 256 * 1024
-"""Written at once."""
+"""Bytes per write."""
 _BLOCK_BYTES = 16 * 1024
-"""Left out if all of it is zero."""
+"""Bytes per block. A block of zeros is left out."""
 _ORDER = tuple(ARROW_TYPES)
 
 
@@ -66,17 +66,17 @@ def record_batch(rows: Rows) -> pa.RecordBatch:
 
 
 class _FileWithHoles(FileIO):
-    """A file in which blocks of zeros are holes: they are not written, and take no space on most file systems.
+    """A file in which blocks of zeros are holes, which are not written and take no space on most file systems.
 
     Most slots of items are empty in most frames, so this is more than half of a shard.
     """
 
     def write(self, data: Any) -> int:
-        """Write some blocks, or go past them. Raises `OSError`."""
+        """Write blocks, or seek past blocks of zeros. Raises `OSError`."""
         values = np.frombuffer(data, np.uint64, count=len(data) // _BLOCK_BYTES * (_BLOCK_BYTES // 8))
         blocks = np.bitwise_or.reduce(values.reshape(-1, _BLOCK_BYTES // 8), axis=1) != 0
         view = memoryview(data)
-        for is_used, run in groupby([*blocks.tolist(), True]):  # the rest is no whole block
+        for is_used, run in groupby([*blocks.tolist(), True]):  # the rest is not a whole block
             size = len(list(run)) * _BLOCK_BYTES
             if is_used:
                 self._write_all(view[:size])
@@ -97,10 +97,10 @@ class _FileWithHoles(FileIO):
 
 
 class PartWriter:
-    """Writes the shards of one part. Leaving it after an exception removes what was not finished."""
+    """Writes the shards of one part. After an exception, leaving the context removes the unfinished shard."""
 
     def __init__(self, folder: Path, number: int, *, max_bytes: int) -> None:
-        """A shard of more than `max_bytes` has one game."""
+        """Only a shard with a single game can exceed `max_bytes`."""
         self._folder = folder
         self._number = number
         self._max_bytes = max_bytes

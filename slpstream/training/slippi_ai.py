@@ -1,8 +1,8 @@
 """The rows and files of slippi-ai's training sets (the layout `slippi-ai`, as of August 2026).
 
-One Parquet file a replay, named by the MD5 of the replay's bytes, with one struct column `root`; `games/` has these
-files and `meta.json` what slippi-ai chooses them by. Characters and the stage in a row have their internal ids, and the
-stage in `meta.json` its external one, as there. slippi-ai makes rows from the first sending of each frame.
+Each replay is one Parquet file in `games/`, named by the MD5 of the replay's bytes, with one struct column `root`.
+slippi-ai selects games by `meta.json`. As in slippi-ai, characters and the stage in a row have their internal ids, and
+the stage in `meta.json` has its external id. slippi-ai makes rows from the first sending of each frame.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Array = npt.NDArray[Any]
 
 
 def game_array(rows: Rows) -> pa.StructArray:
-    """The column `root`: one struct a frame."""
+    """The column `root`: one struct per frame."""
     count = len(rows["frame"])
     stage = _INTERNAL_STAGE.get(int(rows["stage_id"][0]), 0) if count else 0
     return _struct(
@@ -74,7 +74,7 @@ def _player(rows: Rows, p: str) -> pa.StructArray:
 
 
 def _fighter(rows: Rows, prefix: str) -> dict[str, pa.Array]:
-    """What a player and a follower have in common."""
+    """The common fields of a player and a follower."""
 
     def value(name: str) -> Array:
         values: Array = rows[f"{prefix}_{name}"]
@@ -137,7 +137,7 @@ _MAX_CHARACTER, _MAX_JUMPS, _MAX_POSITION, _MAX_SHIELD = 0x20, 6, 500.0, 60.0
 
 
 def unfit(settings: Settings, rows: Rows, last_frame: int) -> str:
-    """Why slippi-ai would not train on a game; empty if it would."""
+    """The reason why slippi-ai would not train on a game; empty if it would."""
     numbers = rows["frame"]
     starts_at = timer_start(int(numbers[0])) if len(numbers) else 0
     version = tuple(int(part) for part in settings.slp_version.split("."))
@@ -207,7 +207,7 @@ def _meta_player(settings: Settings, rows: Rows, p: str, place: int) -> dict[str
 
 
 class GameFiles:
-    """Writes the games of one part of an export, a file each."""
+    """Writes the games of one part of an export, one file per game."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder = folder
@@ -226,13 +226,13 @@ class GameFiles:
         self._games.append({**files, **about, "pq_size": len(content), "compression": "zlib", "raw": name})
 
     def finish(self, problems: Iterable[tuple[int, str]]) -> WrittenPart:
-        """The part, whose files are all written."""
+        """Return the part after all of its files are written."""
         files = tuple(f"{GAMES}/{game['slp_md5']}" for game in self._games)
         return WrittenPart(self._number, files, self._games, list(problems))
 
 
 def write_meta(folder: Path, parts: int) -> None:
-    """Write the list of all games, by which slippi-ai chooses. Raises `OSError`."""
+    """Write the list of all games, from which slippi-ai selects. Raises `OSError`."""
     ours = ("gameId", "frames")
     games = [{key: value for key, value in game.items() if key not in ours} for game in listed(folder, parts)[0]]
     write_whole(folder / META, json.dumps(games, indent=1))

@@ -1,4 +1,4 @@
-"""Parts of stages that move by a fixed rule, or by events of their own."""
+"""Parts of stages that move by a fixed rule or by dedicated events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RANDALL = (
     (1068, -97.65, -31.24564), (1069, -97.60493, -31.59004), (1072, -97.12887, -32.54216),
     (1073, -96.8244, -32.72168), (1076, -95.90001, -33.2489), (1200, -51.89985, -33.2489),
 )  # fmt: skip
-"""Where the cloud changes its way: frame number modulo 1200, x of its middle, y. In between it moves evenly.
+"""Turning points of the cloud: frame number modulo 1200, x of its middle, y. In between it moves evenly.
 
 Measured with libmelee 0.47.6, whose values are off by 0.001 at most; these differ from them by less than 0.002.
 """

@@ -27,7 +27,7 @@ import pyarrow as pa
 from slpstream.training.names import INDEX
 
 WINDOWS_AT_ONCE = 1 << 16
-"""Windows whose places are Python's numbers, which take ten times the memory of numpy's."""
+"""Number of windows converted to Python numbers at a time. These take ten times the memory of numpy's."""
 Array = npt.NDArray[Any]
 
 
@@ -127,11 +127,11 @@ class TrainingSet:
         return Window(self.games[number], self._columns(number), 0, self.games[number].frames)
 
     def windows(self, frames: int, *, stride: int | None = None, seed: int | None = None) -> Iterator[Window]:
-        """All windows of `frames` frames, each once. Games that are shorter have none.
+        """All windows of `frames` frames, each once. Shorter games have no windows.
 
-        Windows begin every `stride` frames, by default so that they do not overlap. With a seed they come in an order
-        shuffled over all games and shards, and the first window of each game begins at a random frame below `stride`;
-        the same seed gives the same windows. Without one they come in the order of the set.
+        Windows begin every `stride` frames, by default so that they do not overlap. With a seed, they are shuffled over
+        all games and shards, and the first window of each game begins at a random frame below `stride`; the same seed
+        gives the same windows. Without a seed, they are in the order of the set.
         """
         numbers, starts = self._all_windows(frames, stride or frames, seed)
         games = self.games
@@ -153,8 +153,9 @@ class TrainingSet:
         stride: int | None = None,
         seed: int | None = None,
     ) -> Iterator[dict[str, Array]]:
-        """The same windows, `size` at a time, as new arrays of shape (size, frames). The last ones that do not fill a
-        batch are left out. Choose no more columns than you need: their number decides how long it takes."""
+        """The windows of `windows`, `size` at a time, as new arrays of shape (size, frames). The last windows, which do
+        not fill a batch, are left out. Select only the columns that you need: the time is proportional to their
+        number."""
         numbers, starts = self._all_windows(frames, stride or frames, seed)
         for first in range(0, len(numbers) - size + 1, size):
             chosen = slice(first, first + size)
@@ -220,7 +221,7 @@ class TrainingSet:
     def _shard(self, name: str) -> pa.RecordBatchFileReader:
         found = self._shards.get(name)
         if found is None:
-            # The buffer stays mapped. The file is closed, because thousands of open ones would be too many.
+            # The buffer stays mapped. The file is closed, because thousands of open files would be too many.
             with pa.memory_map(str(self.folder / name)) as file:
                 mapped = file.read_buffer()
             found = self._shards[name] = pa.ipc.open_file(pa.BufferReader(mapped))
@@ -267,7 +268,7 @@ def _array(column: pa.Array) -> Array:
 
 
 def _matrix(arrays: Sequence[Array]) -> Array:
-    """One matrix whose rows are these arrays: a view of them where they lie at even distances, otherwise a copy.
+    """One matrix whose rows are these arrays: a view if they lie at even distances in memory, otherwise a copy.
 
     In a record batch of a shard they do: all columns have the same length, and columns of one type follow each other.
     """

@@ -1,10 +1,10 @@
 """Access control: Host, Origin and token. Pure decisions over a request's headers.
 
-There are two roles: *read* sees everything, *operate* also changes what is stored about a station. Reading from
-loopback needs no token, unless the configuration requires one or the request came through a proxy; reading from any
-other address needs one. Operating needs the operator token, if one is configured, even from loopback; otherwise it
-needs what reading needs. Requests of phones for seats (*claim*) need neither: they have a token of their own, which
-their endpoints check.
+There are two roles: *read* sees everything, *operate* also changes a station's stored data. Reading from loopback needs
+no token, unless the configuration requires one or the request came through a proxy; reading from any other address
+needs one. Operating needs the operator token, if one is configured, even from loopback; otherwise it has the
+requirements of reading. Requests of phones for seats (*claim*) need neither: they have separate tokens, which their
+endpoints check.
 
 `Host` must be an address, `localhost` or a configured name, which defeats DNS rebinding: a page whose name was rebound
 to 127.0.0.1 sends its own name. `Origin` must be the daemon's own, `file://` (sent by OBS), or a configured one. `null`
@@ -41,7 +41,7 @@ class Role(Enum):
 
 
 class Denied(Enum):
-    """Why a request is refused: HTTP status, detail, and challenge (RFC 6750), if there is one."""
+    """A reason to refuse a request: HTTP status, detail, and the challenge (RFC 6750), if any."""
 
     HOST = (421, "this host name is not served here", "")
     ORIGIN = (403, "this origin is not allowed", "")
@@ -70,7 +70,7 @@ class Authority(NamedTuple):
     """A host, and the port if one is given."""
 
     host: str
-    """An IPv6 address without brackets, an IPv4 address, or a name in lower case without the dot of the root."""
+    """An IPv6 address without brackets, an IPv4 address, or a name in lower case without the final dot."""
     port: int | None
 
     @property
@@ -107,8 +107,8 @@ class Access(NamedTuple):
     def check(
         self, headers: Mapping[str, str], peer: str, query_token: str | None, role: Role = Role.READ
     ) -> Denied | None:
-        """Returns why the request is refused, or `None`. Header names are in lower case; `peer` is the address of the
-        other end."""
+        """Returns the reason to refuse the request, or `None` to admit it. Header names are in lower case; `peer` is
+        the address of the other end."""
         if not self._is_allowed_host(headers.get("host", "")):
             return Denied.HOST
         if not self._is_allowed_origin(headers.get("origin"), headers.get("host", "")):

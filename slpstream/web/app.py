@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route, compile_path
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
@@ -48,8 +48,10 @@ from slpstream.web.games import Games
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
+from slpstream.web.scene_pages import LIVE, scene_page
 from slpstream.web.schemas import QueryWords
 from slpstream.web.setup import Setup
+from slpstream.web.site import CUSTOM_PATH, STATIC_PATH, Page, PageList, Site
 from slpstream.web.station_path import no_such_station
 from slpstream.web.stations import Stations
 
@@ -78,25 +80,21 @@ _HEADERS = (
 )
 
 _DASHBOARD = "index.html"
-_PAGES: Mapping[str, str] = {
-    "/": _DASHBOARD,
-    "/audit": "audit.html",
-    "/bracket": "bracket/index.html",
-    "/docs": "docs.html",
-    seat_codes.PAGE: "seat_codes.html",
-    f"{seats.PAGE_PREFIX}{{station}}": "seats.html",
-}
-"""The pages that people open, and their files. They contain nothing private: they ask for the token themselves, to load
-what they show. The addresses of scenes have the token, because no one can type it there."""
-_PAGE_PATHS = tuple(compile_path(path)[0] for path in _PAGES)
-_STATIC, _CUSTOM = "/static", "/custom"
+CORE_PAGES = (
+    Page("/", STATIC, _DASHBOARD),
+    Page("/audit", STATIC, "audit.html"),
+    Page("/bracket", STATIC, "bracket/index.html"),
+    Page("/docs", STATIC, "docs.html"),
+    Page(seat_codes.PAGE, STATIC, "seat_codes.html"),
+    Page(f"{seats.PAGE_PREFIX}{{station}}", STATIC, "seats.html"),
+)
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
 """The scenes of one station. The ticker shows all of them."""
 
 
 class _App(Starlette):
-    """An application that raises what it does not expect, where Starlette's own would first respond in plain text."""
+    """An application that raises unexpected exceptions, where Starlette's would first respond in plain text."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """The router, with responses to `HTTPException`."""
@@ -106,19 +104,18 @@ class _App(Starlette):
 def make_app(
     stations: Stations,
     games: Games,
-    overlay_folder: Path | None = None,
-    name_folders: Mapping[str, Path] | None = None,
+    site: Site,
     setup: Setup | None = None,
     on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
 ) -> Starlette:
     """The application of a daemon or a gateway.
 
-    `overlay_folder` holds the user's own stylesheets and pages and is served as `/custom/`, limited to file types that
-    such pages use. These files need no token, because a stylesheet cannot pass one on. `/static/icons/own.json` lists
-    the pictures among them, as `OwnPictures`. The JSON files in `name_folders` are served as `/static/names/{format}/`.
-    A gateway has neither `setup` nor `on_air`, and none of the endpoints in `more`.
+    The files in `site.overlay_folder` are limited to types that pages use. They need no token, because a stylesheet
+    cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A gateway has neither
+    `setup` nor `on_air`, and none of the endpoints in `more`.
     """
+    overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)
 
     def exists(station: str) -> bool:
@@ -128,7 +125,7 @@ def make_app(
         name = request.path_params["station"]
         if not exists(name):
             raise no_such_station(name)
-        return await assets.respond("overlay.html", request)
+        return await scene_page(assets, LIVE, request)
 
     async def scene(request: Request) -> Response:
         name, shown = request.path_params["station"], request.path_params["scene"]
@@ -136,49 +133,41 @@ def make_app(
             raise HTTPException(404, f"no such scene: {shown[:80]}")
         if not exists(name):
             raise no_such_station(name)
-        return await assets.respond(f"scenes/{shown}.html", request)
+        return await scene_page(assets, shown, request)
 
     async def ticker(request: Request) -> Response:
-        return await assets.respond("scenes/ticker.html", request)
+        return await scene_page(assets, "ticker", request)
 
-    def page(path: str, file: str) -> Route:
+    def route(page: Page) -> Route:
+        files = Assets(page.folder)
+
         async def respond(request: Request) -> Response:
-            response = await assets.respond(file, request)
-            if file == _DASHBOARD:
+            response = await files.respond(page.file, request)
+            if page.file == _DASHBOARD:
                 response.headers["content-security-policy"] = _DASHBOARD_POLICY
             return response
 
-        return Route(path, respond)
+        return Route(page.path, respond)
 
     async def pictures(request: Request) -> Response:
         return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
 
     return _App(
         routes=[
-            *(page(path, file) for path, file in _PAGES.items()),
+            *(route(page) for page in site.pages),
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
-            *routes(api_endpoints(stations, games, setup, on_air, more)),
-            *(Mount(f"{_STATIC}/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
-            Route(f"{_STATIC}/icons/own.json", pictures),
-            Mount(_STATIC, assets),
-            *([Mount(_CUSTOM, Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
+            *routes(api_endpoints(stations, games, setup, on_air, more, site)),
+            *(Mount(f"{STATIC_PATH}/names/{name}", Assets(path, {".json"})) for name, path in tables),
+            Route(f"{STATIC_PATH}/icons/own.json", pictures),
+            *(Mount(f"{STATIC_PATH}/{name}", Assets(folder)) for name, folder in site.static_folders.items()),
+            Mount(STATIC_PATH, assets),
+            *([Mount(CUSTOM_PATH, Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
         ],
         exception_handlers={HTTPException: _problem},
         middleware=[],
     )
-
-
-def is_page(path: str) -> bool:
-    """Whether everybody may load what is at a path, because it is a page that asks for the token itself."""
-    return any(pattern.match(path) for pattern in _PAGE_PATHS)
-
-
-def is_asset(path: str) -> bool:
-    """Whether everybody may load what is at a path, pages of other sites too, because it is a part of pages, which
-    cannot pass on their token."""
-    return path.startswith((f"{_STATIC}/", f"{_CUSTOM}/"))
 
 
 def api_endpoints(
@@ -187,8 +176,13 @@ def api_endpoints(
     setup: Setup | None,
     on_air: StationOnAir | None,
     more: Sequence[Endpoint] = (),
+    site: Site | None = None,
 ) -> list[Endpoint]:
     """All endpoints of the HTTP API. Making them asks nothing of the arguments."""
+    listed = (site or Site()).listed()
+
+    async def pages(request: Request, _: NoParameters) -> Response:
+        return await json_response(request, listed, final=True)
 
     async def description(request: Request, _: NoParameters) -> Response:
         return await json_response(request, await trio.to_thread.run_sync(document), final=True)
@@ -201,6 +195,7 @@ def api_endpoints(
         *([] if on_air is None else on_air_module.endpoints(on_air)),
         *([] if setup is None else setup_module.endpoints(setup)),
         *more,
+        Endpoint("/v1/pages", "listPages", "The pages that installed parts add to the navigation.", pages, PageList),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
 
@@ -212,8 +207,8 @@ def api_endpoints(
     return endpoints
 
 
-def described_endpoints() -> list[Endpoint]:
-    """All endpoints of the HTTP API, for a description: they cannot respond."""
+def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
+    """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
         *audit.endpoints(cast(audit.SetupAudit, None)),
@@ -227,6 +222,7 @@ def described_endpoints() -> list[Endpoint]:
         *seats.endpoints(None),
         *seat_codes.endpoints(None),
         *controllers.endpoints(None, lambda _: False),
+        *of_parts,
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
 

@@ -16,7 +16,7 @@ MAX_BODY_BYTES = 1 << 20
 REQUEST_SECONDS = 30.0
 _ALLOW_ORIGIN = b"access-control-allow-origin"
 _BOTH_LENGTHS = frozenset((b"content-length", b"transfer-encoding"))
-"""A request with both may be an attempt to smuggle a second one past a proxy, so nothing more is read after it (RFC
+"""A request with both can be an attempt to smuggle a second one past a proxy, so nothing more is read after it (RFC
 9112, section 6.1)."""
 
 Application = Callable[

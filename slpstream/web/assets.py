@@ -41,8 +41,16 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".woff": "font/woff",
     ".woff2": "font/woff2",
 }
-"""The media type of every kind of file that is served. Python's `mimetypes` also reads the registry of Windows, where
-many programs have made `.js` `text/plain`, and browsers refuse to run a module of that type."""
+"""The media types of the files that are served, by suffix. Python's `mimetypes` also reads the registry of Windows,
+where many programs have made `.js` `text/plain`, and browsers refuse to run a module of that type."""
+
+
+def root_from(raw_path: bytes) -> str:
+    """The relative address of the root for a page at this path, as the browser sent it.
+
+    Addresses in pages are relative, because a proxy can place the whole server below a path.
+    """
+    return "../" * max(0, raw_path.count(b"/") - 1)
 
 
 class Assets(StaticFiles):
@@ -71,6 +79,22 @@ class Assets(StaticFiles):
         if kind.startswith("text/"):
             kind += "; charset=utf-8"
         return OpenFileResponse(request, file, size_bytes, modified_seconds, {"content-type": kind})
+
+    async def read(self, path: str) -> tuple[bytes, float]:
+        """Returns the content of a file below the folder, and its modification time in seconds.
+
+        Raises `HTTPException` 404.
+        """
+
+        def content() -> tuple[bytes, float]:
+            file, _, modified_seconds = self._open(path)
+            with file:
+                return file.read(), modified_seconds
+
+        try:
+            return await trio.to_thread.run_sync(content)
+        except (OSError, ValueError):
+            raise HTTPException(404) from None
 
     def _open(self, path: str) -> tuple[BinaryIO, int, float]:
         """Opens a file; returns it with its size in bytes and its modification time in seconds. Blocks.

@@ -1,4 +1,4 @@
-"""`/v1/audit`: which setups differ from the others."""
+"""`/v1/audit`: the comparison of the setups."""
 
 from __future__ import annotations
 

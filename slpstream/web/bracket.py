@@ -1,4 +1,4 @@
-"""`/v1/bracket`: the sets of the bracket, what waits to be reported and why, and what people decide about it."""
+"""`/v1/bracket`: the sets of the bracket, pending results with their reasons, and people's decisions on them."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class TournamentBracket(Protocol):
         """The sets of the bracket."""
 
     async def decide(self, decision: Decision) -> None:
-        """Carry out what a person has decided. Raises `ActRefused`."""
+        """Carry out a person's decision. Raises `ActRefused`."""
 
     async def change_set(self, change: SetChange) -> None:
         """Change a set in the bracket. Raises `ActRefused`."""

@@ -40,7 +40,7 @@ class VideoQuery(
 
     @property
     def end_ms(self) -> int | None:
-        """The end as Unix time in milliseconds; `None` if it was not given."""
+        """The end as Unix time in milliseconds; `None` if it is not given."""
         return None if self.end is UNSET else int(self.end)
 
 

@@ -25,7 +25,7 @@ class Connection:
         self.peer = peer
         """Address of the other end."""
         self.gone = False
-        """Whether nothing can be written any more, because the other end has left or was abandoned."""
+        """Whether writing has become impossible, because the other end has left or was abandoned."""
         sock.setblocking(False)
         self._set(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -43,7 +43,7 @@ class Connection:
                 return b""
 
     def write_now(self, data: bytes | memoryview) -> int:
-        """Writes without blocking and returns the number of bytes written. A connection that is gone discards all."""
+        """Writes without blocking and returns the number of bytes written. A connection that is gone discards them."""
         if self.gone:
             return len(data)
         try:
@@ -59,7 +59,7 @@ class Connection:
         await trio.lowlevel.wait_writable(self._socket)
 
     async def write_all(self, data: bytes) -> None:
-        """Writes all bytes, as fast as the other end reads them."""
+        """Writes all bytes at the pace at which the other end reads them."""
         rest = memoryview(data)
         while rest and not self.gone:
             written = self.write_now(rest)
@@ -72,8 +72,8 @@ class Connection:
         self._set(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
 
     async def finish(self) -> None:
-        """Ends the sending side and gives the other end a moment to do the same. Closing a socket that has unread
-        bytes resets the connection, which can lose the response."""
+        """Shuts down the sending side and waits a moment for the other end to do the same. Closing a socket that has
+        unread bytes resets the connection, which can lose the response."""
         if self.gone:
             return
         try:

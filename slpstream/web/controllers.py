@@ -38,7 +38,7 @@ class Controllers(Protocol):
     """The controller check of a daemon, as the web server sees it. A gateway has none."""
 
     async def station(self, station: str) -> GameControllers | None:
-        """The newest game of a station; `None` if there is none, or it cannot be checked."""
+        """The newest game of a station; `None` without one, and for a game that cannot be checked."""
 
     async def game(self, game_id: str) -> GameControllers | None:
         """One game; `None` if it is unknown or cannot be checked."""

@@ -1,6 +1,6 @@
 """Notices clients that leave while they wait for a response: a phone that waits for a change, a slow search.
 
-Without this, only a write would show that a client is gone, and a response that waits writes nothing.
+Otherwise only a write shows that a client is gone, and a waiting response writes nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import trio
 from slpstream.web.connection import Connection
 
 LEFT_SECONDS = 1.0
-"""A client that only ends its sending side, which looks the same, gets its response within this time."""
+"""A client that only shuts down its sending side, which looks the same, gets its response within this time."""
 _MAX_AHEAD_BYTES = 16 * 1024
-"""Bytes of further requests that are read meanwhile. With more, the end of the connection is not noticed."""
+"""Maximum number of bytes of further requests that are read meanwhile. After more, the end of the connection goes
+unnoticed."""
 
 
 class Departures:
@@ -27,13 +28,13 @@ class Departures:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Let connections be watched in the block. All of them must have been answered at its end."""
+        """Watch connections during the block. Their requests must have been answered when the block ends."""
         async with trio.open_nursery() as self._watchers:
             yield
 
     @asynccontextmanager
     async def watched(self, connection: Connection, http: h11.Connection) -> AsyncIterator[None]:
-        """Cancel the block if the client leaves before its response begins. The connection is gone then.
+        """Cancel the block if the client leaves before its response begins. The connection is then gone.
 
         The request must have no body: nothing else may read from the connection meanwhile.
         """

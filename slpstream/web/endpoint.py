@@ -1,4 +1,4 @@
-"""Endpoints of the HTTP API. One row is route, validation and documentation at once."""
+"""Endpoints of the HTTP API. One row serves as route, validation and documentation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BODY_REFUSED = {400: "The body is incomplete.", 413: "The body is too long.", 41
 """Statuses of endpoints with a body, see `read_body`."""
 TOKEN = "token"  # noqa: S105 -- the name of the parameter
 OPERATING = "slpstream.operating"
-"""Key in the scope of a request: why the request may not operate, or `None`."""
+"""Key in the scope of a request: the reason why the request may not operate, or `None`."""
 _MIN_GZIP_BYTES = 1024
 _MIN_THREAD_BYTES = 32 * 1024
 _GZIP_LEVEL = 4
@@ -60,7 +60,7 @@ class Endpoint(NamedTuple):
     in_path: Mapping[str, Any] = {}
     """The types of the variable parts of the path."""
     statuses: Mapping[int, str] = {}
-    """Statuses of this endpoint besides 200 and those that all endpoints have."""
+    """Statuses of this endpoint in addition to 200 and those of all endpoints."""
     headers: Mapping[str, str] = {}
     """Request headers that have an effect, with a description."""
     method: str = "GET"
@@ -121,7 +121,7 @@ def _integral(value: Any) -> Any:
 
 
 def parse_query(request: Request, kind: type[msgspec.Struct]) -> Any:
-    """Decodes the query of a request. Raises `HTTPException` 422 with the parameter and what was expected."""
+    """Decodes the query of a request. Raises `HTTPException` 422 with the parameter and the expected value."""
     if kind is NoParameters:
         return NoParameters()
     given: dict[str, str] = {}
@@ -180,7 +180,7 @@ def _matches(if_none_match: str, tag: str) -> bool:
 
 
 def _accepts_gzip(accept_encoding: str) -> bool:
-    """Whether `gzip` is accepted with a weight above 0 (RFC 9110, section 12.5.3)."""
+    """Whether the client accepts `gzip` with a weight above 0 (RFC 9110, section 12.5.3)."""
     weights: dict[str, float] = {}
     for part in accept_encoding.split(","):
         coding, _, weight = part.partition(";")

@@ -97,7 +97,7 @@ async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
     report an invalid one: browsers reconnect when a response ends later. Raises `NoSuchGame`."""
     channels = hub.wanted(subscription.stations)
     if channels.follow_on_air:
-        return channels  # a cursor of another station is no error, because the station may have changed since
+        return channels  # a cursor of another station is not an error, because the station may have changed since
     [channel] = channels
     cursor = subscription.cursor_of(channel.station)
     if isinstance(cursor, Cursor) and channel.settled:
@@ -139,8 +139,8 @@ class EventsSession:
         return self._outbox.queued_bytes
 
     def close(self, code: int, reason: str) -> None:
-        """Ends the session at shutdown. Messages that are not partly sent are discarded; the client resumes with its
-        cursor. Server-sent events have neither a close code nor a reason."""
+        """Ends the session at shutdown. A partly sent message is completed and the others are discarded; the client
+        resumes with its cursor. Server-sent events have neither a close code nor a reason."""
         self._stop()
         self._outbox.clear()
         self._end()

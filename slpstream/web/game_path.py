@@ -21,11 +21,11 @@ def game_in_path(request: Request) -> str:
 
 
 def no_such_game(request: Request) -> HTTPException:
-    """404 for a game that is not known."""
+    """404 for an unknown game."""
     return HTTPException(404, f"no such game: {shown_id(request)}")
 
 
 def shown_id(request: Request) -> str:
-    """The id in the path of a request as messages show it: whatever it is, it is not long."""
+    """The id in the path of a request, shortened for error messages."""
     shown: str = request.path_params["gameId"]
     return shown[:80]

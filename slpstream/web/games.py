@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from slpstream.search.problem import QueryProblem
-from slpstream.store import GamesQuery
+from slpstream.store.games_query import GamesQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 from slpstream.web.file_response import OpenFileResponse, disposition
@@ -115,7 +115,7 @@ class Games(Protocol):
         """A game's stats, final or the newest; `None` if the game is unknown or has none."""
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """The file that has most of a game; `None` if the game is unknown or its files are gone."""
+        """The file with most of a game; `None` if the game is unknown or its files are gone."""
 
 
 def endpoints(games: Games) -> list[Endpoint]:

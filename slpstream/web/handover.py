@@ -27,9 +27,9 @@ class Replays(Protocol):
     """The replays of the sets of a daemon, as the web server sees them. A gateway has none."""
 
     async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
-        """The zip of a set: its name, an open file and the size in bytes; `None` if there is no such set.
+        """The zip of a set: its name, an open file and the size in bytes; `None` if the set is unknown.
 
-        Raises `StoreError`, and `OSError` when there is no room for the zip or its replays cannot be read.
+        Raises `StoreError`, and `OSError` if the disk is full or the replays cannot be read.
         """
 
 

@@ -1,4 +1,4 @@
-"""`/v1/highlights`: the conversions and stocks of games that are worth showing again."""
+"""`/v1/highlights`: the conversions and stocks of games that deserve a replay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.store import HighlightsQuery
+from slpstream.store.highlights_query import HighlightsQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import JSON, Endpoint, json_response
 from slpstream.web.file_response import disposition
@@ -17,7 +17,7 @@ from slpstream.web.launcher import launcher_link
 
 FIRST_FRAME = -123
 _LEAD_FRAMES = 120
-"""A link opens a replay this long before the highlight, so that viewers see how it comes about."""
+"""A link opens a replay this long before the highlight, so that viewers see how it begins."""
 
 
 Item = TypeVar("Item", schemas.HighlightItem, schemas.SituationItem)

@@ -36,7 +36,7 @@ class WantedReplay(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rena
 
 
 class ShownReplay(Schema, kw_only=True):
-    """The shown part of the game: the moment, with what comes before and after it."""
+    """The shown part of the game: the moment with the time before and after it."""
 
     game_id: GameId
     start_frame: int

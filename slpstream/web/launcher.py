@@ -2,8 +2,8 @@
 
 From the launcher's source (slippi-launcher 668545d, version 2.15.0): `slippi://?path=URL&startFrame=N` downloads the
 URL into a temporary folder, under the last segment of its path, and plays it from frame N. A name that is already in
-the folder is not downloaded again, so every replay needs a name of its own, and one that is still being written needs
-another one than later.
+the folder is not downloaded again, so every replay needs a unique name, and a replay that is still being written needs
+a different name than later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_DIGIT = re.compile(r"[^0-9]")
 def replay_name(game_id: str, started_at: str, unfinished_through: int | None = None) -> str:
     """The unique name of a replay: `Game_20231114T221320_0123456789abcdef.slp`.
 
-    `started_at` is RFC 3339 in UTC. For a game whose file may still grow, `unfinished_through` is its last frame so far
+    `started_at` is RFC 3339 in UTC. For a game whose file can still grow, `unfinished_through` is its last frame so far
     and becomes part of the name.
     """
     day, _, time = started_at.partition("T")
@@ -36,7 +36,7 @@ def replay_name(game_id: str, started_at: str, unfinished_through: int | None = 
 def launcher_link(request: Request, path: str, start_frame: int) -> str:
     """A link that opens the replay at a path of this server in the launcher at a frame.
 
-    The launcher needs the whole URL, so it is made from the address that this request was sent to.
+    The launcher needs an absolute URL, so the link starts with the address that this request was sent to.
     """
     scheme = request.headers.get("x-forwarded-proto", "")
     base = request.base_url.replace(scheme=scheme) if scheme in ("http", "https") else request.base_url

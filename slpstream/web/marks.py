@@ -1,4 +1,4 @@
-"""`/v1/stations/{station}/marks`: moments that operators have marked, to be shown again."""
+"""`/v1/stations/{station}/marks`: moments that operators have marked for a replay."""
 
 from __future__ import annotations
 

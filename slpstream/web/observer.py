@@ -1,4 +1,4 @@
-"""Callbacks with which the web server's owner counts events."""
+"""Callbacks with which the owner of the web server counts its events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Observer(NamedTuple):
-    """Callbacks for events of the web server. They must return at once."""
+    """Callbacks for events of the web server. They must not block."""
 
     on_request: Callable[[int], None]
     """Called with the status of each HTTP response."""

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 SUFFIXES: Final = (".png", ".svg", ".webp")
-"""Types of pictures. If there are several of the same thing, the first type in this order is shown."""
+"""Types of pictures. If several pictures show the same thing, the first type in this order is used."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
@@ -18,7 +18,7 @@ class OwnPictures(msgspec.Struct, frozen=True):
     """Paths of the pictures below the folder, such as `icons/2/0.png`."""
 
     icons: dict[str, dict[str, str]] = {}
-    """By external character id, and by costume index: the small picture beside a name."""
+    """By external character id, and by costume index: the small picture next to a name."""
     portraits: dict[str, dict[str, str]] = {}
     """The same for large pictures."""
     stages: dict[str, str] = {}
@@ -26,7 +26,7 @@ class OwnPictures(msgspec.Struct, frozen=True):
 
 
 def own_pictures(folder: Path | None) -> OwnPictures:
-    """The pictures that are in the folder now. A folder that is absent or cannot be read has none. Blocks."""
+    """The pictures that are currently in the folder. A folder that is absent or cannot be read has none. Blocks."""
     if folder is None:
         return OwnPictures()
     return OwnPictures(

@@ -1,4 +1,4 @@
-"""Problems for people: a browser that opens a page gets a page that says what is wrong, never raw JSON.
+"""Problems for people: a browser that fails to open a page gets a page that explains the problem, never raw JSON.
 
 The page is `static/problem.html`. Its script finds out more, in the reader's language, and loads the requested page as
 soon as it is available. Programs, scripts of pages, and browsers on the paths of the API get
@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from slpstream.web.assets import root_from
+
 PROBLEM_JSON = "application/problem+json"
 _API = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz")
 _DOCUMENTS = ("document", "iframe", "frame")
@@ -24,7 +26,7 @@ _METHODS = ("GET", "HEAD")
 def wants_page(method: str, path: str, headers: Mapping[str, str]) -> bool:
     """Whether a browser sent the request to show the response to a person. Header names are in lower case.
 
-    Browsers say so in `Sec-Fetch-Dest`, except over plain HTTP to another machine, where only `Accept` is left.
+    Browsers say so in `Sec-Fetch-Dest`, except over plain HTTP to another machine, where only `Accept` remains.
     """
     if method not in _METHODS or path.startswith(_API):
         return False
@@ -69,11 +71,9 @@ def with_problem_pages(app: Any) -> Callable[..., Awaitable[None]]:
 def problem_page(path: bytes, detail: str) -> bytes:
     """The page for a path as the browser sent it. `detail` is shown until the script has found out more.
 
-    The addresses in the file are relative to the root. Where the root is seen from the path depends on the number of
-    slashes, and a proxy may have put the whole server below a path of its own.
+    The addresses in the file are relative to the root.
     """
-    up = b"../" * max(0, path.count(b"/") - 1)
-    page = _template().replace(b'="static/', b'="%bstatic/' % up)
+    page = _template().replace(b'="static/', b'="%bstatic/' % root_from(path).encode())
     return page.replace(b"{detail}", html.escape(detail).encode())
 
 

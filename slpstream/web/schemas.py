@@ -1,7 +1,7 @@
 """The JSON responses of the HTTP API as types, which are encoded and from which `/openapi.json` is generated.
 
-Unknown values are left out. Times are RFC 3339 in UTC. The class names are the names of the schemas in the description,
-so renaming one is a change of the API.
+Unknown values are left out. Times are RFC 3339 in UTC. The names of the classes are those of the schemas in the
+description, so renaming a class changes the API.
 """
 
 from __future__ import annotations
@@ -302,14 +302,14 @@ class WatchedFolder(Schema, kw_only=True):
 
 
 class Setup(Schema, kw_only=True, omit_defaults=False):
-    """What a daemon watches."""
+    """The folders that a daemon watches, and its demo."""
 
     folders: list[WatchedFolder]
     demo: Annotated[str | None, Meta(description="The station of the demo; null while none runs.")] = None
 
 
 class SetupPatch(Schema, kw_only=True, forbid_unknown_fields=True):
-    """A change of what a daemon does."""
+    """A change of the set-up of a daemon."""
 
     demo: Annotated[bool, Meta(description="Whether the demo is to run.")]
 

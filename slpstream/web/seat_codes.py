@@ -58,11 +58,11 @@ class Codes(Protocol):
         """The codes of all stations."""
 
     async def renew(self, station: str | None) -> bool:
-        """Replaces the token of a station, or of all. Returns whether the station exists."""
+        """Replace the token of a station, or of all stations. Returns whether the station exists."""
 
 
 def seat_url(address: str, station: str, token: str) -> str:
-    """The address in a code. The token is in the fragment, which browsers keep to themselves."""
+    """The address in a code. The token is in the fragment, which browsers do not send."""
     return f"{address}{PAGE_PREFIX}{quote(station, safe='')}#{token}"
 
 

@@ -1,6 +1,6 @@
 """`/v1/seats/{station}`: the seats of a station, for the phones of its players.
 
-These requests need the token in the station's code and no other, so they must neither show nor do anything else.
+These requests need only the token in the station's code, so they must neither show nor change anything else.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SeatPort(Schema, kw_only=True):
 
 
 class SeatPerson(Schema, kw_only=True):
-    """A person who can be tapped."""
+    """A person who can be chosen for a seat."""
 
     name: str
     sponsor: str | None = None
@@ -96,7 +96,7 @@ class SeatAct(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename="c
 
 
 class SeatRefused(Exception):
-    """A phone cannot do what it asked for. The message is for people."""
+    """The act of a phone is impossible. The message is for people."""
 
 
 class TooMany(Exception):
@@ -117,10 +117,13 @@ class Seats(Protocol):
         """Whether a station exists."""
 
     async def seats(self, station: str, phone: str, after: int) -> StationSeats:
-        """The seats of a station, once their version is not `after`, or after a while. Raises `StoreError`."""
+        """The seats of a station. Waits for a while if their version is still `after`. Raises `StoreError`."""
 
     async def act(self, station: str, phone: str, peer: str, wanted: SeatAct) -> StationSeats:
-        """Lets a phone do something; returns the seats after it. Raises `SeatRefused`, `TooMany` and `StoreError`."""
+        """Carry out the act of a phone, and return the seats after it.
+
+        Raises `SeatRefused`, `TooMany` and `StoreError`.
+        """
 
 
 def endpoints(seats: Seats | None) -> list[Endpoint]:
@@ -181,7 +184,7 @@ def endpoints(seats: Seats | None) -> list[Endpoint]:
 
 
 async def _answer(request: Request, seats: Awaitable[StationSeats]) -> Response:
-    """The seats as a response, or why there are none."""
+    """The seats as a response. Raises `HTTPException` for errors."""
     try:
         return await json_response(request, await seats)
     except SeatRefused as error:

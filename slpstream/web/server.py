@@ -2,7 +2,7 @@
 application.
 
 The server owns its connections: each is a task in its nursery. Shutdown closes the listening sockets, closes every
-websocket with code 1001, waits for the sessions up to a deadline, and cancels what is left.
+websocket with code 1001, waits for the sessions up to a deadline, and cancels the remaining ones.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -27,9 +26,8 @@ from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
-from slpstream.web import seats
 from slpstream.web.access import Access, Denied, Role, is_loopback
-from slpstream.web.app import SECURITY_HEADERS, internal_error, is_asset, is_page, make_app, problem, with_headers
+from slpstream.web.app import SECURITY_HEADERS, internal_error, make_app, problem, with_headers
 from slpstream.web.asgi import RequestResponseCycle, for_origin
 from slpstream.web.connection import Connection
 from slpstream.web.departures import Departures
@@ -42,6 +40,7 @@ from slpstream.web.observer import Observer
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.problem_pages import with_problem_pages
 from slpstream.web.setup import Setup
+from slpstream.web.site import Site, is_asset
 from slpstream.web.stations import Stations
 from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
 
@@ -122,15 +121,15 @@ class WebServer:
         limits: Limits,
         observer: Observer,
         errors: InternalErrors | None = None,
-        overlay_folder: Path | None = None,
-        name_folders: Mapping[str, Path] | None = None,
+        site: Site,
         setup: Setup | None = None,
         on_air: StationOnAir | None = None,
         more: Sequence[Endpoint] = (),
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = _finished(make_app(stations, games, overlay_folder, name_folders, setup, on_air, more))
+        self._app = _finished(make_app(stations, games, site, setup, on_air, more))
+        self._site = site
         self._access = access
         self._limits = limits
         self._observer = observer
@@ -199,7 +198,7 @@ class WebServer:
                 if error.errno in _OUT_OF_DESCRIPTORS:
                     self._log.error("cannot accept connections", what=error.strerror)
                     await trio.sleep(_OUT_OF_DESCRIPTORS_SECONDS)
-                continue  # any other error means that the connection has ended already
+                continue  # any other error means that the connection has already ended
             peer = str(address[0])
             if not self._has_room(peer):
                 self._observer.on_dropped("limit")
@@ -212,7 +211,7 @@ class WebServer:
 
     def _has_room(self, peer: str) -> bool:
         """Whether another connection can be accepted. When all are in use, the one that has waited longest for a
-        request is dropped. One address gets at most half of all, except loopback, which may be a proxy."""
+        request is dropped. One address gets at most half of all, except loopback, which can be a proxy."""
         if 2 * self._connections[peer] >= self._limits.max_connections and not is_loopback(peer):
             return False
         if self._connections.total() < self._limits.max_connections:
@@ -280,7 +279,7 @@ class WebServer:
 
     async def _read_head(self, connection: Connection, http: h11.Connection) -> h11.Request | None:
         """The next request; `None` at the end of the connection. Raises `trio.TooSlowError`."""
-        await trio.lowlevel.checkpoint()  # a client that sends many requests at once must not starve the others
+        await trio.lowlevel.checkpoint()  # a client that sends many requests in a burst must not starve the others
         with trio.move_on_after(HEAD_SECONDS) as scope:
             self._waiting[connection] = scope
             try:
@@ -302,7 +301,7 @@ class WebServer:
         headers = _headers(request)
         token = _token(request)
         path = _path(request)
-        role = Role.CLAIM if path.startswith(seats.PREFIX) else Role.READ
+        role = Role.CLAIM if self._site.takes_claims(path) else Role.READ
         denied = self._access.check(headers, connection.peer, token, role)
         cycle = RequestResponseCycle(
             connection,
@@ -314,7 +313,7 @@ class WebServer:
         )
         if denied in (*_NO_TOKEN, Denied.ORIGIN) and is_asset(path):
             denied = None
-        if denied in _NO_TOKEN and is_page(path):
+        if denied in _NO_TOKEN and self._site.is_page(path):
             denied = None
         app = self._app if denied is None else _finished(problem(denied.status, denied.reason, denied.headers))
         try:
@@ -323,7 +322,7 @@ class WebServer:
                     await cycle.run(app)
             if contained.error_id is not None:
                 if http.our_state is not h11.SEND_RESPONSE:
-                    return False  # the response has begun: that it breaks off is all that the client can notice
+                    return False  # the response has begun, so the client can only notice that it breaks off
                 await cycle.run(_finished(internal_error(contained.error_id)))
         except (FileChangedError, OSError) as error:  # from a file; `Connection` handles errors of its socket
             self._log.warning("response broken off", path=_path(request), what=str(error))
@@ -339,8 +338,8 @@ class WebServer:
     def _watched(
         self, connection: Connection, http: h11.Connection, request: h11.Request
     ) -> AbstractAsyncContextManager[None]:
-        """Cancels its block if the client leaves before it has a response. Requests that may change something are
-        finished all the same."""
+        """Cancels its block if the client leaves before it has a response. Requests that can change something are
+        finished anyway."""
         is_safe = request.method in _SAFE_METHODS and not {name for name, _ in request.headers} & _BODY_HEADERS
         return self._departures.watched(connection, http) if is_safe else nullcontext()
 
@@ -352,7 +351,7 @@ class WebServer:
         detail: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Responds with a problem in place of the application, and ends the connection."""
+        """Responds with a problem instead of the application, and ends the connection."""
         if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         self._observer.on_request(status)
@@ -456,7 +455,7 @@ class WebServer:
 
 
 def _finished(app: Any) -> Callable[..., Awaitable[None]]:
-    """An application whose responses have the security headers, and pages for problems that people see."""
+    """The application with security headers in its responses, and with pages for problems that people see."""
     return with_headers(with_problem_pages(app))
 
 
@@ -470,7 +469,7 @@ def _origin(headers: Mapping[str, str]) -> bytes | None:
 
 
 def _path(request: h11.Request) -> str:
-    """The path of a request, without its query, which can have a token."""
+    """The path of a request, without its query, which can contain a token."""
     return bytes(request.target).partition(b"?")[0].decode("ascii", "replace")
 
 

@@ -1,7 +1,7 @@
-"""`/v1/setup`: what a daemon watches, and its demo, for the page of the first run.
+"""`/v1/setup`: the folders that a daemon watches, and its demo, for the first-run page.
 
-It is for operators alone, because it names folders, in which the name of a user can be, and because a demo is visible
-to all subscribers of all stations.
+It is for operators only, because the names of folders can contain the name of a user, and because a demo is visible to
+all subscribers of all stations.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Setup(Protocol):
         """The folders that the daemon watches, and the station of its demo."""
 
     async def start_demo(self) -> None:
-        """Starts a demo in a station of its own. Does nothing while one runs. Raises `DemoRefused`."""
+        """Starts a demo in a separate station. Does nothing while a demo runs. Raises `DemoRefused`."""
 
     async def stop_demo(self) -> None:
-        """Ends the demo and removes its station. Does nothing if none runs."""
+        """Ends the demo and removes its station. Does nothing if no demo runs."""
 
 
 def endpoints(setup: Setup) -> list[Endpoint]:

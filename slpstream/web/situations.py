@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.store import SituationsQuery
+from slpstream.store.situations_query import SituationsQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, json_response
 from slpstream.web.highlights import linked

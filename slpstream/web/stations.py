@@ -56,13 +56,13 @@ class Stations(Protocol):
         """One station with its files, in the form of `schemas.OneStation`; `None` if it does not exist."""
 
     async def remove_discovered(self, station: str) -> bool:
-        """Removes the station of a console that has announced itself. Returns whether there was one of this id."""
+        """Removes the station of a console that has announced itself. Returns whether it existed."""
 
     def not_ready(self) -> list[str]:
         """The parts that do not work, with the reason, for people; empty if all work."""
 
     def starting(self) -> list[str]:
-        """The ids of stations that are starting; they are not ready, but nothing is wrong with them."""
+        """The ids of stations that are starting; they are not ready, but not faulty either."""
 
     async def reload(self) -> schemas.Reloaded | None:
         """Reads the configuration again; `None` if it does not come from a file. Raises `ConfigError`."""

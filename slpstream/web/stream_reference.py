@@ -1,6 +1,6 @@
-"""The websocket in the description of the API: what can be subscribed to, the messages, and the close codes.
+"""The websocket in the description of the API: the subscriptions, the messages, and the close codes.
 
-OpenAPI has no words for it, so it is the extension `x-stream` of `/openapi.json`. It is made from the types and tables
+OpenAPI cannot describe it, so it is the extension `x-stream` of `/openapi.json`. It is made from the types and tables
 that the code itself uses. The members of the messages are described in `static/slpstream_types.js`.
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 import h11
 import trio
@@ -50,7 +50,24 @@ _REASON_BYTES = 120
 
 
 class _NotUtf8(Exception):
-    """A text message that is not UTF-8, for which websockets have a close code of their own."""
+    """A text message that is not UTF-8, for which websockets have a special close code."""
+
+
+class _PartialMessage:
+    """The fragments of a message that have arrived."""
+
+    __slots__ = ("fragments", "opcode")
+
+    def __init__(self, opcode: Opcode = Opcode.TEXT) -> None:
+        self.opcode = opcode
+        self.fragments = bytearray()
+
+
+class _Subscribed(NamedTuple):
+    """A subscription and the task that follows it."""
+
+    subscriber: Subscriber
+    scope: trio.CancelScope
 
 
 class WebsocketSession:
@@ -84,12 +101,10 @@ class WebsocketSession:
         """Whether the client has shown a sign of life since the last ping."""
         self._budget_at = -math.inf
         """Time at which the frames read so far are within the rate."""
-        self._opcode = Opcode.TEXT
-        self._fragments = bytearray()
+        self._partial = _PartialMessage()
         """The message that is arriving, with its opcode. The protocol limits its size."""
         self._encoding: WebsocketEncoding = JSON
-        self._subscriber: Subscriber | None = None
-        self._subscription_scope = trio.CancelScope()
+        self._subscribed: _Subscribed | None = None
         self._scope = trio.CancelScope()
 
     @property
@@ -114,14 +129,14 @@ class WebsocketSession:
         return HTTPStatus(response.status_code)
 
     def release(self) -> None:
-        """Breaks reference cycles after the session or a failed handshake, so that memory is freed at once."""
+        """Breaks reference cycles after the session or a failed handshake, so that memory is freed immediately."""
         self._outbox.discard()
         self._protocol.parser.close()  # its frame refers to the protocol, which refers to it
         self._protocol.parser_exc = None  # so does its traceback
 
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
-        """Runs the session after its handshake. `refusal` closes it at once. `rest` is what the client sent after the
-        handshake."""
+        """Runs the session after its handshake. `refusal` closes it immediately. `rest` holds the bytes that the client
+        sent after the handshake."""
         name = self._protocol.subprotocol
         self._encoding = ENCODINGS[name] if name else JSON
         try:
@@ -218,8 +233,8 @@ class WebsocketSession:
                 else:
                     await self._connection.writable()
                     self._heard = True  # the client reads
-                    if self._outbox.flush() and self._subscriber is not None:
-                        self._subscriber.flushed()
+                    if self._outbox.flush() and self._subscribed is not None:
+                        self._subscribed.subscriber.flushed()
             if waiting.cancelled_caught:
                 ping_at += PING_SECONDS
                 self._ping()
@@ -233,22 +248,20 @@ class WebsocketSession:
             self._protocol.send_ping(b"")
             self._flush_protocol()
 
-    async def _follow(self, subscriber: Subscriber, channels: WantedChannels, scope: trio.CancelScope) -> None:
-        with scope:
-            error = await subscriber.run_until_refused(channels, self._errors)
-            if error is not None and self._subscriber is subscriber:
+    async def _follow(self, subscribed: _Subscribed, channels: WantedChannels) -> None:
+        with subscribed.scope:
+            error = await subscribed.subscriber.run_until_refused(channels, self._errors)
+            if error is not None and self._subscribed is subscribed:
                 self._refuse(error)
 
     def _data_frame(self, frame: Frame, nursery: trio.Nursery) -> None:
         """Joins the fragments of a message (RFC 6455, section 5.4), whose order the protocol has checked."""
         if frame.opcode is not Opcode.CONT:
-            self._opcode = frame.opcode
-            self._fragments.clear()
-        self._fragments += frame.data
+            self._partial = _PartialMessage(frame.opcode)
+        self._partial.fragments += frame.data
         if frame.fin and self._protocol.state is State.OPEN:  # otherwise a close frame arrived together with it
-            data = bytes(self._fragments)
-            self._fragments.clear()
-            self._message(self._opcode, data, nursery)
+            whole, self._partial = self._partial, _PartialMessage()
+            self._message(whole.opcode, bytes(whole.fragments), nursery)
 
     def _message(self, opcode: Opcode, data: bytes, nursery: trio.Nursery) -> None:
         """Handles a whole message."""
@@ -281,18 +294,17 @@ class WebsocketSession:
             return
         self._unsubscribe()
         subscriber = Subscriber(subscription, self._encoding, self._outbox, self._wake)
-        scope = trio.CancelScope()
-        self._subscriber, self._subscription_scope = subscriber, scope
-        nursery.start_soon(self._follow, subscriber, channels, scope)
+        self._subscribed = _Subscribed(subscriber, trio.CancelScope())
+        nursery.start_soon(self._follow, self._subscribed, channels)
 
     def _refuse(self, error: SubscriberError) -> None:
         self._close(error.close_code, error.what, {"type": "error", "code": error.close_code, "message": error.what})
 
     def _unsubscribe(self) -> None:
-        self._subscription_scope.cancel()
-        if self._subscriber is not None:
-            self._subscriber.stop()
-            self._subscriber = None
+        if self._subscribed is not None:
+            self._subscribed.scope.cancel()
+            self._subscribed.subscriber.stop()
+            self._subscribed = None
 
     def _lagged(self, missed: int) -> bytes:
         return self._encoding.status({"type": "lagged", "missed": missed})

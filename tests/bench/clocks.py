@@ -11,5 +11,5 @@ _MAX_GAMES = 10_000
 
 
 def game_of_station(station: int, game: int) -> int:
-    """A number for the n-th game of a station, used in place of the station index."""
+    """A number for the n-th game of a station, used instead of the station index."""
     return station * _MAX_GAMES + game

@@ -1,18 +1,18 @@
 """Whole games as columns: throughput, compared with peppi-py on the same files in the same run.
 
-What users call is `open_replay(path).frames.to_arrow()`. It is compared with `read_slippi` of the faster of two peers,
-peppi-py and peppi-py-vladfi, which also reads the file and makes Arrow arrays. Both install the module `peppi_py`, so
-the second goes to a folder of its own, which an environment variable names:
+The measured call is the public `open_replay(path).frames.to_arrow()`. It is compared with `read_slippi` of the faster
+of two peers, peppi-py and peppi-py-vladfi, which also reads the file and makes Arrow arrays. Both install the module
+`peppi_py`, so the second goes to a separate folder, named by an environment variable:
 
     pip install --no-deps --target FOLDER peppi-py-vladfi==0.9.2
     SLPSTREAM_PEPPI_VLADFI=FOLDER python -m tests.bench columns
 
-The targets are ratios: the geometric mean and the worst over the real replays of more than 500 kB, and the worst of all
-that the peers can read. Framing, which locates every event of every frame from bytes in memory, is compared with all of
-peppi-py's `read_slippi`.
+The targets are ratios: the geometric mean and the worst over the real replays of more than 500 kB, and the worst over
+all replays that the peers can read. Framing, which locates every event of every frame from bytes in memory, is compared
+with all of peppi-py's `read_slippi`.
 
 All figures are CPU time, and the best of several rounds; the operations take turns, so that other load on the machine
-affects all alike.
+affects them equally.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _peppi_py() -> Any:
 
 
 def _vladfi() -> Any:
-    """The module of peppi-py-vladfi under another name; `None` if no folder is named."""
+    """The module of peppi-py-vladfi under another name; `None` if the environment names no folder."""
     folder = os.environ.get(VLADFI)
     name = "peppi_py_vladfi"
     if folder is None or name in sys.modules:

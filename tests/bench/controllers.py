@@ -1,6 +1,6 @@
 """The controller check: one final frame of two players, as in the daemon, and a report about a whole game.
 
-The replays are those of the benchmarks that have raw values of the sticks. There is no peer that checks frame by frame.
+The replays are the benchmark replays with raw values of the sticks. No peer checks frame by frame.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From bytes to encoded JSON messages: CPU time per frame, compared with slippi-js's stream and parser in the same run.
 
 The replay is fed in blocks of 4,096 bytes, as Dolphin writes them, and each message is encoded as a JSON line. A frame
-that a rollback sends again counts again, for us and for the peer.
+resent by a rollback counts again, for us and for the peer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ROUNDS_PER_RUN = 3
 
 
 def run(form: Form) -> list[Figure]:
-    """For each replay: with the kernel, without it, with stats, and cut down to six fields."""
+    """Measure each replay with the kernel, without it, with stats, and reduced to six fields."""
     rounds = 1 if form.short else form.runs * _ROUNDS_PER_RUN
     figures = []
     for name, data in list(replays().items())[: 1 if form.short else None]:
@@ -69,7 +69,7 @@ def _without_kernel() -> Iterator[None]:
 
 
 def _microseconds_of_fields(data: bytes) -> float:
-    """CPU time of making a message of a frame with `FIELDS` alone."""
+    """CPU time to make the message of a frame with only `FIELDS`."""
     messages = [m for m in Pipeline(SlippiReader()).feed(data).messages("live") if m.type == "frame"]
     began = time.process_time()
     for message in messages:

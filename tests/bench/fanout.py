@@ -2,9 +2,10 @@
 
 The processes are those of a real setup: `redis-server` (without persistence), `slpstream serve`, `slpstream gateway`, a
 writer of games, and clients that only read. *Through the ingest*: the writer stays slightly ahead of the broker, so
-that the daemon decodes and sends without pause and never reads anything back. The messages of both frames modes that
-the broker has accepted count. *Out of the gateway*: one station at its real pace, with enough subscribers to meet the
-target. On a machine with few cores all processes share them, so each figure also has messages per second of CPU time.
+that the daemon decodes and sends without pause and never reads back from files. Messages of both frames modes count
+once the broker has accepted them. *Out of the gateway*: one station at its real pace, with enough subscribers to meet
+the target. On a machine with few cores all processes share them, so each figure also has messages per second of CPU
+time.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from typing import NamedTuple
 
 import trio
 
-from slpstream.outputs.redis.connection import Client, address_of, connected
-from slpstream.outputs.redis.streams import MODES, StationKeys
+from slpstream.parts.fanout.connection import Client, address_of, connected
+from slpstream.parts.fanout.streams import MODES, StationKeys
 from tests.bench import how_far, live, machine
 from tests.bench.game_writer import FILE_NAME
 from tests.bench.games import EndlessGame
 from tests.bench.report import Figure, Form
 from tests.bench.scenarios import ABOUT_ONE_KILOBYTE
 from tests.daemons.process import DaemonProcess
-from tests.redis.redis_process import RedisProcess, redis
+from tests.parts.fanout.redis_process import RedisProcess, redis
 
 EVENT = "bench"
 _STATIONS = 8
@@ -48,7 +49,7 @@ class Sent(NamedTuple):
     """CPU time of the daemon."""
     broker_seconds: float
     gateway_seconds: float
-    """CPU time of a gateway that read all messages meanwhile; 0 without a gateway."""
+    """CPU time of a gateway that reads all messages meanwhile; 0 without a gateway."""
     gateway_messages: int
     bytes_each: float
     """Memory of the broker per message."""

@@ -1,13 +1,13 @@
-"""A process that plays at many setups in real time, frame by frame, and logs when each frame was written.
+"""A process that plays at many setups in real time, frame by frame, and logs the time of each write.
 
-The setups write one after another within a sixtieth of a second, like unrelated setups, or all at once (`--in-step`).
-With `--burst`, each writes this many frames together when the last of them is due. With `--game-seconds`, setups play
-one game after another, each in its own file, and their games end at different times. Otherwise each has one game, which
-does not end. With `--disturbance`, something happens to the file of the first setup every second.
+The setups write one after another within a sixtieth of a second, like unrelated setups, or simultaneously
+(`--in-step`). With `--burst`, each writes this many frames together when the last of them is due. With
+`--game-seconds`, setups play one game after another, each in its own file, and their games end at different times.
+Otherwise each has one endless game. With `--disturbance`, the file of the first setup is disturbed every second.
 
 The logged time is the time just before the write, so that the measured latency includes the write. The process prints
-when the first frame is due and, after the last one, how late the writer itself was (p99), both in nanoseconds, and the
-number of games of each setup. SIGTERM ends it early.
+the due time of the first frame and, after the last one, the lateness of the writer itself (p99), both in nanoseconds,
+and the number of games of each setup. SIGTERM ends it early.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from tests.bench.games import FIRST_FRAME, EndlessGame
 FILE_NAME = "Game_0000.slp"
 """The file of a setup's first game."""
 _LEAD_NS = 300_000_000
-_RUBBISH_BYTES = 20_000
+_NOISE_BYTES = 20_000
 _STAGGER_FRAMES = 3
 
 
 class Setup:
-    """One setup with its present game."""
+    """One setup with its current game."""
 
     def __init__(self, folder: Path, game: EndlessGame, number: int, max_frames: int) -> None:
         self._folder = folder
         self._game = game
         self._number = number
         self._frames = max_frames - _STAGGER_FRAMES * number
-        """Length of a game. Setups that begin together end at different times."""
+        """The length of a game. Setups that begin together end at different times."""
         self._chance = random.Random(0)
         self._stalled = False
         self.games = 0
@@ -53,14 +53,14 @@ class Setup:
         self.games += 1
         self.played = 0
 
-    def go_on(self) -> None:
-        """Begin the next game if the present one is over."""
+    def continue_play(self) -> None:
+        """Begin the next game if the current one is over."""
         if self.played >= self._frames:
             self.end()
             self._begin()
 
     def end(self) -> None:
-        """End the present game."""
+        """End the current game."""
         self._game.end(self._file)
         self._file.close()
 
@@ -73,22 +73,22 @@ class Setup:
     # Disturbances.
 
     def killed(self) -> None:
-        """The game ends in the middle of a frame, its file goes, and another game begins."""
+        """The game ends in the middle of a frame, its file disappears, and another game begins."""
         self._file.close()
         for path in self._folder.iterdir():
             path.unlink()
         self._begin()
 
     def stalled(self) -> None:
-        """Nothing is written any more."""
+        """Writing stops."""
         self._stalled = True
 
     def corrupted(self) -> None:
-        """Random bytes come between two frames."""
-        self._file.write(self._chance.randbytes(_RUBBISH_BYTES))
+        """Random bytes appear between two frames."""
+        self._file.write(self._chance.randbytes(_NOISE_BYTES))
 
     def truncated(self) -> None:
-        """The file is cut off at its beginning, and the game is written anew."""
+        """The file is truncated to its beginning, and the game is written again."""
         self._file.truncate(0)
         self._file.seek(0)
         self._file.write(self._head)
@@ -103,7 +103,7 @@ DISTURBANCES: Mapping[str, Callable[[Setup], None]] = {
 
 
 def main() -> None:
-    """Play until the time is up or SIGTERM comes."""
+    """Play until the time is up or SIGTERM arrives."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seconds", type=float, required=True)
@@ -140,7 +140,7 @@ def main() -> None:
             wait = due - time.monotonic_ns()
             if wait > 0:
                 time.sleep(wait / 1e9)
-            setup.go_on()
+            setup.continue_play()
             first = setup.played
             data = b"".join(frames[first : first + burst])
             now = time.monotonic_ns()

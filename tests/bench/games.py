@@ -24,8 +24,8 @@ _RANDOM_SEED_OFFSET = 0x13D
 _METADATA = b"U\x08metadata"
 
 REPLAYS = ("FodPlatforms", "Whispy", "items", "v2.0")
-"""Whole games of two players: two of version 3.17 played online, one with many stage events; 3.7 with items; 2.0, which
-has no bookends."""
+"""Complete games of two players: two online games of version 3.17, one with many stage events; 3.7 with items; 2.0,
+which lacks bookends."""
 _WRITTEN = "Whispy"
 
 
@@ -82,7 +82,7 @@ class EndlessGame:
         file.write(header(raw_length_bytes))
 
     def frame(self, index: int) -> bytes:
-        """The frame with the number `FIRST_FRAME + index`. It becomes final after as many frames as in the replay."""
+        """The frame with the number `FIRST_FRAME + index`. It becomes final with the same delay as in the replay."""
         number = FIRST_FRAME + index
         frame = bytearray(self._frames[index % len(self._frames)])
         shift = number - _NUMBER.unpack_from(frame, _NUMBER_OFFSET)[0]

@@ -24,7 +24,7 @@ _REQUESTS, _SHORT_REQUESTS = 20, 2
 _GAMES_PER_TRANSACTION = 2000
 _MINUTES_BETWEEN_GAMES = 7
 _PADDING = "x" * 2000
-"""Makes settings as long as those of a real game."""
+"""Padding that makes settings as long as those of a real game."""
 
 CHARACTERS = {
     "Fox": 22, "Falco": 18, "Marth": 13, "Sheik": 9, "Captain Falcon": 9, "Peach": 6, "Jigglypuff": 6,
@@ -47,7 +47,7 @@ QUERIES = {
 
 
 def run(form: Form) -> list[Figure]:
-    """Ask each query over and over, in random order, on one connection."""
+    """Send each query repeatedly, in random order, on one connection."""
     games = SHORT_GAMES if form.short else GAMES
     taken: dict[str, list[float]] = {name: [] for name in ("all", *QUERIES)}
     with tempfile.TemporaryDirectory() as state, tempfile.TemporaryDirectory() as folder:
@@ -73,13 +73,13 @@ def run(form: Form) -> list[Figure]:
 
 
 def fill(path: Path, games: int) -> None:
-    """Make an index of ranked games between 500 players."""
+    """Create an index of ranked games between 500 players."""
     chance = random.Random(1)
     first_ms = 1_600_000_000_000
     with closing(open_database(path)) as database:
         for first in range(0, games, _GAMES_PER_TRANSACTION):
             numbers = range(first, min(first + _GAMES_PER_TRANSACTION, games))
-            database.put([_entry(n, first_ms + 60_000 * _MINUTES_BETWEEN_GAMES * n, chance) for n in numbers])
+            database.games.add([_entry(n, first_ms + 60_000 * _MINUTES_BETWEEN_GAMES * n, chance) for n in numbers])
 
 
 def _entry(number: int, began_ms: int, chance: random.Random) -> Entry:

@@ -1,7 +1,7 @@
-"""Writes the page `docs/reference/how_far_it_goes.md` from measured figures.
+"""Write the page `docs/reference/how_far_it_goes.md` from measured figures.
 
-`python -m tests.bench fanout --write` measures and writes it. A test makes the page again from the figures on it, so
-all its other numbers follow from them.
+`python -m tests.bench fanout --write` measures and writes it. A test rebuilds the page from its figures, so that all
+other numbers follow from them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VENUE_STATIONS = 32
 MINUTES_KEPT = 14
 REDUCED_RATE = 30
 HEADROOM = 2
-"""Each part is planned at no more than half of its measured capacity."""
+"""Each part is planned with at most half of its measured capacity."""
 
 
 class Measured(NamedTuple):

@@ -1,13 +1,13 @@
-"""A process with many websocket clients that do as little as possible: they read, and log when frames arrive.
+"""A process with many websocket clients that do as little as possible: they read, and log the arrival of frames.
 
-Plain sockets on one `epoll`, so that the clients use little of the processor that they share with the daemon. Every
-n-th client parses its messages; the others only count bytes. The process prints `connected` when all are subscribed.
+They are plain sockets on one `epoll`, to use little of the processor that they share with the daemon. Every n-th client
+parses its messages; the others only count bytes. The process prints `connected` when all are subscribed.
 
 Without `--reconnects-per-second` it reads until its stdin ends, and then prints its counts. With it, the clients are
-lossless: they drop their connection again and again, and reconnect with the cursor of the last message they have read.
-Like any client, they discard a partial message then. For each game a client keeps the SHA-256 of its lines, which would
-be gigabytes. A line of JSON on stdin, with the number of games of each station, means that no more games follow. The
-clients then stay connected until each has all its games or no more data arrives, and the process prints the results.
+lossless: they repeatedly drop their connection, discard any partial message, and reconnect with the cursor of the last
+message they have read. For each game a client keeps the SHA-256 of its lines, because the lines would be gigabytes. A
+line of JSON on stdin, with the number of games of each station, means that no more games follow. The clients then stay
+connected until each has all its games or no more data arrives, and the process prints the results.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Listener:
         self.connect()
 
     def connect(self) -> None:
-        """Connect, and ask for the messages."""
+        """Connect, and subscribe."""
         self._rest = b""
         self.subscribed = False
         self.socket = socket.create_connection(("127.0.0.1", self._port), timeout=30)
@@ -125,7 +125,7 @@ class Listener:
         self._rest = data[start:]
 
     def message(self, data: bytes, start: int, end: int, now: int) -> None:
-        """Take note of a message."""
+        """Record a message."""
         if data.startswith(_FRAME, start):
             number = data.index(_NUMBER, start, start + _HEAD_BYTES) + len(_NUMBER)
             self.frames.append((self.station, int(data[number : data.index(b",", number)]), now))
@@ -177,11 +177,11 @@ class LosslessListener(Listener):
             self.over += 1
 
     def closed(self, reason: bytes) -> None:
-        """The daemon closes the connection, which it should not."""
+        """The daemon closes the connection, which is a fault."""
         self.faults.append(f"closed: {reason!r}")
 
     def results(self) -> dict[str, Any]:
-        """What this client has received."""
+        """A summary of the received messages."""
         games = {
             game_id.decode(): {"lines": count, "sha256": self.digests[game_id].hexdigest()}
             for game_id, count in self.lines.items()
@@ -247,7 +247,7 @@ def _read(poll: select.epoll, listeners: list[Listener]) -> int:
 
 
 def _follow(poll: select.epoll, clients: list[LosslessListener], reconnects_per_second: float) -> float:
-    """Read until all games have arrived. Returns for how many seconds clients have reconnected."""
+    """Read until all games have arrived. Returns the duration of the reconnects, in seconds."""
     stdin = sys.stdin.fileno()
     poll.register(stdin, select.EPOLLIN)
     rng = random.Random(7)

@@ -1,9 +1,9 @@
 """The whole daemon in real time: CPU time of its process, and the latency from the write of a frame to its arrival.
 
-Three processes besides this one: a writer of games, `slpstream serve`, and clients that only read. Everything is
-measured in the same window, which begins after a warm-up. CPU time is the user and system time of all threads of a
-process. Latency is measured on the clock that all processes share. It includes the time that the clients need for
-reading, and waits for a processor, because the daemon, the writer and the clients share those of one machine.
+There are three processes besides this one: a writer of games, `slpstream serve`, and clients that only read. Everything
+is measured in the same window, which begins after a warm-up. CPU time is the user and system time of all threads of a
+process. Latency is measured on a clock shared by all processes. It includes the time that the clients need for reading,
+and the time spent waiting for a processor, because the daemon, the writer and the clients share one machine.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ class Load(NamedTuple):
     subscribers: int = 1
     """Subscribers of each station."""
     query: str = ""
-    """Query of the subscription besides the station; by default everything, live and conflating."""
+    """The query of the subscription, without the station; by default all topics, live and conflating."""
     sample_every: int = 1
-    """One of this many subscribers logs when frames arrive."""
+    """One of this many subscribers logs the arrival of frames."""
     in_step: bool = False
-    """Whether all stations write at the same moment."""
+    """Whether all stations write simultaneously."""
     peer: bool = False
-    """Whether slippi-js follows the file of the first station too."""
+    """Whether slippi-js also follows the file of the first station."""
     disturbance: str = ""
-    """What happens to the file of the first station every second, one of `game_writer.DISTURBANCES`; its frames do not
-    count."""
+    """One of `game_writer.DISTURBANCES`, applied to the file of the first station every second. Frames of that station
+    do not count."""
     attackers: tuple[str, ...] = ()
     """Hostile clients in the form of `tests.hostile.clients`, such as `never_reads=50`."""
 
     @property
     def warm_up_seconds(self) -> float:
-        """How long games are played before the window begins."""
+        """The duration of play before the window begins."""
         return min(_MAX_WARM_UP_SECONDS, self.seconds / 2)
 
 
@@ -70,7 +70,7 @@ class Measured(NamedTuple):
     clients_cpu: float
     peer_cpu: float | None
     others_cpu: float
-    """CPU time of processes that do not belong to the benchmark."""
+    """CPU time of processes outside the benchmark."""
     latencies: list[float]
     frames: int
     """Number of frames that the sampled subscribers should have received in the window."""
@@ -79,7 +79,7 @@ class Measured(NamedTuple):
     bytes_per_frame: float
     lagged: int
     writer_late_ms: float
-    """How late the writer itself was (p99)."""
+    """The lateness of the writer itself (p99)."""
     attackers_cpu: float | None
     dropped: int
     """Number of connections that the daemon has ended."""
@@ -97,7 +97,7 @@ class Measured(NamedTuple):
 
 
 def make_folders(root: Path, count: int) -> list[Path]:
-    """Folders of stations, which are named `s00` and so on."""
+    """Create folders of stations, named `s00` and so on."""
     folders = [root / f"s{station:02}" for station in range(count)]
     for folder in folders:
         folder.mkdir()
@@ -106,7 +106,7 @@ def make_folders(root: Path, count: int) -> list[Path]:
 
 @contextmanager
 def stations(count: int) -> Iterator[tuple[DaemonProcess, Path, list[Path]]]:
-    """A daemon with empty stations, once it is ready, a temporary folder, and the folders of the stations in it."""
+    """A ready daemon with empty stations, a temporary folder, and the folders of the stations in it."""
     machine.allow_descriptors(DESCRIPTORS)
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         folders = make_folders(Path(name), count)

@@ -1,4 +1,4 @@
-"""Facts about the machine, and CPU time and memory of other processes from /proc."""
+"""Facts about the machine, and the CPU time and memory of other processes from /proc."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def busy_seconds() -> float:
 
 
 def resident_megabytes(process_id: int) -> tuple[float, float]:
-    """Resident memory of a process in MB (1e6 bytes): present and peak."""
+    """Resident memory of a process in MB (1e6 bytes): current and peak."""
     status = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8").splitlines()
     kibibytes = {name: value.split()[0] for name, _, value in (line.partition(":") for line in status) if value.strip()}
     return int(kibibytes["VmRSS"]) * 1024 / _MEGABYTE, int(kibibytes["VmHWM"]) * 1024 / _MEGABYTE

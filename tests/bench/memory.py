@@ -15,7 +15,7 @@ from tests.daemons.process import DaemonProcess
 
 _GAMES = 4
 _SPEED = 100
-"""How many times faster than real time the games are written."""
+"""The speed at which games are written, as a multiple of real time."""
 _FRAMES_PER_WRITE = 10
 _TIMEOUT_SECONDS = 120.0
 
@@ -29,12 +29,12 @@ class Measured(NamedTuple):
 
     @property
     def per_game(self) -> float:
-        """The memory that each game has added."""
+        """The memory added by each game."""
         return (self.playing - self.idle) / _GAMES
 
 
 def run(form: Form) -> list[Figure]:
-    """Memory of an idle daemon, and with four games in progress."""
+    """Measure the memory of an idle daemon, and with four games in progress."""
     frames = 1_000 if form.short else 30_000
     runs = [measure(frames) for _ in range(1 if form.short else form.runs)]
     peak = max(m.peak for m in runs)

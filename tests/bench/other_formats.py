@@ -1,4 +1,4 @@
-"""Time to read the worst files of the formats whose files are written at once."""
+"""Time to read the worst files of the formats whose files are written in one go."""
 
 from __future__ import annotations
 

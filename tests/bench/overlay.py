@@ -69,7 +69,7 @@ def run(form: Form) -> list[Figure]:
 def measure(browser: Browser, folder: Path, seconds: float, *, speed: float = 1.0) -> Measured:
     """Show games in the overlay and measure for some seconds after a warm-up. `folder` must be empty.
 
-    The games are played at `speed` times their real speed.
+    The games are played at `speed` times real time.
     """
     station = folder / "station"
     station.mkdir()

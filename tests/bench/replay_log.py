@@ -34,7 +34,7 @@ _SHORT = ("game.slp", "netplay.slp")
 _FRAMES_PER_SECOND = 60
 
 REAL_GX = ("real_body_ta_sonic_oval.gci",)
-"""The only replay with inputs of a human; the others in the shared data are synthetic."""
+"""The only replay with human inputs; the others in the shared data are synthetic."""
 REAL_STUNTS = ("1st_Akoss_Poo.rpl", "234zdup.rpl", "DEFAULT_zct5.rpl", "HELL5_full.rpl", "gan_dup.rpl")
 
 
@@ -134,8 +134,8 @@ def _pack(name: str, data: bytes, size_of: Callable[[bytes], int] | None, *, jum
     )
     rng = random.Random(1)
     if keyframes:
-        gc.collect()  # garbage of the packing does not count
-        _jump_ms(packed, first)  # nor do tables that a process builds once
+        gc.collect()  # exclude the garbage of packing
+        _jump_ms(packed, first)  # and tables that a process builds once
     times = tuple(_jump_ms(packed, rng.randint(first, last)) for _ in range(jumps)) if keyframes else ()
     zstd_bytes = None if size_of is None else size_of(data)
     gzip_bytes = len(gzip.compress(data, 9))
@@ -147,7 +147,7 @@ def _jump_ms(packed: bytes, frame: int) -> float:
     found = list(jump(ReplayLog.of(packed), frame, frame))
     took = time.process_time() - began
     if any(message.frame != frame for message in found):
-        raise AssertionError(f"a jump to frame {frame} gives a different frame")
+        raise AssertionError(f"a jump to frame {frame} returns a different frame")
     return 1000 * took
 
 
@@ -172,9 +172,9 @@ def stunts_bytes_a_frame(path: Path) -> float:
 
 
 def _block_bytes(data: bytes, format: str, source_offset: int) -> int:
-    """Size of the block for the part of the replay at `source_offset`, its header included, as `pack` writes it.
+    """Size of the block for the part of the replay at `source_offset`, including its header, as written by `pack`.
 
-    Inputs are in a block of their own, in whichever coding is the smaller one.
+    Inputs are in a separate block, in the smaller of two codings.
     """
     log = ReplayLog.of(pack(data, format))
     (block,) = (block for block in log.blocks if block.kind in SOURCE_KINDS and block.source_offset == source_offset)

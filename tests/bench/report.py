@@ -1,4 +1,4 @@
-"""Results of benchmarks: figures with their targets and notes, and the table of them."""
+"""Results of benchmarks: figures with their targets and notes, and a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Form(NamedTuple):
     """How thoroughly to measure."""
 
     short: bool = False
-    """As short as possible: the run shows that a benchmark works, but its figures are meaningless."""
+    """As short as possible: the run proves that a benchmark works, but its figures are meaningless."""
     runs: int = 3
     """Runs of each benchmark; the figure is their median."""
 
@@ -21,7 +21,7 @@ class Form(NamedTuple):
         return 1 if self.short else self.runs
 
     def seconds(self, thorough: float) -> float:
-        """How long each run measures: `thorough`, or a second in the short form."""
+        """The duration of each run: `thorough`, or a second in the short form."""
         return 1.0 if self.short else thorough
 
 
@@ -72,7 +72,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 def ratio_of_games(
     title: str, ours: Sequence[float], theirs: Sequence[float], games: int, peer: str, target: float | None
 ) -> Figure:
-    """How many times as fast as a peer we went through games, from the seconds of each run; without a peer, none."""
+    """Our speed over some games as a multiple of a peer's, from the seconds of each run; empty without a peer."""
     note = f"{1e3 * min(ours) / games:.2f} ms a game"
     if not theirs:
         return Figure(title, [0.0], "x", None, f"{note}; no peer: {peer} is missing")

@@ -61,7 +61,7 @@ def sixty_four(form: Form) -> list[Figure]:
 
 def many_stations(form: Form) -> list[Figure]:
     """128 stations at 60 frames per second with one subscriber each, more than a large tournament has."""
-    count = 9 if form.short else 128  # another number than in `sixty_four`, since it is part of the names
+    count = 9 if form.short else 128  # not the number of `sixty_four`, because it is part of the names
     runs = _runs(form, Load(stations=count, seconds=form.seconds(15)))
     return [
         Figure(f"{count} stations, CPU a frame", _microseconds(runs, count), "µs", None, _load(runs)),
@@ -71,7 +71,7 @@ def many_stations(form: Form) -> list[Figure]:
 
 
 def disturbed(form: Form) -> list[Figure]:
-    """16 stations of which one is killed, stalls, or is corrupted every second: the latency of the other fifteen."""
+    """16 stations, one of which is killed, stalls, or is corrupted every second: the latency of the other fifteen."""
     count = 4 if form.short else 16
     quiet = _runs(form, Load(count, form.seconds(15)))
     figures = [Figure(f"{count} stations, latency p99", [m.quantile(0.99) for m in quiet], "ms", 16.7, _worst(quiet))]
@@ -104,7 +104,7 @@ def fan_out(form: Form) -> list[Figure]:
 
 
 def hostile(form: Form) -> list[Figure]:
-    """One station with 20 honest subscribers, among all kinds of hostile clients."""
+    """One station with 20 honest subscribers, and all kinds of hostile clients."""
     count = 5 if form.short else 50
     slow = (f"never_reads={count}", f"reads_a_byte_a_second={count}")
     floods = (f"subscribes={count}", f"pings={count}", f"big_messages={count}", f"big_bodies={count}")
@@ -130,7 +130,7 @@ def hostile(form: Form) -> list[Figure]:
 
 
 def _microseconds(runs: Sequence[Measured], stations: int) -> list[float]:
-    """CPU time of the daemon for each frame that is written."""
+    """CPU time of the daemon per written frame."""
     return [m.daemon_cpu / 100 / (FRAMES_PER_SECOND * stations) * 1e6 for m in runs]
 
 

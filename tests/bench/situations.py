@@ -1,13 +1,13 @@
 """Situations: a query over 1,000 games, compared with peppi-py and numpy masks over all frames in the same run.
 
-The games are the finished ones of two players among the shared replays of more than 500 kB that the peer can read, over
-and over. (A replay that breaks off is read event by event, which takes twenty times as long.) The peer reads each file
-with `read_slippi` and finds the same throws and aerials by masks over all frames, which is what an analyst writes by
-hand: no rollbacks, no kills, no other rules. Ours is `open_replay(path).situations(query)`. Both run in one process;
-the figures are ratios of CPU time. Most games lack the throw, which one column shows; so a third query,
-about any hits, looks at all columns of each game.
+The games are the finished ones of two players among the shared replays of more than 500 kB that the peer can read,
+repeated. (An unfinished replay is read event by event, which takes twenty times as long.) The peer reads each file with
+`read_slippi` and finds the same throws and aerials by masks over all frames, like an analyst's script: no rollbacks, no
+kills, no other rules. Ours is `open_replay(path).situations(query)`. Both run in one process; the figures are ratios of
+CPU time. In most games a single column shows that the throw is missing, so a third query, about any hits, reads all
+columns of each game.
 
-Searching frame by frame, as the daemon does, is timed for each frame of one game.
+Searching frame by frame, like the daemon, is timed for each frame of one game.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _QUERIES = (QUERY, KILLS, HITS)
 
 
 def run(form: Form) -> list[Figure]:
-    """The ratio to the peer for a plain query and one about kills, and the time for a frame while a game is played."""
+    """The ratio to the peer for a plain query and one about kills, and the time for a frame during a game."""
     peppi = None if find_spec("peppi_py") is None else import_module("peppi_py")
     paths = usable_replays(peppi)
     if not paths:
@@ -83,7 +83,7 @@ def _search(query: str, path: Path) -> int:
 
 
 def _by_masks(peppi: Any, path: Path, *, any_move: bool = False) -> int:
-    """How often an up throw is followed by an up air, or a hit by a hit, by masks over the frames of peppi-py."""
+    """Count up airs after an up throw, or hits after a hit, by masks over the frames of peppi-py."""
     game = peppi.read_slippi(str(path))
     posts = [port.leader.post for port in game.frames.ports if port is not None]
     found = 0
@@ -118,7 +118,7 @@ def _can_read(peppi: Any, path: Path) -> bool:
 
 
 def _live(path: Path, form: Form) -> Figure:
-    """One final frame of two players through the search of one query, as in the daemon."""
+    """Search one final frame of two players for one query, as in the daemon."""
     replay = open_replay(path)
     frames = FinalFrames().take(replay.events())
     microseconds = []

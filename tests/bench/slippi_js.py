@@ -1,4 +1,4 @@
-"""slippi-js as a peer: node runs the npm package as a black box. Without it, ratios are left out."""
+"""slippi-js as a peer: node runs the npm package as a black box. Without it, ratios are omitted."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """SQL: questions about 200 games, compared with peppi-py and pyarrow in the same run.
 
-The games are the finished ones of two players among the shared replays of more than 500 kB that the peer can read, over
-and over. Ours is a query of `slpstream sql`, in one process. The peer reads each file with `read_slippi`, puts the
-columns that the question needs into a table and groups it by pyarrow; for the question about games it skips the frames
-(`skip_frames=True`). The figures are ratios of CPU time, that of all threads included.
+The games are the finished ones of two players among the shared replays of more than 500 kB that the peer can read,
+repeated. Ours is a query of `slpstream sql`, in one process. The peer reads each file with `read_slippi`, puts the
+necessary columns into a table and groups it with pyarrow; for the question about games it skips the frames
+(`skip_frames=True`). The figures are ratios of CPU time, including all threads.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _answer(query: str, games: Sequence[Path]) -> list[Any]:
 
 
 def _states(peppi: Any, games: Sequence[Path]) -> Any:
-    """Count and mean percent by action state, as an analyst would write it: game by game, then the sums."""
+    """Count and mean percent by action state, like an analyst's script: game by game, then the sums."""
     sums = []
     for path in games:
         game = peppi.read_slippi(str(path))

@@ -1,4 +1,4 @@
-"""How long commands and the daemon take to start, and how many threads the daemon needs.
+"""The start-up time of commands and the daemon, and the number of threads of the daemon.
 
 The compiled code of all modules is in a cache, as it is after the first start of an installation. The first run fills
 the cache and is not counted.
@@ -58,7 +58,7 @@ def _help(command: str, form: Form, environment: Mapping[str, str], python_ms: f
 
 
 def _command(arguments: list[str], environment: Mapping[str, str]) -> tuple[float, float]:
-    """Milliseconds from the start of a Python process to its end, and milliseconds of its CPU time."""
+    """The wall-clock and CPU time of a Python process from start to end, in milliseconds."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(
         [sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **environment}
@@ -69,7 +69,7 @@ def _command(arguments: list[str], environment: Mapping[str, str]) -> tuple[floa
 
 
 def _ready(environment: Mapping[str, str]) -> tuple[float, float]:
-    """Seconds until a daemon with an empty folder is ready, and seconds of CPU time that it has used by then."""
+    """Seconds until a daemon with an empty folder is ready, and its CPU time until then, in seconds."""
     with tempfile.TemporaryDirectory(prefix="slpstream-start-") as folder:
         began = time.monotonic()
         daemon = DaemonProcess(Path(folder), environment=environment)
@@ -90,7 +90,7 @@ def _is_ready(daemon: DaemonProcess) -> bool:
 
 
 def _threads(seconds: float) -> tuple[int, int]:
-    """Threads of a daemon some time after games have begun in all folders, and the maximum during that time."""
+    """The threads of a daemon some time after games began in all folders, and their maximum during that time."""
     game = EndlessGame()
     frames = b"".join(game.frame(index) for index in range(_FRAMES))
     with stations(_STATIONS) as (daemon, _, folders):

@@ -39,13 +39,13 @@ def run(form: Form) -> list[Figure]:
 
 
 def lists(form: Form) -> list[Figure]:
-    """Each list over HTTP, one request after another on one connection: the 99th percentile."""
+    """Request each list over HTTP, sequentially on one connection: the 99th percentile."""
     games = SHORT_GAMES if form.short else GAMES
     taken: dict[str, list[float]] = {name: [] for name in _LISTS}
     with tempfile.TemporaryDirectory() as state, tempfile.TemporaryDirectory() as folder:
         with closing(open_database(Path(state) / FILE_NAME)) as database:
             for first in range(0, games, 500):
-                database.put(_entry(number) for number in range(first, min(first + 500, games)))
+                database.games.add(_entry(number) for number in range(first, min(first + 500, games)))
         with (
             running(Path(folder), state=Path(state)) as daemon,
             closing(http.client.HTTPConnection(urlsplit(daemon.url).netloc, timeout=10)) as connection,
@@ -97,7 +97,7 @@ def _entry(number: int) -> Entry:
 
 
 def seconds_of(connection: http.client.HTTPConnection, path: str) -> float:
-    """How long a list of games takes."""
+    """The time to list games, in seconds."""
     began = time.perf_counter()
     connection.request("GET", path)
     response = connection.getresponse()

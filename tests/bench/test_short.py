@@ -1,4 +1,4 @@
-"""The short form of each benchmark runs and gives figures. Times are not checked."""
+"""The short form of each benchmark runs and returns figures. Times are not checked."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tests.browsers.chromium import CHROMIUM
 from tests.project import IN_CI, ROOT
 
 IN_THE_GATE = "games_query"
-"""It takes a few seconds. The others, some of which take half a minute, run in the release check."""
+"""A benchmark of a few seconds. The others, some of which take half a minute, run in the release check."""
 NAMES = [
     pytest.param(name, marks=[] if name == IN_THE_GATE else pytest.mark.release)
     for name in BENCHMARKS
-    if name != "tournament"  # see test_tournament.py
+    if name != "tournament"  # covered by test_tournament.py
 ]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the benchmarks read /proc")
 @pytest.mark.parametrize("name", NAMES)
-def test_benchmark_can_be_run(name: str, tmp_path: Path) -> None:
+def test_benchmark_runs(name: str, tmp_path: Path) -> None:
     if name in ("overlay", "wall") and not CHROMIUM.exists() and not IN_CI:
         pytest.skip(f"there is no {CHROMIUM}")
     command = [sys.executable, "-m", "tests.bench", name, "--short", "--json", str(tmp_path / "figures.json")]

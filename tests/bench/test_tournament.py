@@ -1,4 +1,4 @@
-"""The correctness of the tournament: fifty stations with lossless clients that reconnect, and no message is lost or
+"""The correctness of the tournament: with fifty stations and reconnecting lossless clients, no message is lost or
 duplicated. With `SLPSTREAM_TOURNAMENT_SECONDS=20`, each station plays two games and a part of a third, and every client
 reconnects about four times. Times are not checked.
 """

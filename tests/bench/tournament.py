@@ -1,8 +1,8 @@
 """A tournament: fifty setups, each with a lossless client that repeatedly loses its connection.
 
-Four processes: a writer that plays one game after another at every setup in real time, `slpstream serve`, the clients,
-and this one, which measures and compares. The lines of each client, over all its connections, must be the lines of
-`dump` of its station's games, each exactly once and in order.
+There are four processes: a writer that plays one game after another at every setup in real time, `slpstream serve`, the
+clients, and this one, which measures and compares. The lines of each client, over all its connections, must be the
+lines of `dump` for its station's games, each exactly once and in order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Measured(NamedTuple):
     games: int
     reconnects_per_second: float
     latencies: list[float]
-    """From just before the write of a frame to its arrival, even over a reconnect; in ascending order."""
+    """From just before the write of a frame to its arrival, even across a reconnect; in ascending order."""
     daemon_cpu: float
     clients_cpu: float
     writer_cpu: float
@@ -55,7 +55,7 @@ class Measured(NamedTuple):
 
     @property
     def memory_growth(self) -> float:
-        """How far the peak of the last quarter is above the earlier peak, once all rings are full."""
+        """The excess of the last quarter's peak over the earlier peak, once all rings are full."""
         settled = self.memory[int(len(self.memory) * _WARM_UP_SHARE) :]
         last = len(settled) * 7 // 12
         return max(0.0, max(settled[last:]) - max(settled[:last]))

@@ -1,18 +1,18 @@
 """Training sets: a zip of 1,000 replays to shards, compared with slippi-ai's steps, and windows read from the shards.
 
-The replays are the shared ones of two players that the peer can read as well, over and over. Each copy has a random
-seed and a number of its own in Game Start, so no game is there twice; nothing else is changed. Ours is the command
-`slpstream export --to training` on the archive, the peer `tests.bench.training_peer` on the same archive. They take
-turns on the same two cores, with two worker processes each, and the figures are ratios of the time from start to end.
-The shards have every column of the layout; the files of `--layout slippi-ai` are those that the peer writes as well.
+The replays are the shared ones of two players that the peer can read as well, repeated. Each copy has a unique random
+seed and number in Game Start, so that no game occurs twice; nothing else is changed. Ours is the command `slpstream
+export --to training` on the archive, the peer `tests.bench.training_peer` on the same archive. They take turns on the
+same two cores, with two worker processes each, and the figures are ratios of the time from start to end. The shards
+have every column of the layout; the files of `--layout slippi-ai` are the ones that the peer writes too.
 
-The peer is found in the folder that the environment variable SLPSTREAM_PEPPI_VLADFI names; see `columns`.
+The environment variable SLPSTREAM_PEPPI_VLADFI names the folder with the peer, as in `columns`.
 
-Both find their modules compiled from the second run on, as in an installation, and the archive is in the page cache.
-With other work on the machine the times vary; the notes have the best run of each with its CPU time.
+From the second run, both find their modules compiled, as in an installation, and the archive is in the page cache.
+Times vary with other work on the machine; the notes have the best run of each with its CPU time.
 
 Windows are read from these shards, in shuffled order, in this process: as views, and as batches of new contiguous
-arrays. How long a batch takes depends on the number of columns, because each piece of a column is elsewhere in memory.
+arrays. The time for a batch depends on the number of columns, because each piece of a column is elsewhere in memory.
 """
 
 from __future__ import annotations
@@ -60,20 +60,20 @@ PLAYER_COLUMNS = (
     *(f"{p}_post_{name}" for p in PLAYERS for name in _STATE),
     *(f"{p}_pre_{name}" for p in PLAYERS for name in _INPUTS),
 )
-"""The columns that slippi-ai's rows are made of, without followers and items."""
+"""The columns in slippi-ai's rows, without followers and items."""
 _MEASURED_FRAMES, _SHORT_FRAMES = 2_000_000, 1_000
 _MILLION = 1e6
 
 
-class Took(NamedTuple):
-    """How long a program took, in seconds, and the CPU time of it and its processes."""
+class Duration(NamedTuple):
+    """The duration of a program, in seconds, and the CPU time of it and its processes."""
 
     seconds: float
     cpu_seconds: float
 
 
 def run(form: Form) -> list[Figure]:
-    """The ratios to the peer, and the frames that are read from shards in a second."""
+    """The ratios to the peer, and the frames read from shards per second."""
     peer = os.environ.get(VLADFI, "")
     paths = _replays(peer)
     if not paths:
@@ -89,15 +89,15 @@ def run(form: Form) -> list[Figure]:
 
 
 def _exports(archive: Path, what: str, peer: str, cores: int, form: Form) -> list[Figure]:
-    """Run the command with both layouts and the peer in turn; the last shards stay."""
+    """Run the command with both layouts and the peer in turn; keep the last shards."""
     out = archive.parent
-    commands: dict[str, Callable[[], Took]] = {
+    commands: dict[str, Callable[[], Duration]] = {
         "training": lambda: _export(archive, out / "training"),
         "slippi-ai": lambda: _export(archive, out / "slippi-ai", "--layout", "slippi-ai"),
     }
     if peer:
         commands["peer"] = lambda: _parsed_by_peer(archive, out / "peer", peer)
-    took: dict[str, list[Took]] = {name: [] for name in commands}
+    took: dict[str, list[Duration]] = {name: [] for name in commands}
     for _ in range(form.times):
         for name, command in commands.items():
             rmtree(out / name, ignore_errors=True)
@@ -122,7 +122,7 @@ def _exports(archive: Path, what: str, peer: str, cores: int, form: Form) -> lis
     return figures
 
 
-def _shown(took: Sequence[Took]) -> str:
+def _shown(took: Sequence[Duration]) -> str:
     best = min(took)
     return f"{best.seconds:.1f} s ({best.cpu_seconds:.1f} s of CPU)"
 
@@ -145,7 +145,7 @@ def _has_rows(path: Path) -> bool:
 
 
 def write_archive(archive: Path, paths: Sequence[Path], count: int) -> int:
-    """Write a zip of this many copies, each of them another game. Returns their size in bytes."""
+    """Write a zip of this many copies, each made a different game. Returns their size in bytes."""
     size_bytes = 0
     originals = [path.read_bytes() for path in paths]
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
@@ -156,7 +156,7 @@ def write_archive(archive: Path, paths: Sequence[Path], count: int) -> int:
 
 
 def as_another_game(replay: bytes, number: int) -> bytes:
-    """The replay with another random seed in Game Start and, where it has one, another number in its session."""
+    """The replay with another random seed in Game Start and, if present, another number in its session."""
     width = width_of_event_payloads(replay, HEADER_BYTES, HEADER_BYTES) or 0
     sizes = read_event_payloads(replay[HEADER_BYTES : HEADER_BYTES + width]).sizes
     at = HEADER_BYTES + width
@@ -168,27 +168,27 @@ def as_another_game(replay: bytes, number: int) -> bytes:
     return replay[:at] + start + replay[at + len(start) :]
 
 
-def _export(archive: Path, out: Path, *options: str) -> Took:
+def _export(archive: Path, out: Path, *options: str) -> Duration:
     command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--jobs", str(CORES), *options]
     return _timed([*command, "-o", str(out), str(archive)], _environment(archive))
 
 
-def _parsed_by_peer(archive: Path, out: Path, peer: str) -> Took:
+def _parsed_by_peer(archive: Path, out: Path, peer: str) -> Duration:
     command = [sys.executable, "-m", "tests.bench.training_peer", str(archive), str(out), str(CORES)]
     return _timed(command, {**_environment(archive), "PYTHONPATH": peer})
 
 
 def _environment(archive: Path) -> dict[str, str]:
-    """An environment in which compiled modules are kept beside the archive."""
+    """An environment that keeps compiled modules next to the archive."""
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(archive.parent / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
 
 
-def _timed(command: Sequence[str], environment: dict[str, str]) -> Took:
+def _timed(command: Sequence[str], environment: dict[str, str]) -> Duration:
     cpu, began = _children_seconds(), time.perf_counter()
     subprocess.run(command, env=environment, check=True, capture_output=True)
-    return Took(time.perf_counter() - began, _children_seconds() - cpu)
+    return Duration(time.perf_counter() - began, _children_seconds() - cpu)
 
 
 def _children_seconds() -> float:
@@ -203,7 +203,7 @@ def _check_same_games(ours: Path, theirs: Path) -> None:
 
 @contextmanager
 def _cores(count: int) -> Iterator[int]:
-    """Keep this process and those that it starts to the first cores. Yields their number."""
+    """Restrict this process and its children to the first cores. Yields their number."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(before)[:count])
     try:
@@ -213,7 +213,7 @@ def _cores(count: int) -> Iterator[int]:
 
 
 def _windows(folder: Path, form: Form) -> list[Figure]:
-    """Millions of frames for a second of CPU time of this process, as views and as batches of new arrays."""
+    """Millions of frames per second of CPU time of this process, as views and as batches of new arrays."""
     data = TrainingSet(folder)
     columns = [name for names in data.columns_by_type for name in names]
     size = SHORT_BATCH_WINDOWS if form.short else BATCH_WINDOWS
@@ -251,7 +251,7 @@ def _windows(folder: Path, form: Form) -> list[Figure]:
 
 
 def _rate(read: Callable[[int], Iterator[int]], seed: int, least: int) -> float:
-    """Millions of frames for a second of CPU time, once the files are mapped."""
+    """Millions of frames per second of CPU time, once the files are mapped."""
     frames, began = 0, 0.0
     passes = 0
     while frames < least:

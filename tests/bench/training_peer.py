@@ -1,16 +1,16 @@
 """The peer of the benchmark `training`: the steps of slippi-ai's `parse_local` over peppi-py-vladfi, on a zip archive.
 
-A process of its own runs it, because peppi-py-vladfi installs the module of peppi-py, and as slow imports are part of
-neither side's work, nothing of slpstream is imported here:
+It runs in a separate process, because peppi-py-vladfi installs the module of peppi-py. It imports nothing from
+slpstream, because imports are part of neither side's work:
 
     python -m tests.bench.training_peer ZIP FOLDER PROCESSES
     python -m tests.bench.training_peer --readable REPLAY...
 
 As in slippi-ai, each replay is a task of a process pool. It is read from the archive, hashed, written into a file in
-memory (`/dev/shm`), which `read_slippi` reads, and stored as an uncompressed Parquet file in a zlib stream. Where
-slippi-ai does more, this does less: each process opens the archive once, the objects of a frame are assigned to slots
-by loops over plain lists, and the table of replays, the cloud of Yoshi's Story and the platforms of Fountain of Dreams
-are left out.
+memory (`/dev/shm`), which `read_slippi` reads, and stored as an uncompressed Parquet file in a zlib stream. It does
+less work than slippi-ai: each process opens the archive once, the objects of a frame are assigned to slots by loops
+over plain lists, and the table of replays, the cloud of Yoshi's Story and the platforms of Fountain of Dreams are
+omitted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _archives: dict[str, zipfile.ZipFile] = {}
 
 
 def parse(archive: str, member: str, folder: str) -> int:
-    """Write the file of one replay. Returns the number of its frames, 0 for a replay that the peer cannot read."""
+    """Write the file of one replay. Returns the number of frames, 0 for a replay that the peer cannot read."""
     opened = _archives.get(archive)
     if opened is None:
         opened = _archives[archive] = zipfile.ZipFile(archive)

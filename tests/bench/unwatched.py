@@ -1,7 +1,7 @@
-"""A page of Chromium that nobody watches while it is measured.
+"""A page of Chromium that is measured without Playwright.
 
 Playwright receives every websocket message and request of a page, through two more processes. With a thousand messages
-a second, this costs a third of a core and delays the page. Here Chromium is only asked for what the benchmark reports.
+a second, this costs a third of a core and delays the page. Here Chromium is queried only for the reported figures.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ARGUMENTS = (
 
 
 class UnwatchedPage:
-    """The only page of a browser, by the DevTools protocol."""
+    """The only page of a browser, controlled by the DevTools protocol."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -49,7 +49,7 @@ class UnwatchedPage:
         self.send("Performance.enable")
 
     def send(self, method: str, **parameters: Any) -> Any:
-        """The result of a command. Raises `RuntimeError` if Chromium refuses it, `TimeoutError` without an answer."""
+        """Send a command and return its result. Raises `RuntimeError` if refused, `TimeoutError` without an answer."""
         number = next(self._numbers)
         self._connection.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
@@ -61,11 +61,11 @@ class UnwatchedPage:
         return answer["result"]
 
     def goto(self, url: str) -> None:
-        """Begin to load a page."""
+        """Start loading a page."""
         self.send("Page.navigate", url=url)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression, as JSON has it. Raises `RuntimeError` with the exception that it threw."""
+        """Evaluate an expression and return its JSON value. Raises `RuntimeError` with the exception that it threw."""
         result = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(result["exceptionDetails"]["exception"].get("description", "no description"))
@@ -84,7 +84,7 @@ class UnwatchedPage:
         return {metric["name"]: metric["value"] for metric in self.send("Performance.getMetrics")["metrics"]}
 
     def screenshot(self, name: str) -> None:
-        """Save a picture for people to look at in `tests/artifacts/`."""
+        """Save a picture in `tests/artifacts/` for people to look at."""
         ARTIFACTS.mkdir(exist_ok=True)
         path = ARTIFACTS / f"{name}.png"
         path.write_bytes(base64.b64decode(self.send("Page.captureScreenshot")["data"]))
@@ -93,7 +93,7 @@ class UnwatchedPage:
 
 @contextmanager
 def unwatched_page() -> Iterator[UnwatchedPage]:
-    """A browser of its own with one page, 1920 by 1080 pixels."""
+    """A separate browser with one page, 1920 by 1080 pixels."""
     with tempfile.TemporaryDirectory(prefix="slpstream-chromium-", ignore_cleanup_errors=True) as name:
         profile = Path(name)
         with subprocess.Popen(
@@ -113,7 +113,7 @@ def unwatched_page() -> Iterator[UnwatchedPage]:
 
 
 def _address(profile: Path) -> str:
-    """The address of the first page, as soon as there is one. Raises `TimeoutError`."""
+    """Wait for the first page and return its address. Raises `TimeoutError`."""
     port_file = profile / "DevToolsActivePort"
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline:

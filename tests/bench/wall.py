@@ -1,10 +1,10 @@
 """The venue wall in Chromium during games in real time: pictures per second, script, latency, and dropped frames.
 
 A writer, the daemon and the browser share the machine. A blank page is measured first, while the games are written and
-the daemon follows them, so both pages have the same load beside them. Chromium draws without a graphics card here.
+the daemon follows them, so that both pages run under the same load. Chromium draws without a graphics card here.
 
-Latency is the time from just before the write of a frame until the page has changed for it, of the frames that the wall
-shows. A frame is dropped if it was sent to the wall, which gets every third, and a later one was shown instead.
+Latency is the time from just before the write of a displayed frame until the page has changed for it. A frame is
+dropped if it was sent to the wall, which gets every third, and a later one was shown instead.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STATIONS = 64
 BURST_FRAMES = 12
 _MAX_SETTLE_SECONDS = 4.0
 _SPARE_SECONDS = 30.0
-"""For loading the pages. The writer is stopped earlier if they need less."""
+"""Time for loading the pages. The writer is stopped earlier if they need less."""
 _COUNT_PICTURES = """(() => {
   window.pictures = 0;
   const count = () => { window.pictures += 1; requestAnimationFrame(count); };
@@ -56,7 +56,7 @@ class Measured(NamedTuple):
     """Script, style, layout and painting of the page's main thread."""
     latencies: list[float]
     dropped: float
-    """Frames that were not shown, in percent of those that were sent."""
+    """Sent frames that were not shown, in percent."""
     daemon: float
     writer: float
 

@@ -1,4 +1,4 @@
-"""axe-core, which finds what people with a disability cannot use. `npm install --prefix tests/oracles` installs it."""
+"""axe-core, which finds barriers for people with disabilities. `npm install --prefix tests/oracles` installs it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ needs_axe = pytest.mark.skipif(
 
 
 def check_with_axe(page: Page, *disabled: str) -> None:
-    """Checks every rule except those that are disabled. The page needs a context with `bypass_csp`.
+    """Check every rule except the disabled ones. The page needs a context with `bypass_csp`.
 
-    Without axe-core nothing is checked, except in CI.
+    Without axe-core the check is skipped, except in CI.
     """
     if AXE.is_file() or IN_CI:
         page.evaluate(AXE.read_text(encoding="utf-8"))

@@ -14,8 +14,8 @@ from tests.project import IN_CI
 CHROMIUM = Path("/usr/bin/chromium")
 HEADLESS_SHELL = Path("/usr/bin/chromium-headless-shell")
 """The same browser without windows. It opens a page with half as much work, but rounds the widths of letters."""
-TIMEOUT_MS = 20_000
-"""How long a test waits for what a page has to show."""
+TIMEOUT_MS = 60_000
+"""The deadline for the expected contents of a page."""
 _ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -36,7 +36,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def playwright_with_chromium() -> Iterator[Playwright]:
-    """Playwright, of which a process can have only one at a time. Skips or fails like `chromium`."""
+    """Playwright. A process can run only one instance at a time. Skips or fails like `chromium`."""
     if not CHROMIUM.exists():
         if IN_CI:
             pytest.fail(f"there is no {CHROMIUM}, and CI needs it")

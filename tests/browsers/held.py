@@ -1,4 +1,4 @@
-"""Requests of a page that arrive late."""
+"""Delayed requests of a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from playwright.sync_api import Page, Route
 
 
 class Held:
-    """Requests of a page that go on to its other routes when they are let go."""
+    """Holds requests of a page, and passes them to its other routes once they are released."""
 
     def __init__(self, page: Page, *patterns: str) -> None:
         self._waiting: list[Route] | None = []
@@ -19,7 +19,7 @@ class Held:
         else:
             self._waiting.append(route)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         waiting, self._waiting = self._waiting or [], None
         for route in waiting:
             route.fallback()

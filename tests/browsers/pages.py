@@ -1,6 +1,6 @@
-"""Pages in fresh contexts of a browser, which must not write to the console or ask other servers than the daemon.
+"""Pages in fresh contexts of a browser, which must not write to the console or contact servers other than the daemon.
 
-Determinism: a test waits for what a page shows, with a deadline, and compares by frame number, whatever the speed.
+Determinism: a test waits for the page's contents, with a deadline, and compares by frame number, whatever the speed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.project import IN_CI, ROOT
 WIDE = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
 LONG_MS = 60_000
-"""For what takes the daemon or a game a while."""
+"""The deadline for slow work of the daemon or a game."""
 ARTIFACTS = ROOT / "tests" / "artifacts"
 
 
@@ -44,8 +44,9 @@ class WatchedPage:
             self.requested.append(request.url)
 
     def check(self, base: str, *, interrupted: bool = False) -> None:
-        """Checks that nothing was written to the console or requested from elsewhere. `interrupted` allows connection
-        errors, and a daemon that is starting."""
+        """Check that nothing was written to the console or requested from other servers.
+
+        `interrupted` allows connection errors, and a daemon that is starting."""
         own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: (net::ERR_|.* status of 503)")
         complaints = [text for text in self.complaints if not (interrupted and own.search(text))]
         assert not complaints, complaints
@@ -54,7 +55,7 @@ class WatchedPage:
 
 @contextmanager
 def open_page(browser: Browser, **options: Any) -> Iterator[WatchedPage]:
-    """Opens a page of 1920x1080 pixels in a fresh browser context."""
+    """Open a page of 1920x1080 pixels in a fresh browser context."""
     context = browser.new_context(**({"viewport": {"width": 1920, "height": 1080}} | options))
     try:
         yield WatchedPage(context.new_page())
@@ -63,7 +64,7 @@ def open_page(browser: Browser, **options: Any) -> Iterator[WatchedPage]:
 
 
 def screenshot(page: Page, name: str) -> None:
-    """Saves a picture for people to look at in `tests/artifacts/`. Nobody looks into the checkout of CI."""
+    """Save a picture in `tests/artifacts/` for people to look at, except in CI."""
     if IN_CI:
         return
     ARTIFACTS.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Commands as users call them: in a process, on a terminal, or in the process of the test."""
+"""Run commands like users: in a process, on a terminal, or in the process of the test."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def slpstream(
 
 
 def in_shell(command: str) -> subprocess.CompletedProcess[str]:
-    """Run a line of a shell in which `slpstream` is the command."""
+    """Run a line in a shell that knows the command `slpstream`."""
     line = command.replace("slpstream", f"{' '.join(_PYTHON)} -m slpstream", 1)
     return subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=120, check=False)
 
 
 def error_line(done: subprocess.CompletedProcess[str] | Result) -> str:
-    """The only line on stderr, which is not a traceback."""
+    """The only line on stderr, which must not be a traceback."""
     assert "Traceback" not in done.stderr
     [line] = done.stderr.splitlines()
     assert line.startswith("slpstream: ")
@@ -44,7 +44,7 @@ def error_line(done: subprocess.CompletedProcess[str] | Result) -> str:
 
 
 def called(command: Any, *arguments: object) -> Result:
-    """Run a command in this process. An exception that is no exit is raised."""
+    """Run a command in this process. Exceptions other than exits are raised."""
     result = CliRunner().invoke(command, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -52,9 +52,9 @@ def called(command: Any, *arguments: object) -> Result:
 
 
 def exit_code(*arguments: object) -> int:
-    """Run a command in this process with everything around it, as for users, and return its exit code.
+    """Run a command in this process through the whole entry point, and return its exit code.
 
-    What it prints is left for a fixture that captures it.
+    Its output is left for a capturing fixture.
     """
     with pytest.raises(SystemExit) as exit_:
         main([str(argument) for argument in arguments])
@@ -62,7 +62,7 @@ def exit_code(*arguments: object) -> int:
 
 
 def on_terminal(*arguments: str | Path) -> tuple[subprocess.CompletedProcess[bytes], str]:
-    """Run a command whose stderr is a terminal. Returns the process and its stderr."""
+    """Run a command whose stderr is a terminal. Return the process and its stderr."""
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "400"}
     environment.pop("NO_COLOR", None)
@@ -74,7 +74,7 @@ def on_terminal(*arguments: str | Path) -> tuple[subprocess.CompletedProcess[byt
             while chunk := os.read(ours, 65536):
                 shown += chunk
         except OSError:
-            pass  # on Linux, the other end is closed
+            pass  # raised on Linux once the other end is closed
         assert process.stdout is not None
         printed = process.stdout.read()
     os.close(ours)

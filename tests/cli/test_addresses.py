@@ -1,4 +1,4 @@
-"""What `serve` prints on a terminal: where to look, and which folder is missing."""
+"""The output of `serve` on a terminal: addresses to open, and missing folders."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_serve_prints_addresses_and_a_missing_folder_on_a_terminal(tmp_path: Pat
         ("setup.local", "http://setup.local:5151"),
     ],
 )
-def test_base_address_is_one_that_a_browser_can_open(host: str, address: str) -> None:
+def test_base_address_can_be_opened_by_a_browser(host: str, address: str) -> None:
     assert base_address(host, 5151) == address
 
 

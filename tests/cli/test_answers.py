@@ -1,4 +1,4 @@
-"""Commands that ask a daemon, when something else answers at its address: one line and an exit code."""
+"""Commands that ask a daemon print one line and set an exit code if another server answers at its address."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANSWERS = {
 
 @contextmanager
 def answering(answer: bytes) -> Iterator[int]:
-    """The port of a server that sends these bytes to everybody."""
+    """The port of a server that sends these bytes to every client."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -60,7 +60,7 @@ def answering(answer: bytes) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-def test_other_servers_are_no_daemon(answer: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_servers_are_not_taken_for_a_daemon(answer: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     with answering(answer) as port:
         url = f"http://127.0.0.1:{port}"
         for arguments in (("find", url, "fox"), ("audit", url), ("seats", url)):
@@ -70,7 +70,7 @@ def test_other_servers_are_no_daemon(answer: bytes, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.slow
-def test_start_names_the_port_that_another_program_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_names_the_occupied_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path))
     with answering(ANSWERS["ssh"]) as port:
         done = slpstream("start", "--no-browser", "--port", str(port))

@@ -1,4 +1,4 @@
-"""Commands over archives give what they give over the files, with one process and with several."""
+"""Commands give the same results for archives as for the files in them, with one process and with several."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def without_file(line: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_stats_of_an_archive_are_those_of_its_files(archive: Path, plain: Path, jobs: int) -> None:
+def test_stats_of_an_archive_equal_those_of_its_files(archive: Path, plain: Path, jobs: int) -> None:
     found = called(stats.command, archive, "--json", "--jobs", str(jobs))
     expected = called(stats.command, plain, "--json", "--jobs", "1")
     assert found.exit_code == 1
@@ -60,7 +60,7 @@ def test_export_of_an_archive_has_the_rows_of_its_files(archive: Path, plain: Pa
         result = called(export.command, source, "--to", "arrow", "-o", out, "--jobs", str(jobs))
         assert "3 of " in result.stdout
         tables.append(ds.dataset(out / "frames", format="arrow").to_table().drop_columns(["file"]).to_pylist())
-    assert repr(tables[0]) == repr(tables[1])  # text, because NaN differs from itself
+    assert repr(tables[0]) == repr(tables[1])  # as text, because NaN is not equal to itself
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_bombs_end_after_the_same_number_of_lines_with_several_processes(bombs: Path, jobs: str) -> None:
+def test_bombs_give_the_same_lines_with_several_processes(bombs: Path, jobs: str) -> None:
     lines = called(stats.command, bombs, "--jobs", jobs).stderr.splitlines()
     assert len(lines) == 12
     assert lines[-1] == f"slpstream: {bombs}: the rest is not read: it unpacks to too much"
@@ -91,7 +91,7 @@ def test_reindex_reads_archives(archive: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_broken_archive_is_one_line_for_several_processes_too(tmp_path: Path, jobs: str) -> None:
+def test_broken_archive_is_one_line_even_with_several_processes(tmp_path: Path, jobs: str) -> None:
     folder = tmp_path / "archives"
     folder.mkdir()
     (folder / "cut.zip").write_bytes(zipped(GAMES)[:500])

@@ -55,7 +55,7 @@ def test_stations_and_sets_are_listed(tmp_path: Path, double: StartggDouble) -> 
         (TOKEN, False, "start.gg: the owner of the token does not run tournament/the-big-one"),
     ],
 )
-def test_a_token_that_may_not(tmp_path: Path, double: StartggDouble, token: str, admin: bool, what: str) -> None:
+def test_refused_token_is_reported(tmp_path: Path, double: StartggDouble, token: str, admin: bool, what: str) -> None:
     double.admin = admin
     with double.served() as url:
         result = CliRunner().invoke(cli, ["bracket", configured(tmp_path, url, token)])

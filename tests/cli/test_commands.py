@@ -1,4 +1,4 @@
-"""The commands as a user calls them: output, exit codes, and errors as a single line."""
+"""Commands called like by a user: output, exit codes, and errors as a single line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_wrong_usage_exits_with_2(arguments: str, capsys: pytest.CaptureFixture[
 
 
 def loaded_by(*arguments: str | Path) -> set[str]:
-    """The modules that a command has loaded at its end."""
+    """Run a command and return the modules that it has loaded."""
     script = """import sys
 from slpstream.cli import main
 try:
@@ -75,14 +75,14 @@ OURS = {f"slpstream.{name}" for name in ("api", "formats", "game", "model.messag
 
 
 @pytest.mark.parametrize("name", ["dump", "follow", "info", "simulate", "stats"])
-def test_help_loads_nothing_that_it_does_not_need(name: str) -> None:
+def test_help_loads_only_necessary_modules(name: str) -> None:
     loaded = loaded_by(name, "--help")
     assert f"slpstream.cli.{name}" in loaded
     assert not loaded & (HEAVY | OURS)
 
 
 @pytest.mark.parametrize("name", ["dump", "info", "stats"])
-def test_commands_that_only_read_a_file_load_no_event_loop(name: str, game: Path) -> None:
+def test_file_commands_load_no_event_loop(name: str, game: Path) -> None:
     loaded = loaded_by(name, game)
     assert "slpstream.api" in loaded
     assert not loaded & EVENT_LOOP
@@ -114,7 +114,7 @@ def test_dump_continues_after_a_broken_file(game: Path, tmp_path: Path) -> None:
 
 @pytest.mark.not_on_windows("folders have no named pipes there")
 @pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "empty"])
-def test_dump_reports_files_that_cannot_be_read(kind: str, tmp_path: Path) -> None:
+def test_dump_reports_unreadable_files(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x.slp"
     if kind == "folder":
         path.mkdir()
@@ -128,7 +128,7 @@ def test_dump_reports_files_that_cannot_be_read(kind: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("command", ["dump", "stats", *slow("info", "info --json", "stats --json")])
-def test_closed_pipe_is_no_error(command: str, game: Path) -> None:
+def test_closed_pipe_is_not_an_error(command: str, game: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = slpstream(*command.split(), game, stdout=writing)
@@ -156,7 +156,7 @@ def test_closed_pipe_is_no_error(command: str, game: Path) -> None:
         ("dump {out} 2>&-", (INPUT_OUTPUT, "")),
     ],
 )
-def test_output_that_cannot_be_written(line: str, expected: tuple[int, str], game: Path, tmp_path: Path) -> None:
+def test_unwritable_output(line: str, expected: tuple[int, str], game: Path, tmp_path: Path) -> None:
     done = in_shell(f"slpstream {line.format(game=game, out=tmp_path / 'out')}")
     assert (done.returncode, done.stderr) == expected
 
@@ -236,7 +236,7 @@ def test_check_config_reports_errors_like_serve(tmp_path: Path) -> None:
     assert "serve: unknown key" in error_line(slpstream("check-config", bad))
 
 
-def test_check_config_says_what_happens_without_stations(tmp_path: Path) -> None:
+def test_check_config_describes_a_configuration_without_stations(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text("")
     alone = called(check_config.command, file).stdout
@@ -244,7 +244,7 @@ def test_check_config_says_what_happens_without_stations(tmp_path: Path) -> None
 
 
 @pytest.mark.not_on_windows("the extra for the broker is not installed there")
-def test_check_config_says_what_a_gateway_serves(tmp_path: Path) -> None:
+def test_check_config_describes_a_gateway(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text('[fanout]\nurl = "redis://broker"\n')
     gateway = called(check_config.command, file).stdout
@@ -252,8 +252,8 @@ def test_check_config_says_what_a_gateway_serves(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("filename", "expected"), [(None, 0), ("a.slp", INPUT_OUTPUT)])
-def test_closed_pipe_of_windows_is_no_error(filename: str | None, expected: int) -> None:
-    """Windows reports a closed pipe as EINVAL, which a file name can also be the reason for."""
+def test_closed_pipe_on_windows_is_not_an_error(filename: str | None, expected: int) -> None:
+    """Windows reports a closed pipe as EINVAL, which a file name can cause too."""
     failing = f"lambda **_: (_ for _ in ()).throw(OSError(22, 'Invalid argument', {filename!r}))"
     before = f"import sys, slpstream.cli; slpstream.cli.cli.main = {failing}; sys.platform = 'win32'"
     done = slpstream("dump", before=before)

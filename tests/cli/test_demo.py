@@ -1,4 +1,4 @@
-"""`slpstream demo` as a user runs it: its output, and how it stops."""
+"""`slpstream demo` run like by a user: its output, and how it stops."""
 
 from __future__ import annotations
 

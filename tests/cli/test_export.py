@@ -75,7 +75,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def expected(files: list[Path], *, revisions: str = "last") -> dict[str, pa.Table]:
-    """The tables of some files, made directly from their columns."""
+    """The tables of some files, built directly from their columns."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in export.TABLES}
     for path in files:
         replay = open_replay(path)
@@ -138,7 +138,7 @@ def test_csv_equals_the_columns(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
-def test_rows_of_several_games_are_the_rows_of_each(kind: str, tmp_path: Path) -> None:
+def test_rows_of_several_games_are_concatenated(kind: str, tmp_path: Path) -> None:
     without_items = Built().frames(-123, -120).end().closed()
     with_items = Built().frames(-123, -120, items=2).end().closed()
     for name, data in {"a": without_items, "b": without_items, "c": with_items, "d": without_items}.items():
@@ -152,7 +152,7 @@ def test_rows_of_several_games_are_the_rows_of_each(kind: str, tmp_path: Path) -
         return ds.dataset(tmp_path / folder / table, format=kind_of_file, schema=tables[table].schema).to_table()
 
     tables = expected(files)
-    del tables["game_ends"]  # has a list, which readers of CSV do not know
+    del tables["game_ends"]  # has a list, which CSV readers do not support
     for name, table in tables.items():
         plain = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table]
         tables[name] = pa.table(plain, names=table.schema.names)
@@ -163,7 +163,7 @@ def test_rows_of_several_games_are_the_rows_of_each(kind: str, tmp_path: Path) -
     assert len(read("items", "empty")) == 0
 
 
-def test_csv_has_no_cell_that_a_spreadsheet_computes(tmp_path: Path) -> None:
+def test_csv_has_no_spreadsheet_formulas(tmp_path: Path) -> None:
     metadata = {**METADATA, "consoleNick": "=1+1|x"}
     writer = ReplayWriter((3, 18, 0))
     setups = [
@@ -215,7 +215,7 @@ def test_result_does_not_depend_on_the_number_of_processes(
     assert len(contents(tmp_path / "one")) == 3 * len(export.TABLES)
 
 
-def test_broken_file_is_reported_and_left_out(folder: Path, tmp_path: Path) -> None:
+def test_broken_file_is_reported_and_omitted(folder: Path, tmp_path: Path) -> None:
     cut = folder / "cut.slp"
     cut.write_bytes((folder / "Game_a.slp").read_bytes()[:6000])
     done = run(folder, "--to", "parquet", "-o", tmp_path / "warned")
@@ -277,7 +277,7 @@ def test_earlier_parts_are_replaced_only_with_overwrite(folder: Path, tmp_path: 
 def test_full_disk_leaves_no_partial_part(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_parts: None
 ) -> None:
-    """The disk is full in the middle of the second part: the first part remains, and nothing of the second."""
+    """If the disk is full in the middle of the second part, the first part remains, and the second is removed."""
     write = pq.write_table
     tables = iter(range(100))
 

@@ -58,14 +58,14 @@ def test_games_in_archives_are_found(folder: Path, jobs: str, capfd: pytest.Capt
     assert capfd.readouterr().out == f"{folder / 'games.tar.gz'}::Game_C.slp\n"
 
 
-def test_paths_are_for_other_programs(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_paths_can_be_piped_to_other_programs(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run(folder, "-0") == 0
     assert capfdbinary.readouterr().out == b"".join(
         bytes(folder / name) + b"\0" for name in ("Game_A.slp", "Other\n.slp")
     )
 
 
-def test_mistakes_are_marked(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_errors_in_a_query_are_marked(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "char:fox stge:fd") == 2
     captured = capfd.readouterr()
     assert captured.out == ""
@@ -74,14 +74,14 @@ def test_mistakes_are_marked(folder: Path, capfd: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("form", [(), ("--paths",), ("--json",)])
 @pytest.mark.parametrize("query", ["game_a", "nosuch"])
-def test_input_output_errors_have_a_code_of_their_own(
+def test_input_output_errors_have_their_own_exit_code(
     folder: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...], query: str
 ) -> None:
     read = api.read_game
 
     def read_game(source: Any) -> DescribedGame:
         game = read(source)
-        (folder / "Other\n.slp").unlink(missing_ok=True)  # after it was listed
+        (folder / "Other\n.slp").unlink(missing_ok=True)  # after it has been listed
         return game
 
     monkeypatch.setattr(api, "read_game", read_game)
@@ -89,7 +89,7 @@ def test_input_output_errors_have_a_code_of_their_own(
 
 
 @pytest.mark.parametrize("place", ["http://127.0.0.1:9", "."])
-def test_a_query_that_is_not_utf_8_is_refused(place: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_query_that_is_not_utf_8_is_refused(place: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(place, "a\udcff") == 2
     assert capfd.readouterr().err == "slpstream: the query is not UTF-8\n"
 
@@ -104,7 +104,7 @@ def test_me_is_given_or_configured(folder: Path, tmp_path: Path, capfd: pytest.C
 
 
 @pytest.mark.process
-def test_a_daemon_is_asked(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_games_of_a_daemon_are_listed(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with running(folder, state=tmp_path / "state") as daemon:
         daemon.wait_ready()
         daemon.until(lambda: bool(daemon.get("/v1/games")["games"]))

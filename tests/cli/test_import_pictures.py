@@ -1,4 +1,4 @@
-"""`slpstream import-pictures`: made-up folders of two stream tools, and folders of neither."""
+"""`slpstream import-pictures`: made-up folders of two stream tools, and other folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def files(folder: Path) -> dict[str, str]:
 
 
 def make(folder: Path, *names: str) -> None:
-    """Makes files whose content is their own path."""
+    """Make files whose content is their own path."""
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
@@ -126,7 +126,7 @@ def test_pictures_of_tournament_stream_helper(helper: Path, tmp_path: Path, plac
     assert own_pictures.own_pictures(into) != OwnPictures()
 
 
-def test_pictures_that_are_there_are_kept(stream_tool: Path, tmp_path: Path) -> None:
+def test_existing_pictures_are_kept(stream_tool: Path, tmp_path: Path) -> None:
     make(tmp_path / "overlays", "icons/0/0.svg")
     done = called(command, stream_tool, "--into", tmp_path / "overlays")
     assert done.output == f"4 icons, 1 portraits, 0 stages copied to {tmp_path / 'overlays'}; 1 kept that were there\n"
@@ -134,7 +134,7 @@ def test_pictures_that_are_there_are_kept(stream_tool: Path, tmp_path: Path) -> 
     done = called(command, stream_tool, "--into", tmp_path / "overlays", "--overwrite")
     assert done.output == f"5 icons, 1 portraits, 0 stages copied to {tmp_path / 'overlays'}\n"
     assert "icons/0/0.png" in files(tmp_path / "overlays")
-    assert "icons/0/0.svg" not in files(tmp_path / "overlays"), "it would be shown in some browsers' place"
+    assert "icons/0/0.svg" not in files(tmp_path / "overlays"), "some browsers would show it instead"
 
 
 def test_other_folders_are_one_line(tmp_path: Path, stream_tool: Path) -> None:

@@ -1,4 +1,4 @@
-"""`slpstream info`: for files in folders only both ends are read, with the same result."""
+"""`slpstream info`: reads only both ends of files in folders, with the same result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOT_READ = ("frames", "codes", "diagnostics")
 
 
 def preview_of(data: bytes, tail_bytes: int = END_BYTES) -> Any:
-    """The preview as JSON; `None` if the whole file has to be read; the error of a file without Game Start."""
+    """The preview as JSON, `None` if the whole file has to be read, or the error of a file without Game Start."""
     tail_at = max(0, len(data) - tail_bytes)
     try:
         preview = read_preview(data[:END_BYTES], data[tail_at:], tail_at)
@@ -43,7 +43,7 @@ def preview_of(data: bytes, tail_bytes: int = END_BYTES) -> Any:
 
 
 def full_reading_of(data: bytes) -> bytes | FormatError:
-    """The same from reading the whole file."""
+    """The same description, from reading the whole file."""
     reader = SlippiReader()
     events: list[Event] = [*reader.feed(data), *reader.finish()]
     found = [
@@ -100,7 +100,7 @@ def test_finished_replays_have_a_preview() -> None:
 @settings(max_examples=400)
 @given(st.data())
 def test_preview_of_any_size_equals_the_full_reading(draw: st.DataObject) -> None:
-    """With any length of the end, and with random bytes after a cut."""
+    """The end that is read has any length, and random bytes follow a cut."""
     games = built()
     data = games[draw.draw(st.sampled_from(sorted(games)))]
     cut = draw.draw(st.integers(max(0, len(data) - 2000), len(data)) | st.integers(0, len(data)))
@@ -109,7 +109,7 @@ def test_preview_of_any_size_equals_the_full_reading(draw: st.DataObject) -> Non
 
 @pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
 def test_quick_description_of_replays_equals_the_full_one(path: Path) -> None:
-    """Except for the members that require reading the whole game."""
+    """Members that require reading the whole game are excepted."""
     try:
         full = describe(path)
     except FormatError as error:
@@ -140,7 +140,7 @@ def test_preview_reads_only_the_ends(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_files_in_folders_are_recognised_by_content(tmp_path: Path) -> None:
-    """Not by their names, and with the same options."""
+    """Names do not matter, and the same options apply."""
     race = finished_games()["race.gci"]
     wrong = bytearray(race)
     wrong[-1] ^= 1
@@ -164,7 +164,7 @@ def test_length_text(seconds: float | None, text: str) -> None:
 
 
 def test_game_start_beyond_the_head(tmp_path: Path) -> None:
-    """The events before Game Start can be longer than the part that is read at first."""
+    """The events before Game Start can be longer than the part that is read first."""
     path = tmp_path / "a.slp"
     game = Built()
     game.parts[1:1] = [game.writer.gecko_list(bytes(5000))]

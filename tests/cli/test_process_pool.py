@@ -1,4 +1,4 @@
-"""Worker processes: Ctrl-C reaches the main process only."""
+"""Worker processes: Ctrl-C interrupts the main process only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slpstream.cli.process_pool import interrupts_blocked, process_pool
 
 
 def sigint_state(_: int) -> tuple[bool, bool]:
-    """In a worker: whether SIGINT is blocked, and whether it is ignored."""
+    """Whether SIGINT is blocked and whether it is ignored. Called in a worker."""
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     return signal.SIGINT in blocked, signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
@@ -26,7 +26,7 @@ def test_workers_block_and_ignore_sigint() -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """SIGINT as on a terminal: a shell lets its background jobs ignore it."""
+    """Handle SIGINT as on a terminal. Shells make their background jobs ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -38,7 +38,7 @@ def test_interrupt_is_delivered_after_the_workers_have_started() -> None:
     with pytest.raises(KeyboardInterrupt), process_pool(2) as pool:
         with interrupts_blocked():
             pool.submit(sigint_state, 0)
-            # To this thread: another one, left by an earlier test, may not block the signal.
+            # To this thread, because a thread left over from an earlier test might not block the signal.
             signal.pthread_kill(threading.get_ident(), signal.SIGINT)
             reached.append("end of the block")
         reached.append("after the block")

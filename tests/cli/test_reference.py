@@ -6,6 +6,7 @@ import pytest
 
 from slpstream import config
 from slpstream.cli.reference import PAGES
+from slpstream.parts import registry
 from slpstream.system.metrics import TABLE
 
 
@@ -24,5 +25,5 @@ def test_every_row_has_a_description(name: str) -> None:
 
 def test_every_key_and_metric_is_documented() -> None:
     text = page("config")
-    assert all(f"| `{key.section}.{key.name}` |" in text for key in config.all_keys())
-    assert all(f"| `{row.name}` |" in page("metrics") for row in TABLE)
+    assert all(f"| `{key.section}.{key.name}` |" in text for key in config.all_keys(registry.sections()))
+    assert all(f"| `{row.name}` |" in page("metrics") for row in (*TABLE, *registry.metric_rows()))

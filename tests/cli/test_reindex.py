@@ -40,10 +40,10 @@ def setup(tmp_path: Path) -> Path:
 
 
 def stations(state: Path) -> list[tuple[str, str | None, bool]]:
-    """For each game: station, reason, and whether it has stats."""
+    """Station, end reason, and whether there are stats, for each game."""
     with closing(open_database(state / FILE_NAME)) as database:
-        rows = database.page(GamesQuery(limit=100)).games
-        games = [database.game(row.game_id) for row in rows]
+        rows = database.games.page(GamesQuery(limit=100)).games
+        games = [database.games.get(row.game_id) for row in rows]
         return [(g.row.station, g.row.reason, g.details.stats is not None) for g in games if g is not None]
 
 
@@ -71,7 +71,7 @@ def test_stats_are_indexed_on_request_and_kept(setup: Path, tmp_path: Path) -> N
     assert stations(tmp_path) == [("setup", "game_end", True)] * 2
 
 
-def test_arrival_times_the_decisions_of_operators_and_remembered_values_are_kept(setup: Path, tmp_path: Path) -> None:
+def test_arrival_times_operator_decisions_and_remembered_values_are_kept(setup: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     reindex(state, setup)
     path = setup / "deep" / "0.slp"
@@ -82,16 +82,16 @@ def test_arrival_times_the_decisions_of_operators_and_remembered_values_are_kept
         arrived_at_ms=1_800_000_000_000,
     )  # fmt: skip
     with closing(open_database(state / FILE_NAME)) as database:
-        database.put([entry])
-        database.keep_corrections("setup", b"{}")
-        database.remember({"on_air": b"{}"})
+        database.games.add([entry])
+        database.corrections.keep("setup", b"{}")
+        database.remembered.keep({"on_air": b"{}"})
     reindex(state, setup)
     with closing(open_database(state / FILE_NAME)) as database:
-        [newest, *others] = database.page(GamesQuery()).games
+        [newest, *others] = database.games.page(GamesQuery()).games
         assert (newest.game_id, newest.arrived_at_ms) == (record.game_id, 1_800_000_000_000)
         assert [game.arrived_at_ms for game in others] == [None, None]
-        assert database.corrections() == {"setup": b"{}"}
-        assert database.remembered("on_air") == b"{}"
+        assert database.corrections.all() == {"setup": b"{}"}
+        assert database.remembered.get("on_air") == b"{}"
 
 
 def test_stations_of_a_configuration_are_indexed(setup: Path, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_recordings_of_a_console_are_indexed(
     assert stations(tmp_path / "state") == [("wii", "game_end", False)] * 3, "nothing from the current folder"
 
 
-def test_game_that_is_being_written_has_no_end(setup: Path, tmp_path: Path) -> None:
+def test_growing_game_has_no_end(setup: Path, tmp_path: Path) -> None:
     running, crashed = setup / "running.slp", setup / "crashed.slp"
     running.write_bytes(synthetic_match(seed=8, frames=100, ended=False))
     crashed.write_bytes(synthetic_match(seed=9, frames=100, ended=False))

@@ -1,4 +1,4 @@
-"""`slpstream seats`: codes on a terminal, in a page and as pictures, from a running daemon."""
+"""`slpstream seats`: codes of a running daemon on a terminal, in a page and as pictures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_codes_on_a_terminal(daemon: DaemonProcess) -> None:
     before = run(daemon.url, "--station", "side").stdout
     assert before in result.stdout + "\n"
     assert run(daemon.url, "--station", "side", "--renew").stdout != before
-    assert run(daemon.url).stdout.startswith(result.stdout.partition("side\n")[0]), "other stations keep theirs"
+    assert run(daemon.url).stdout.startswith(result.stdout.partition("side\n")[0]), "other stations keep their codes"
 
 
 def test_page_and_pictures(daemon: DaemonProcess, tmp_path: Path) -> None:

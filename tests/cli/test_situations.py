@@ -1,4 +1,4 @@
-"""`slpstream situations`: in all games, and in those that match a query."""
+"""`slpstream situations`: all games, and games that match a query."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_only_in_games_that_match_a_query(folder: Path, jobs: int) -> None:
     assert found.exit_code == 0
 
 
-def test_a_mistake_in_the_query_for_games_is_shown_at_its_place(folder: Path) -> None:
+def test_error_in_the_game_query_is_marked(folder: Path) -> None:
     result = called(situations.command, "--games", "char:fox stge:fd", folder, QUERY)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-2:] == ["  char:fox stge:fd", "           ^^^^"]
 
 
-def test_me_belongs_to_a_query_for_games(folder: Path) -> None:
+def test_me_requires_a_game_query(folder: Path) -> None:
     assert called(situations.command, "--me", "ANN#1", folder, QUERY).exit_code == 2
     assert files(called(situations.command, "--json", "--games", "@me", "--me", "NOBODY#0", folder, QUERY)) == []

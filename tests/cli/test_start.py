@@ -23,7 +23,7 @@ from tests.cli.command_line import CONFIG, USAGE, error_line, slpstream
 
 @contextmanager
 def started(home: Path, *arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
-    """`slpstream start` as a new user, with its first lines up to the last one."""
+    """Run `slpstream start` as a new user, and read its first lines up to the last one."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SSH_", "DISPLAY", "WAYLAND"))}
     process = subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "slpstream", "start", "--port", "0", *arguments],
@@ -51,7 +51,7 @@ def started(home: Path, *arguments: str, **environment: str) -> Iterator[tuple[s
         process.communicate()
 
 
-def test_opens_the_dashboard_where_a_display_is(tmp_path: Path) -> None:
+def test_opens_the_dashboard_if_there_is_a_display(tmp_path: Path) -> None:
     browser, url = tmp_path / "browser", tmp_path / "url"
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" >"{url}.new"\nmv "{url}.new" "{url}"\n')
     browser.chmod(0o755)
@@ -67,7 +67,7 @@ def test_opens_the_dashboard_where_a_display_is(tmp_path: Path) -> None:
         assert url.read_text() == f"{page}#first-run"
 
 
-def test_second_start_names_the_one_that_runs(tmp_path: Path) -> None:
+def test_second_start_names_the_running_one(tmp_path: Path) -> None:
     with started(tmp_path) as (_, lines):
         assert lines[1] == f"  {tmp_path / 'Slippi'}  (does not exist yet)"
         port = lines[2].rstrip("/").rpartition(":")[2]
@@ -82,7 +82,7 @@ def test_second_start_names_the_one_that_runs(tmp_path: Path) -> None:
 def test_interrupt_in_a_group_ends_quietly(
     monkeypatch: pytest.MonkeyPatch, error: type[BaseException], code: int | None
 ) -> None:
-    """A second Ctrl-C, which comes out of trio in a group."""
+    """A second Ctrl-C, which trio raises in an exception group."""
 
     def invoke(*_: object) -> None:
         raise BaseExceptionGroup("", [BaseExceptionGroup("", [error()])])
@@ -93,7 +93,7 @@ def test_interrupt_in_a_group_ends_quietly(
     assert getattr(raised.value, "code", None) == code
 
 
-def test_without_arguments_people_get_start_and_programs_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_arguments_a_terminal_gets_start_and_a_program_gets_help(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     monkeypatch.setattr(start.command, "callback", lambda **options: begun.append("start"))
     for name in ("SSH_CONNECTION", "SSH_TTY"):

@@ -1,4 +1,4 @@
-"""`slpstream stats`: tables, JSON that equals the library's stats, the shape of slippi-js, and many files."""
+"""`slpstream stats`: tables, JSON equal to the library's stats, the shape of slippi-js, and many files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_table_of_a_game_equals_the_stats(games: Path) -> None:
     assert "Winner: P" in done.stdout
 
 
-@pytest.mark.not_on_windows("Windows sorts paths without regard to case")
+@pytest.mark.not_on_windows("Windows ignores case when it sorts paths")
 def test_json_equals_the_stats_of_the_library(games: Path) -> None:
     done = stats(games, "--json")
     assert (done.exit_code, done.stderr) == (0, "")
@@ -92,7 +92,7 @@ def test_json_equals_the_stats_of_the_library(games: Path) -> None:
         expected = json.loads(msgspec.json.encode(opened.stats()))
         assert without_nulls({name: shown[name] for name in expected}) == expected
     running = [stock for stock in json.loads(lines_of(done)[0])["stocks"] if stock["endFrame"] is None]
-    assert running, "the stock in play has all members, absent ones as null"
+    assert running, "the current stock has all members, absent ones as null"
     assert set(running[0]) == {
         *("playerIndex", "startFrame", "endFrame", "startPercent", "endPercent", "currentPercent", "count"),
         "deathAnimation",
@@ -151,7 +151,7 @@ def test_players_are_identified_by_code_tag_or_port() -> None:
     assert counted("port") == {"P1": 2, "P2": 2, "P3": 1, "P4": 1}
 
 
-@pytest.mark.not_on_windows("Windows has other words for the same error")
+@pytest.mark.not_on_windows("Windows words this error differently")
 def test_other_files_are_read_after_a_broken_one(games: Path, tmp_path: Path) -> None:
     bad, missing = tmp_path / "bad.slp", tmp_path / "missing.slp"
     bad.write_text("this is no replay")
@@ -233,7 +233,7 @@ def test_empty_folder_and_wrong_usage(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a pseudo-terminal")
 def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
-    """The bar is on stderr, where it does not disturb error messages; stdout stays clean."""
+    """The bar is on stderr, does not disturb error messages, and keeps stdout clean."""
     bad = tmp_path / "bad.slp"
     bad.write_text("this is no replay")
     done, shown = on_terminal("stats", games, bad)

@@ -1,4 +1,4 @@
-"""The tables of `stats` and `info` in terminals of different widths: each figure stands beside its player."""
+"""The tables of `stats` and `info` show each figure next to its player, in terminals of different widths."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOSTILE_NAMES = ["Golden Guardians | Zain", "ＷＷＷＷＷＷＷＷ", "あば�
 
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two games, one of them of four players."""
+    """Two games, one of them with four players."""
     folder = tmp_path_factory.mktemp("games")
     (folder / "Game_20261123T101010.slp").write_bytes(synthetic_match(seed=2, stocks=2, frames=3600))
     (folder / "Game_20261123T102010.slp").write_bytes(synthetic_match(seed=3, frames=1200, players=4, teams=True))
@@ -39,7 +39,7 @@ def lines_of(command: Any, *arguments: Path, width: int, monkeypatch: pytest.Mon
 
 
 def rows_of_players(lines: list[str]) -> list[list[str]]:
-    """The cells of each row of the table of games that begins with a player."""
+    """The cells of the rows for players in the table of games."""
     cells = r"(\d+) +([\d.]+|-) +([\d.]+|-) +(\d+ of \d+ \(\d+%\)|\d+%|-) +(\d+%|-) +(\d+|-) *$"
     return [list(found.groups()) for line in lines if (found := re.match(rf"  P\d .* {cells}", line))]
 
@@ -60,7 +60,7 @@ def expected_rows(games: list[GameRow], share: Any) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_figures_of_a_player_stand_in_its_row(games: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_are_in_the_row_of_their_player(games: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = lines_of(stats.command, games, width=width, monkeypatch=monkeypatch)
     rows = rows_of_players(lines)
     files = sorted(games.iterdir())
@@ -95,7 +95,7 @@ def test_game_has_a_column_for_each_player_and_info_names_them(
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_no_name_moves_the_figures(
+def test_names_do_not_move_the_figures(
     games: Path, width: int, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = game_row(open_replay(games / "Game_20261123T102010.slp"))

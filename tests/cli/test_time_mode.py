@@ -14,7 +14,7 @@ from tests.formats.slippi.timed_game import TimedGame
 
 @pytest.fixture
 def game(tmp_path: Path) -> Path:
-    """Player 0 has two KOs; player 1 has two falls, and player 0 one without a hit."""
+    """Player 0 has two KOs and one self-destruct; player 1 has two falls."""
     path = tmp_path / "Game.slp"
     path.write_bytes(TimedGame(stocks=0).fall(1, by=0).fall(0).fall(1, by=0).end(placements=(0, 1)))
     return path

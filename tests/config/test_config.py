@@ -1,4 +1,4 @@
-"""The configuration: one documented list of keys, and errors that name the file, the key and what was expected."""
+"""The configuration: one documented list of keys, and errors that name the file, the key and the expected value."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ import pytest
 from slpstream import config
 from slpstream.config.bracket import event_slug
 from slpstream.model.errors import ConfigError
+from slpstream.parts import registry
+from slpstream.parts.fanout.part import Fanout
 from tests.project import ROOT
 
+SECTIONS = registry.sections()
 REQUIRED: dict[str, dict[str, str]] = {
     "stations": {"id": "a", "folder": "/x"},
     "webhooks": {"url": "https://example.org/hook", "secret_file": __file__},
@@ -35,10 +38,10 @@ SHIPPED = ROOT / "config" / "slpstream.toml"
 def test_shipped_file_has_every_key_with_description_and_default() -> None:
     text = SHIPPED.read_text(encoding="utf-8")
     values = tomllib.loads(text)
-    assert config.load(SHIPPED) == config.Config()
-    for key in config.all_keys():
+    assert config.load(SHIPPED, SECTIONS) == config.Config()
+    for key in config.all_keys(SECTIONS):
         assert key.description
-        comment = "# " if key.section in config.LISTED else ""
+        comment = "# " if key.many else ""
         assert re.search(rf"^# {re.escape(key.description)}\n{comment}{key.name} = ", text, re.MULTILINE), key
         assert comment or values[key.section][key.name] == key.default
 
@@ -184,9 +187,9 @@ def _spectated(id: str, port: int) -> dict[str, Any]:
         ({"playback": {"file": "/", "station": "main"}, "stations": [MAIN]}, "playback.file", "is a folder: /"),
     ],
 )
-def test_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
+def test_error_names_file_key_and_expected_value(table: dict[str, Any], key: str, expected: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        config.check(table, file="my.toml")
+        config.check(table, SECTIONS, file="my.toml")
     assert refused.value.key == key
     assert str(refused.value).startswith(f"my.toml: {key}: ")
     assert expected in str(refused.value)
@@ -219,14 +222,14 @@ URLS = [
 @pytest.mark.parametrize(("section", "table"), URLS)
 def test_refused_url_is_not_shown(section: str, table: Any) -> None:
     with pytest.raises(ConfigError) as refused:
-        config.check({section: table})
+        config.check({section: table}, SECTIONS)
     assert refused.value.key.removeprefix(section).lstrip("[0].") in ("url", "avatar_url", "address")
     assert SECRET not in str(refused.value)
 
 
-def test_urls_of_brokers_may_have_a_password_with_any_characters() -> None:
+def test_broker_urls_can_have_any_password() -> None:
     for url in ("redis://:p w@redis_1", "rediss://user:a%40b@[::1]:6380/3", "redis+cluster://host:7000"):
-        assert config.check({"fanout": {"url": url}}).fanout.url == url
+        assert config.check({"fanout": {"url": url}}, SECTIONS).section(Fanout).url == url
 
 
 @pytest.mark.parametrize(
@@ -242,9 +245,9 @@ def test_urls_of_brokers_may_have_a_password_with_any_characters() -> None:
         {"bracket": {"kind": "webhook", "url": "http://x", "token_file": "/nowhere/x"}},
     ],
 )
-def test_clients_learn_no_paths_from_an_error(table: dict[str, Any]) -> None:
+def test_errors_reveal_no_paths_to_clients(table: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as refused:
-        config.check(table, file="/etc/slpstream.toml")
+        config.check(table, SECTIONS, file="/etc/slpstream.toml")
     assert "/" not in refused.value.for_clients
     assert refused.value.for_clients.startswith(f"{refused.value.key}: ")
     assert str(refused.value).startswith("/etc/slpstream.toml: ")
@@ -255,13 +258,13 @@ def test_deeply_nested_file_is_refused(start: str, tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text(start)
     with pytest.raises(ConfigError, match="nested too deeply"):
-        config.load(file)
+        config.load(file, SECTIONS)
 
 
-def test_files_with_a_byte_order_mark_are_read_like_any_other(tmp_path: Path) -> None:
+def test_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text("[watch]\npace = true\n", encoding="utf-8-sig")
-    assert config.load(file).watch.pace
+    assert config.load(file, SECTIONS).watch.pace
     file.write_text("hunter2\r\n", encoding="utf-8-sig")
     assert config.read_secret(file, "key") == "hunter2"
     assert config.read_secret_bytes(file, "key") == b"hunter2"
@@ -277,16 +280,16 @@ def test_files_with_a_byte_order_mark_are_read_like_any_other(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "value", ["no such value", ["no such value"], {"no": 1}, -1, 1e300, math.nan, True, "a\0b"], ids=repr
 )
-def test_any_value_is_accepted_or_refused_by_a_key_of_its_section(value: object) -> None:
-    """A reload must never end a running daemon with another error than `ConfigError`."""
+def test_invalid_values_are_refused_with_a_key_of_their_section(value: object) -> None:
+    """An error other than `ConfigError` would end a running daemon during a reload."""
     refused: list[tuple[str, ConfigError]] = []
-    for key in config.all_keys():
+    for key in config.all_keys(SECTIONS):
         section = {**REQUIRED.get(key.section, {}), key.name: value}
         try:
-            config.check({key.section: [section] if key.section in config.LISTED else section})
+            config.check({key.section: [section] if key.many else section}, SECTIONS)
         except ConfigError as error:
             refused.append((key.section, error))
-    assert 2 * len(refused) > len(list(config.all_keys()))
+    assert 2 * len(refused) > len(list(config.all_keys(SECTIONS)))
     assert not [str(error) for section, error in refused if section not in str(error)]
 
 
@@ -298,7 +301,7 @@ def test_is_loopback(host: str, loopback: bool) -> None:
 
 
 def test_unmounted_share_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known about the folder, and the other stations must start."""
+    """The state of the folder is unknown, and the other stations must start."""
     stat = os.stat
 
     def away(path: Any, **options: Any) -> os.stat_result:
@@ -307,25 +310,28 @@ def test_unmounted_share_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
         return stat(path, **options)
 
     monkeypatch.setattr(os, "stat", away)
-    assert config.check({"stations": [{"id": "a", "folder": "/share/replays"}]}).stations[0].folder == "/share/replays"
+    assert (
+        config.check({"stations": [{"id": "a", "folder": "/share/replays"}]}, SECTIONS).stations[0].folder
+        == "/share/replays"
+    )
 
 
 def test_missing_or_malformed_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
-        config.load(tmp_path / "nothing.toml")
+        config.load(tmp_path / "nothing.toml", SECTIONS)
     bad = tmp_path / "bad.toml"
     bad.write_text("[server\n")
     with pytest.raises(ConfigError, match="not TOML"):
-        config.load(bad)
+        config.load(bad, SECTIONS)
     bad.write_text('[[stations]]\nid = "a"\nfolder = "C:\\Users\\me\\Slippi"\n')
     with pytest.raises(ConfigError, match=r"Invalid hex value \(at line 3.*put the path in single quotes"):
-        config.load(bad)
+        config.load(bad, SECTIONS)
     bad.write_text('[[stations]]\nid = "a"\nfolder = "D:\\Slippi"\n')
     with pytest.raises(ConfigError, match="put the path in single quotes"):
-        config.load(bad)
+        config.load(bad, SECTIONS)
     bad.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="not UTF-8"):
-        config.load(bad)
+        config.load(bad, SECTIONS)
 
 
 def test_stations_of_folders_have_unique_ids(tmp_path: Path) -> None:
@@ -402,7 +408,7 @@ def test_state_folder(configured: str, environ: dict[str, str], platform: str, e
 
 
 @pytest.mark.parametrize("stations", [[], [MAIN], [{"id": "*", "folder": "/x"}]])
-def test_stations_that_may_exist_are_accepted(stations: list[dict[str, str]]) -> None:
+def test_references_to_possible_stations_are_accepted(stations: list[dict[str, str]]) -> None:
     name = "main" if stations == [MAIN] else "side"
     rules = [
         {"on": "event", "event": "conversion_ended", "min_damage": 80, "kill": True, "save_replay": True},
@@ -411,9 +417,9 @@ def test_stations_that_may_exist_are_accepted(stations: list[dict[str, str]]) ->
         {"on": "situation", "situation": "kill", "save_replay": True},
         {"on": "situation", "scene": "A"},
     ]
-    config.check({"obs": OBS, "obs_rules": rules, "stations": stations, "situations": [KILL]})
+    config.check({"obs": OBS, "obs_rules": rules, "stations": stations, "situations": [KILL]}, SECTIONS)
     for station in (name, "on-air"):
-        config.check({"playback": {"file": "/playback.txt", "station": station}, "stations": stations})
+        config.check({"playback": {"file": "/playback.txt", "station": station}, "stations": stations}, SECTIONS)
 
 
 @pytest.mark.parametrize(
@@ -430,9 +436,7 @@ def test_stations_that_may_exist_are_accepted(stations: list[dict[str, str]]) ->
         ({"id": "tv", "console": "192.0.2.1"}, "{}/recordings/tv/zips"),
     ],
 )
-def test_zips_are_not_written_where_a_station_would_read_them(
-    tmp_path: Path, station: dict[str, str], zips: str
-) -> None:
+def test_zip_folder_must_be_outside_all_stations(tmp_path: Path, station: dict[str, str], zips: str) -> None:
     (tmp_path / "main").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "main")
     table = {
@@ -441,11 +445,11 @@ def test_zips_are_not_written_where_a_station_would_read_them(
         "handover": {"folder": zips.format(tmp_path)},
     }
     with pytest.raises(ConfigError) as refused:
-        config.check(table)
+        config.check(table, SECTIONS)
     assert refused.value.key == "handover.folder"
     assert f"in the folder of the station {station['id']}" in refused.value.expected
     table["handover"] = {"folder": f"{tmp_path}-zips"}
-    assert config.check(table).handover.folder == f"{tmp_path}-zips"
+    assert config.check(table, SECTIONS).handover.folder == f"{tmp_path}-zips"
 
 
 @pytest.mark.parametrize(
@@ -459,15 +463,15 @@ def test_zips_are_not_written_where_a_station_would_read_them(
         {"fanout": {"password_file": "~/secret", "ca_file": "~/secret"}},
     ],
 )
-def test_paths_of_secrets_may_begin_with_the_home_folder(
+def test_secret_paths_can_begin_with_the_home_folder(
     table: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
     with pytest.raises(ConfigError, match="cannot be read: ~/secret"):
-        config.check(table)
+        config.check(table, SECTIONS)
     (tmp_path / "secret").write_text("hidden\n")
-    config.check(table)
+    config.check(table, SECTIONS)
     assert config.read_secret(Path("~/secret"), "key") == "hidden"
 
 
@@ -491,9 +495,9 @@ EVENT = "tournament/the-big-one/event/melee-singles"
         ({"kind": "start.gg", "events": [EVENT], "requests_per_minute": 81}, "bracket.requests_per_minute", "80"),
     ],
 )
-def test_bracket_that_can_never_work(bracket: dict[str, Any], key: str, what: str) -> None:
+def test_impossible_brackets_are_refused(bracket: dict[str, Any], key: str, what: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        config.check({"bracket": bracket, "stations": [{"id": "a", "folder": "/a"}]})
+        config.check({"bracket": bracket, "stations": [{"id": "a", "folder": "/a"}]}, SECTIONS)
     assert caught.value.key == key
     assert what in caught.value.expected
 
@@ -505,10 +509,10 @@ def test_address_of_an_event(address: str, tmp_path: Path) -> None:
     assert event_slug(address) == EVENT
     (tmp_path / "token").write_text("t")
     made = {"kind": "start.gg", "events": [address], "token_file": str(tmp_path / "token"), "report": True}
-    assert config.check({"bracket": made}).bracket.confirm
+    assert config.check({"bracket": made}, SECTIONS).bracket.confirm
 
 
 @pytest.mark.parametrize("address", ["[::1]x", "[::1]x:51441", "[::1]51441", "[::1", "::1]", "me@192.0.2.7", "[x]"])
 def test_address_of_a_console_is_parsed_whole(address: str) -> None:
     with pytest.raises(ConfigError, match="expected host or host:port"):
-        config.check({"stations": [{"id": "a", "console": address}]})
+        config.check({"stations": [{"id": "a", "console": address}]}, SECTIONS)

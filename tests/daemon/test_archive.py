@@ -82,20 +82,20 @@ async def test_station_is_starting_until_its_folder_was_searched_or_is_known_to_
 async def test_station_is_starting_while_its_folder_is_searched_for_the_first_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder of a station that has not looked at it yet is not missing."""
+    """A folder is not missing before its station has looked for it."""
     may_scan = threading.Event()
 
     def slow_scan(*arguments: Any, **options: Any) -> Any:
         may_scan.wait(TIMEOUT_SECONDS)
         return scan_tree(*arguments, **options)
 
-    monkeypatch.setattr("slpstream.sources.tail.folder.scan_tree", slow_scan)
+    monkeypatch.setattr("slpstream.sources.tail.scanning.scan_tree", slow_scan)
     station = new_station(tmp_path)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(station.run)
         await trio.sleep(0)
         for _ in range(3):
-            await trio.sleep(0.05)  # longer than a tick, in which a station looks at the state of its folder
+            await trio.sleep(0.05)  # longer than a tick, the interval at which a station checks its folder
             described = station.describe()
             assert (described["reason"], described.get("starting"), station.starting) == ("starting", True, True)
         may_scan.set()
@@ -183,7 +183,7 @@ async def test_search_of_many_files_asks_the_index_before_it_opens_them(tmp_path
 
 @pytest.mark.trio
 async def test_file_that_holds_most_of_a_game_counts(tmp_path: Path) -> None:
-    """Copies that were cut off are newer than the whole files."""
+    """Truncated copies are newer than the complete files."""
     paths = [tmp_path / f"Game_{number}.slp" for number in range(3)]
     ids = [write_game(path, number) for number, path in enumerate(paths)]
     cut = synthetic_match(seed=9, frames=130)
@@ -261,7 +261,7 @@ async def test_games_of_a_share_that_appears_later_are_consumed(tmp_path: Path) 
 
 
 def write_game(path: Path, number: int) -> str:
-    """Write a game that ended long ago and return its id; each number is a second later."""
+    """Write a game that ended long ago, each number a second later, and return its id."""
     path.write_bytes(synthetic_match(seed=number, frames=130))
     os.utime(path, (1_000_000 + number,) * 2)
     game_id = peek_game_id(path)

@@ -1,4 +1,4 @@
-"""Archives in watched folders: their games are indexed, served like files, and leave with their archive."""
+"""Archives in watched folders: their games are indexed, served like files, and removed with their archive."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def put(path: Path, data: bytes, age: int = 0) -> Path:
 
 
 class Scene:
-    """A running index of a folder with archives, without a daemon."""
+    """A running index of a folder with archives, without the rest of a daemon."""
 
     def __init__(self, folder: Path, index: GameIndex) -> None:
         self.folder = folder
@@ -50,7 +50,7 @@ class Scene:
         return {one.game_id: [file.name for file in one.files] for one in found if one is not None}
 
     async def until(self, expected: Mapping[str, list[str]]) -> None:
-        """Wait until these are the games and the names of their files."""
+        """Wait until the index has exactly these games and names of files."""
         while await self.ids() != expected:
             await trio.sleep(0.01)
 
@@ -92,7 +92,7 @@ async def test_games_in_archives_are_listed_and_served_like_files(tmp_path: Path
             assert (await here.games.stats(game_id)) is not None
             found = await here.index.game(game_id)
             assert found is not None
-            assert replay_path(found) is None  # Dolphin reads no archives
+            assert replay_path(found) is None  # Dolphin cannot read archives
 
 
 async def test_an_archive_that_changes_is_read_again_and_one_that_goes_takes_its_games_along(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Files whose bytes change in place, at the same size, are read again.
 
-Programs that set the size of a copy before they fill it do that, and so do editors and `rsync --inplace`.
+Such changes come from programs that set the size of a copy before filling it, editors, and `rsync --inplace`.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ async def test_file_written_in_one_go_is_streamed_once_its_bytes_are_there(tmp_p
 
 @pytest.mark.slow
 async def test_game_continues_when_only_the_header_changes(tmp_path: Path) -> None:
-    """Tools repair the length of a replay that was cut off, which changes nothing that was published."""
+    """Tools repair the length in the header of a truncated replay, which changes no published message."""
     path, other = tmp_path / "Game_1.slp", synthetic_match(seed=2, frames=200)
     events = REPLAY[HEADER_BYTES : HEADER_BYTES + raw_length(REPLAY) - 2]  # without Game End
     async with running_station(tmp_path, stalled_seconds=0.1, idle_seconds=0.3) as station, log_of(station) as received:

@@ -13,7 +13,7 @@ CAROL_AND_DAVE = {0: Seat("Carol", "CAR#3"), 1: Seat("Dave", "DAV#4")}
 
 
 def at(minute: float) -> str:
-    """A minute of the day as in the address of a page."""
+    """A minute of the day, formatted as in the address of a page."""
     return datetime.fromtimestamp(DAY + 60 * minute, UTC).isoformat().replace("+00:00", "Z")
 
 

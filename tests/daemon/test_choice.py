@@ -8,7 +8,7 @@ import pytest
 
 from slpstream.daemon.station.choice import Candidate, Enter, GameChoice, Growth, Turn
 from slpstream.model.messages import LogMessage
-from slpstream.stream import Game
+from slpstream.stream import Game, Role
 
 RULES = GameChoice(stalled_seconds=5.0, idle_seconds=60.0, played_seconds=0.25)
 
@@ -46,26 +46,39 @@ def test_growth_counts_only_after_the_file_was_read_to_its_end() -> None:
 
 
 def test_first_game_is_the_current_one() -> None:
-    assert not RULES.begins_secondary(None, None, 10.0, arrived_whole=False)
-    assert not RULES.begins_secondary(None, None, 10.0, arrived_whole=True)
+    assert RULES.role_of_new(None, None, 10.0, arrived_whole=False, written_whole=False) is Role.PLAYED
+    assert RULES.role_of_new(None, None, 10.0, arrived_whole=True, written_whole=False) is Role.RECORDED
+    assert RULES.role_of_new(None, None, 10.0, arrived_whole=False, written_whole=True) is Role.RECORDED
 
 
 def test_copied_file_does_not_displace_a_played_game() -> None:
     current = played(1, grown_at=10.0)
-    assert RULES.begins_secondary(current.game, current, 1000.0, arrived_whole=True)
+    role = RULES.role_of_new(current.game, current, 1000.0, arrived_whole=True, written_whole=False)
+    assert role is Role.SECONDARY
 
 
-def test_any_file_displaces_a_game_that_arrived_whole() -> None:
+def test_any_file_displaces_a_recorded_game() -> None:
     current = copied_in(1, at=10.0)
-    current.game.arrived_whole = True
-    assert not RULES.begins_secondary(current.game, current, 10.0, arrived_whole=True)
+    current.game.role = Role.RECORDED
+    role = RULES.role_of_new(current.game, current, 10.0, arrived_whole=True, written_whole=False)
+    assert role is Role.RECORDED
 
 
-@pytest.mark.parametrize(("now", "is_secondary"), [(70.0, True), (70.1, False)])
-def test_game_that_begins_displaces_one_that_is_idle(now: float, is_secondary: bool) -> None:
+def test_file_written_in_one_go_displaces_an_idle_game() -> None:
     current = played(1, grown_at=10.0)
-    assert RULES.begins_secondary(current.game, current, now, arrived_whole=False) is is_secondary
-    assert not RULES.begins_secondary(current.game, None, now, arrived_whole=False), "its file is not followed"
+    role = RULES.role_of_new(current.game, current, 10.0, arrived_whole=True, written_whole=True)
+    assert role is Role.SECONDARY
+    role = RULES.role_of_new(current.game, current, 70.1, arrived_whole=True, written_whole=True)
+    assert role is Role.RECORDED
+
+
+@pytest.mark.parametrize(("now", "expected"), [(70.0, Role.SECONDARY), (70.1, Role.PLAYED)])
+def test_game_that_begins_displaces_one_that_is_idle(now: float, expected: Role) -> None:
+    current = played(1, grown_at=10.0)
+    role = RULES.role_of_new(current.game, current, now, arrived_whole=False, written_whole=False)
+    assert role is expected
+    role = RULES.role_of_new(current.game, None, now, arrived_whole=False, written_whole=False)
+    assert role is Role.PLAYED, "its file is not followed"
 
 
 def test_growing_game_replaces_one_that_is_not_followed() -> None:
@@ -89,7 +102,8 @@ def test_older_game_replaces_one_that_is_stalled() -> None:
 @pytest.mark.parametrize("reason", ["arrived whole", "catching up", "ended", "not seen to grow"])
 def test_game_that_is_not_played_replaces_nothing(reason: str) -> None:
     grown = played(1, grown_at=10.0, arrived_whole=reason == "arrived whole")
-    grown.game.catching_up = reason == "catching up"
+    if reason == "catching up":
+        grown.game.catch_up()
     grown.game.ended = reason == "ended"
     grown.growth.seen = reason != "not seen to grow"
     assert RULES.on_growth(grown, None, 10.0) is None

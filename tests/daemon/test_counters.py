@@ -1,4 +1,4 @@
-"""The latency that a station counts is that of the oldest frame of a read, not of the newest."""
+"""Stations measure the latency of the oldest frame of a read, not of the newest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOW = 1_000_000.0
 def delay_seconds(
     frames: int, *, modified_seconds: float, previously_seconds: float, unchanged_seconds: float
 ) -> float:
-    """The delay that is counted; all arguments except the first are ages."""
+    """The measured delay; all arguments except the first are ages."""
     counted: list[float] = []
     metrics: Any = SimpleNamespace(
         publish_seconds=SimpleNamespace(observe=counted.append),
@@ -46,8 +46,8 @@ def delay_seconds(
         (1, 0.001, 0.017, 0.016, 0.001),
         (1, 0.5, 0.517, 0.516, 0.5),
         (30, 0.01, 0.51, 0.6, 0.01 + 0.5 * 29 / 30),  # half a second of frames, read together
-        (30, 0.01, 5.0, 0.11, 0.01 + 0.1 * 29 / 30),  # a tenth of a second ago they were not there
-        (30, 0.01, 5.0, 0.005, 0.01),  # a clock that was set
+        (30, 0.01, 5.0, 0.11, 0.01 + 0.1 * 29 / 30),  # they appeared in the last tenth of a second
+        (30, 0.01, 5.0, 0.005, 0.01),  # the clock was changed
         (2, 0.02, 60.0, math.inf, 0.02),  # the first read of a file
         (1, 3600.0, 3600.0, 0.004, 0.004),  # the modification time does not move
         (1, 3600.0, 3600.0, math.inf, 3600.0),

@@ -18,7 +18,7 @@ from tests.virtual_time import inline
 
 
 class Running(dict[str, Any]):
-    """Stations that are only names."""
+    """Stations without behaviour, known by their names."""
 
     stations = ()
 

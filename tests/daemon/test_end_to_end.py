@@ -1,7 +1,7 @@
 """End to end with real processes: a game is written, the daemon follows it, a client reads. Some tests kill the daemon.
 
 Daemons listen on free ports of 127.0.0.1 and are always stopped. Replays are written faster than real time, but in the
-same pieces as by a game. No result depends on timing.
+same pieces as a game writes. No result depends on timing.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def test_stream_of_a_simulated_replay_equals_dump(name: str, frames: FramesMode,
 def test_games_that_end_and_begin_between_restarts_are_delivered(
     stopped_at: float, frames: FramesMode, folder: Path
 ) -> None:
-    """Before the restart two games have ended and a third has begun. All missing messages arrive in order."""
+    """During the downtime two games end and a third begins. All missing messages arrive in order."""
     games = [
         PlayedGame(folder / f"Game_{number}.slp", synthetic_match(seed=40 + number, frames=500, rollbacks=True))
         for number in range(3)
@@ -136,7 +136,7 @@ def test_the_way_in_which_changes_are_noticed_is_shown(tmp_path: Path) -> None:
 
 
 def test_modules_for_stats_are_imported_before_the_first_game(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The start of the daemon does not wait for them, nor does the first game."""
+    """Neither the start of the daemon nor the first game waits for them."""
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     with running(folder) as daemon:
         daemon.until(lambda: "slpstream.stats.game" in str(daemon.lines))

@@ -1,4 +1,4 @@
-"""The pacing of a game's frames, as they arrive."""
+"""The pacing of a game's frames, measured on arrival."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FRAME = 1 / 60
 
 
 def measured(*deliveries: tuple[int, float]) -> Pacing:
-    """The pacing of deliveries: number of frames, and seconds since the one before."""
+    """The pacing of deliveries, each given as number of frames and seconds since the previous one."""
     pacing, at = FramePacing(FRAME), 100.0
     pacing.arrived(1, at)
     for frames, seconds in deliveries:

@@ -1,5 +1,5 @@
-"""The HTTP API of a real daemon agrees with the replay files: during games, after them, after a restart, and after the
-index was lost.
+"""The HTTP API of a real daemon agrees with the replay files: during games, after them, after a restart, and after a
+loss of the index.
 """
 
 from __future__ import annotations
@@ -224,12 +224,12 @@ def test_replaced_file_is_not_served_and_a_newer_copy_that_was_cut_off_hides_no_
             path.unlink()
             write_old(tmp_path, path.name, b"x" * 20_000)
         assert daemon.status(f"{base}/replay") == 404
-        # Frames and stats that were asked for are known until the index has noted that their files are gone.
+        # Requested frames and stats stay cached until the index has noticed that their files are gone.
         daemon.until(lambda: daemon.status(f"{base}/frames") == daemon.status(f"{base}/stats") == 404)
 
 
 def test_game_that_was_recorded_at_two_stations_belongs_to_both(tmp_path: Path) -> None:
-    """The second console lost power, so its replay is a beginning that may still grow."""
+    """The second console lost power, so its replay is incomplete and may still grow."""
     whole, cut = tmp_path / "a", tmp_path / "b"
     for folder in (whole, cut):
         folder.mkdir()
@@ -282,7 +282,7 @@ def test_games_of_other_formats_are_served(tmp_path: Path) -> None:
 
 
 def test_list_by_end_has_the_games_of_watched_folders_with_their_standings(tmp_path: Path) -> None:
-    """A game that was running at the start of the daemon comes first when it ends, regardless of its clock."""
+    """A game that was running at the start of the daemon comes first once it ends, whatever its own clock shows."""
     state, folder, other = tmp_path / "state", tmp_path / "a" / "setup", tmp_path / "b" / "setup"
     folder.mkdir(parents=True)
     other.mkdir(parents=True)

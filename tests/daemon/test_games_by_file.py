@@ -14,7 +14,7 @@ from slpstream.stream import Game
 
 @pytest.mark.parametrize("inodes", [(1, 2), (0, 0)], ids=["inodes", "no inodes"])
 def test_changed_file_loses_its_own_games_only(inodes: tuple[int, int]) -> None:
-    """File systems without inodes give all files one identity."""
+    """File systems without inodes give all files the same identity."""
     reader: Any = None
     games = GamesByFile()
     files = [TailedFile(Path(f"{inode}{i}.slp"), FileIdentity(7, inode), 0, 0) for i, inode in enumerate(inodes)]

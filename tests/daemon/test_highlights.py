@@ -1,4 +1,4 @@
-"""`/v1/highlights` of a daemon: a game that it sees being played, one in progress, and one that was there before."""
+"""`/v1/highlights` of a daemon: a game played while it runs, one in progress, and an older one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def events(path: Path) -> list[dict[str, Any]]:
 
 
 def test_names_that_an_operator_gave_are_those_of_lists_and_highlights(tmp_path: Path) -> None:
-    """So pages that know no set show them too, in each game as the set has them there."""
+    """Pages without access to the set show them too, with the names that the set has in each game."""
     folder = tmp_path / "setup-1"
     folder.mkdir()
     path = folder / "old.slp"

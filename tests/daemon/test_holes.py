@@ -1,4 +1,4 @@
-"""Files with holes: a station streams its next game, however long they are."""
+"""Files with holes of any length, or damage: the station continues with its next game."""
 
 from __future__ import annotations
 

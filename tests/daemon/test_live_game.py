@@ -1,4 +1,4 @@
-"""A station stays with the game that is being played, regardless of other files in its folder."""
+"""A station stays with the game in progress, whatever else appears in its folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def played(path: Path, seed: int) -> PlayedGame:
 
 @asynccontextmanager
 async def written_on(*growing: PlayedGame) -> AsyncIterator[None]:
-    """Write a few hundred bytes of each game now and then."""
+    """Write a few hundred bytes of each game from time to time."""
 
     async def write() -> None:
         while True:
@@ -83,7 +83,7 @@ async def test_finished_files_do_not_displace_the_live_game(folder: Path) -> Non
 
 
 async def test_finished_files_are_shown_until_a_game_is_played(folder: Path) -> None:
-    """Where replays are only synchronised after each game, there is nothing else to show."""
+    """If replays are synchronised only after each game, a station has no other games to show."""
     async with quick_station(folder) as station:
         for seed in range(2):
             data = synthetic_match(seed=seed + 10, frames=100)
@@ -91,7 +91,7 @@ async def test_finished_files_are_shown_until_a_game_is_played(folder: Path) -> 
             (folder / f"{seed}.slp").write_bytes(data)
             await until(lambda: shown(station) == ("idle", game_id))  # noqa: B023
             assert station.channel.current is not None
-            assert not station.channel.current.aside
+            assert not station.channel.current.secondary
         live = played(folder / "live.slp", 1)
         live.write()
         await until(lambda: shown(station) == ("playing", live.game_id))
@@ -110,7 +110,7 @@ async def test_unfinished_copy_takes_over_only_once_it_grows(folder: Path) -> No
             assert shown(station) == ("playing", live.game_id)
             async with written_on(other):
                 await until(lambda: shown(station) == ("playing", other.game_id))
-            # it has stopped, and the first game still grows
+            # it has stopped growing, and the first game still grows
             await until(lambda: shown(station) == ("playing", live.game_id))
 
 

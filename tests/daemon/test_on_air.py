@@ -1,4 +1,4 @@
-"""The station on air: the rule on games of every kind, the operator's choice, and both after a restart."""
+"""The station on air: the rule with all kinds of games, the operator's choice, and both after a restart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FakeIndex:
 
 
 class Venue:
-    """Stations whose games the test describes, and the daemon's choice among them."""
+    """Stations with games described by the test, and the daemon's choice among them."""
 
     def __init__(self, *names: str, config: OnAirConfig, index: FakeIndex | None = None) -> None:
         self.on_air = OnAir()
@@ -67,7 +67,7 @@ class Venue:
         self.hub.add(fake.channel)
 
     def play(self, name: str, *, stocks: tuple[int, int] = (4, 4), score: tuple[int, int] | None = (0, 0)) -> None:
-        """Begin a game, whose set has this score."""
+        """Begin a game in a set with this score."""
         self._games += 1
         fake = self.fakes[name]
         game = fake.begin(FakeLog(self._games, batches=3, ended=False))
@@ -83,7 +83,7 @@ class Venue:
             fake.channel.publish_set({"gameId": game.game_id, "state": "running", "winsNeeded": 2, "sides": sides})
 
     def stocks(self, name: str, *stocks: int) -> None:
-        """The next frame of the game has these stocks."""
+        """Publish a frame of the game with these stocks."""
         game = self.fakes[name].channel.current
         assert game is not None
         players = {str(index): {"post": {"stocksRemaining": left}} for index, left in enumerate(stocks)}
@@ -99,7 +99,7 @@ class Venue:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Venue]:
-        """Run the daemon's part for the duration of the block."""
+        """Run the on-air task of the daemon for the duration of the block."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.control.run, cast(GameIndex, self.index))
             nursery.start_soon(self._watch)

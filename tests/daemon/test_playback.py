@@ -1,6 +1,6 @@
 """Marks and the Playback Dolphin of a real daemon: mirroring, instant replays, the queue after a set, and a restart.
 
-Every write of the communication file is checked as Dolphin would read it.
+Every write of the communication file is checked by the rules of Dolphin.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.synthetic.match import synthetic_match
 BEFORE = 1_700_000_000
 LIVE = synthetic_match(seed=3, frames=1500, ended=False)
 OVER = synthetic_match(seed=6, stocks=1)
-"""A whole game, which decides a set of one game."""
+"""A complete game, which decides a set of one game."""
 
 
 def send(daemon: DaemonProcess, method: str, path: str, body: Any = None) -> Any:
@@ -101,7 +101,7 @@ def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
             assert 'slpstream_playback_commands_total{kind="replay"} 3.0' in metrics
             assert daemon.terminate() == 0
         writes = len(file.modes)
-        os.utime(game, (BEFORE, BEFORE))  # it is not played any more
+        os.utime(game, (BEFORE, BEFORE))  # it is no longer played
         with running(folder, arguments=arguments, state=state) as daemon:
             daemon.wait_ready()
             assert [each["id"] for each in daemon.get(marks_path)["marks"]] == [2, 1], "marks survive a restart"

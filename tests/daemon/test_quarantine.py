@@ -1,4 +1,4 @@
-"""Bugs in a station: the file is quarantined until it changes, and the station itself is started again."""
+"""A bug in a station quarantines the file until it changes, and the station itself is restarted."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIG
 
 
 class Configuration:
-    """The configuration file of a daemon, and a notification socket in place of systemd."""
+    """The configuration file of a daemon, and a notification socket that replaces systemd."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -72,7 +72,7 @@ def stations(daemon: DaemonProcess) -> dict[str, str]:
 
 
 def read_until(socket: ClientConnection, condition: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-    """Messages up to and including the first for which the condition is true."""
+    """Receive messages up to and including the first one for which the condition is true."""
     received: list[dict[str, Any]] = []
     while not (received and condition(received[-1])):
         received.append(json.loads(socket.recv(timeout=30)))

@@ -1,4 +1,4 @@
-"""Age and size limits: which recordings are deleted, which games expire, and what always stays."""
+"""Age and size limits: deleted recordings, expired games, and protected files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def put(path: Path, days_old: float, size: int = 10) -> Path:
 
 @pytest.mark.parametrize("linked", [False, True])
 def test_only_recordings_are_deleted(tmp_path: Path, linked: bool) -> None:
-    """Deleted files have the paths that stations use, also if the folder of the recordings is a link."""
+    """Deleted files are reported with the paths that stations use, even if the folder of recordings is a link."""
     disk = tmp_path / "disk"
     old = [put(disk / "wii" / "2026" / "old.slp", 30), put(disk / "gone" / "old.slp", 9)]
     stays = [
@@ -116,31 +116,31 @@ def database(tmp_path: Path) -> Database:
 
 
 def test_old_games_expire_and_their_files_stay_known(database: Database) -> None:
-    database.put(entry(number) for number in range(10))
-    before = database.known_files("main")
-    assert database.expire(before_ms=1000 * (DAY_ONE + 60 * 4), max_bytes=None, spared=[game_id(1)]) == 4
-    assert database.count() == 6
-    assert database.game(game_id(0)) is None
-    assert database.game(game_id(1)) is not None, "a running game stays"
-    assert database.game(game_id(9)) is not None
-    assert database.known_files("main") == before, "known files are not read again"
-    database.put([entry(0, at=DAY_ONE + 10_000)])
-    assert database.game(game_id(0)) is not None, "its file was written to since"
+    database.games.add(entry(number) for number in range(10))
+    before = database.games.known_files("main")
+    assert database.games.expire(before_ms=1000 * (DAY_ONE + 60 * 4), max_bytes=None, spared=[game_id(1)]) == 4
+    assert database.games.count() == 6
+    assert database.games.get(game_id(0)) is None
+    assert database.games.get(game_id(1)) is not None, "a running game stays"
+    assert database.games.get(game_id(9)) is not None
+    assert database.games.known_files("main") == before, "known files are not read again"
+    database.games.add([entry(0, at=DAY_ONE + 10_000)])
+    assert database.games.get(game_id(0)) is not None, "its file was written to since"
     database.close()
 
 
 def test_oldest_games_expire_by_size(database: Database) -> None:
-    database.put(entry(number, f"player{number}") for number in range(600))
+    database.games.add(entry(number, f"player{number}") for number in range(600))
     full_bytes, min_count = database.used_bytes(), 100
-    assert database.expire(before_ms=None, max_bytes=full_bytes, spared=()) == 0
+    assert database.games.expire(before_ms=None, max_bytes=full_bytes, spared=()) == 0
     max_bytes = full_bytes // 2
-    expired = database.expire(before_ms=None, max_bytes=max_bytes)
+    expired = database.games.expire(before_ms=None, max_bytes=max_bytes)
     assert database.used_bytes() <= max_bytes
     assert min_count < expired < 600 - min_count, "hardly more than necessary"
-    assert database.game(game_id(expired - 1)) is None
-    assert database.game(game_id(expired)) is not None
-    assert database.expire(before_ms=None, max_bytes=1) == 600 - expired, "it ends when no games are left"
-    assert len(database.known_files("main")) == 600
+    assert database.games.get(game_id(expired - 1)) is None
+    assert database.games.get(game_id(expired)) is not None
+    assert database.games.expire(before_ms=None, max_bytes=1) == 600 - expired, "it ends when no games are left"
+    assert len(database.games.known_files("main")) == 600
     database.close()
 
 
@@ -158,7 +158,7 @@ async def test_files_of_expired_games_are_not_read_again(tmp_path: Path) -> None
     for number, (path, status) in enumerate(zip(paths, stats, strict=True)):
         indexed = entry(number, path=str(path))
         indexed.mtime_ns, indexed.size_bytes = status.st_mtime_ns, status.st_size
-        database.put([indexed])
+        database.games.add([indexed])
     index = GameIndex(database, read_record)
     hub, metrics = Hub(), Metrics()
     station = FakeStation("wii")

@@ -1,6 +1,6 @@
 """Sets in the daemon: grouped from the index, published when they change, and restored after a restart.
 
-The index and its threads are real. The tests wait for no time but the short delay of `StationSets` itself.
+The index and its threads are real. The only timed wait is the short delay of `StationSets`.
 """
 
 from __future__ import annotations
@@ -132,9 +132,9 @@ async def test_names_of_a_game_at_two_stations_are_those_of_the_station_asked(tm
 
 @pytest.mark.trio
 async def test_changes_survive_a_restart(tmp_path: Path) -> None:
-    """Documents of 1.0 have only corrections, and 1.0 ignores unknown keys in those of later versions."""
+    """Documents of 1.0 have only corrections, and 1.0 ignores unknown members in documents of later versions."""
     database = open_database(tmp_path / FILE_NAME)
-    database.keep_corrections("main", b'{"people":{"connect_code:ann#0":"Anna"},"after":{"":{"bestOf":5}}}')
+    database.corrections.keep("main", b'{"people":{"connect_code:ann#0":"Anna"},"after":{"":{"bestOf":5}}}')
     database.close()
     async with running_sets(tmp_path) as sets:
         score = await sets.board.score("main")
@@ -157,13 +157,13 @@ async def test_changes_survive_a_restart(tmp_path: Path) -> None:
 
 @pytest.mark.trio
 async def test_long_history_is_read_back_to_the_last_break(tmp_path: Path) -> None:
-    """The beginnings of sets do not depend on the number of games that are read."""
+    """The boundaries of sets do not depend on the number of games that are read."""
     async with running_sets(tmp_path) as sets:
         for number in range(300):
             sets.play(number, start(number), end(number % 2), at_minute=5 * number + 60 * (number >= 100))
         await sets.index.written()
         found = await sets.board.score("main")
-    # After the break come 200 games, which are 66 sets of three (A B A, B A B, ...) and two more games.
+    # After the break there are 200 games: 66 sets of three (A B A, B A B, ...) and two more games.
     assert [game.game_id for game in found.games] == [samples.game_id(298), samples.game_id(299)]
 
 
@@ -245,7 +245,7 @@ async def test_scores_since_a_time_leave_out_older_sets(tmp_path: Path) -> None:
 
 @pytest.mark.trio
 async def test_sets_since_a_time_are_whole(tmp_path: Path) -> None:
-    """A set is in the way of the limit of games that are read at first: its first game is the 65th."""
+    """A set crosses the limit of the first read: its first game is the 65th."""
     async with running_sets(tmp_path) as sets:
         for number in range(10):
             sets.play(number, start(number, "eve", "fay"), end(0), at_minute=5 * number - DAY_MINUTES)

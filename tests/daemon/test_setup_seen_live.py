@@ -1,4 +1,4 @@
-"""Only the daemon that sees a game arrive knows how evenly its frames came and how wrong the console's clock is."""
+"""Only a daemon that receives a game live knows the pacing of its frames and the error of the console's clock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The situations that users see: on the websocket, in `/v1/situations`, among the highlights and as marks.
+"""Situations on the websocket, in `/v1/situations`, among the highlights and as marks.
 
-A daemon follows files that grow in random pieces, is killed, and finds files that were copied in: each time it has
-exactly the situations of the finished files, in their order, each once.
+A daemon follows files that grow in random pieces, is killed, and finds copied files. Each time it has exactly the
+situations of the finished files, in order, each once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def expected(data: bytes, query: str) -> Found:
 
 @pytest.fixture(scope="module")
 def games() -> list[bytes]:
-    """Games of two and of four players, the first with rollbacks, and real ones, if there are any."""
+    """Games of two and of four players, the first with rollbacks, and real games if available."""
     return [
         synthetic_match(seed=3, frames=3000, rollbacks=True),
         synthetic_match(seed=5, frames=1800, players=4, teams=True),
@@ -76,7 +76,7 @@ def seen(messages: list[dict[str, Any]], name: str, game_id: str) -> Found:
 
 
 def searching(folder: Path) -> AbstractContextManager[DaemonProcess]:
-    """A daemon that looks for situations."""
+    """A daemon that searches for situations."""
     (folder / "main").mkdir(exist_ok=True)
     tables = (
         f"[[situations]]\nname = '{name}'\nquery = '{query}'\n{MORE.get(name, '')}\n"
@@ -87,7 +87,7 @@ def searching(folder: Path) -> AbstractContextManager[DaemonProcess]:
 
 
 class Watcher:
-    """A websocket that keeps the `situation` messages, and the ids of the games that have begun and ended."""
+    """A websocket client that keeps the `situation` messages, and the ids of games that have begun and ended."""
 
     def __init__(self) -> None:
         self.situations: list[dict[str, Any]] = []
@@ -214,7 +214,7 @@ def test_restarts_and_copied_files(tmp_path: Path, games: list[bytes]) -> None:
     with searching(tmp_path) as daemon, watching(daemon) as watcher:
         after = listed(daemon, f"/v1/situations?game={game.game_id}", "situations")
         for each in (*before, *after):
-            del each["links"]  # the name of a file that grows changes with it
+            del each["links"]  # the name of a growing file changes with its size
         assert after[-len(before) :] == before
         grow(game, len(played), chance)
         game.end()

@@ -1,6 +1,6 @@
-"""A state folder in which nothing can be kept: games are streamed, corrections are refused, and `/readyz` shows it.
+"""An unusable state folder: games are streamed, corrections are refused, and `/readyz` shows the problem.
 
-A damaged one is replaced, whatever is in it.
+Damaged state is replaced, whatever the folder contains.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ WARNINGS = (
 
 
 def with_all_state(folder: Path) -> tuple[str, str]:
-    """A configuration with which the daemon has every file in its state folder."""
+    """A configuration with which the daemon writes every kind of file to its state folder."""
     (folder / "key").write_text("k" * 32)
     return configuration(
         folder,
@@ -200,7 +200,7 @@ def test_games_are_read_again_after_damage_that_a_request_finds(column: str, tmp
 
 
 def open_to_others(state: Path) -> list[tuple[str, str]]:
-    """The files and folders that others than their owner may use, with their modes."""
+    """The files and folders that are accessible to users other than the owner, with their modes."""
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (state, *state.rglob("*"))}
     return [(path.name, oct(mode)) for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)]
 

@@ -1,4 +1,4 @@
-"""Stations that are added, removed and changed, and the subfolders that are stations."""
+"""Adding, removing and changing stations, and subfolders as stations."""
 
 from __future__ import annotations
 
@@ -147,13 +147,13 @@ async def test_station_of_a_console_that_has_just_been_configured_is_not_removed
         assert stations.now == {}
 
 
-async def test_temporary_station_is_not_lasting() -> None:
+async def test_temporary_station_is_shown_but_not_lasting() -> None:
     async with running_stations() as stations:
         await stations.running.apply([config("a", "/a")], "configured")
         assert await stations.running.add(config("demo", "/tmp/demo"), "temporary")
         assert [station.id for station in stations.running.stations] == ["a", "demo"]
         assert [station.id for station in stations.running.lasting_stations] == ["a"]
-        assert [stations.running.is_lasting(station) for station in ("a", "demo", "b")] == [True, False, False]
+        assert [stations.running.is_temporary(station) for station in ("a", "demo", "b")] == [False, True, False]
 
 
 async def test_each_origin_changes_its_own_stations() -> None:
@@ -211,7 +211,7 @@ async def test_subfolders_come_and_go(tmp_path: Path) -> None:
         await until({**main, "Wii": str(root / "Wii"), **both}, stations)
         assert trio.current_time() - began >= 0.4, "the station is offline for a while first"
 
-        root.rename(tmp_path / "away")  # like a network share that is gone for a while
+        root.rename(tmp_path / "away")  # like a network share that is temporarily gone
         await trio.sleep(0.7)
         assert len(stations.now) == 4
         (tmp_path / "away").rename(root)

@@ -1,4 +1,4 @@
-"""Unfinished games: their resources are released soon, and a game that continues resumes its log."""
+"""Unfinished games: their resources are released soon, and a game that resumes continues its log."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_log_stays_readable_while_its_file_is_read_again(tmp_path: Path) -
 
 
 async def test_dropped_game_that_continues_is_an_old_game(tmp_path: Path) -> None:
-    """A station forgets the log of a game that was left after many others."""
+    """A station drops the log of an unfinished game after many later ones."""
     left = PlayedGame(tmp_path / "Game_00.slp", synthetic_match(seed=10, frames=300))
     others = [tmp_path / f"Game_{number:02}.slp" for number in range(1, 20)]
     async with quick_station(tmp_path) as station, log_of(station) as received:

@@ -1,4 +1,4 @@
-"""Logs without a reader are written later and together, and each new reader finds them complete."""
+"""Logs without a reader are written later, in batches, and each new reader finds them complete."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tests.daemons.station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 NO_TICKS = Timing(tick_seconds=3600.0)
-"""Held bytes are not published by time."""
+"""Disable the timed publishing of stations."""
 
 
 @pytest.fixture
 def fed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the chunks that pipelines were fed."""
+    """The numbers of bytes that pipelines were fed."""
     sizes_bytes: list[int] = []
     feed = Pipeline.feed
 

@@ -1,1 +1,1 @@
-"""Daemons and stations for tests, in a process of their own or in the event loop of the test."""
+"""Daemons and stations for tests, in a separate process or in the event loop of the test."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.outputs.communication import CommunicationChecks
+from tests.parts.communication import CommunicationChecks
 
 _TICK_SECONDS = 0.01
 
@@ -29,7 +29,7 @@ class WatchedFile:
                 content = self.checks.path.read_bytes()
                 if content != last:
                     last = content
-                    # The time of the write, which a busy machine notices late. It is in ticks of the system.
+                    # The time of the write, in ticks of the system, which a busy machine notices late.
                     self.checks.take(self.checks.path.stat().st_ctime + _TICK_SECONDS * len(self.checks.seen))
             except FileNotFoundError:
                 pass

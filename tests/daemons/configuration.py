@@ -1,4 +1,4 @@
-"""Configuration files for daemons, as arguments of `tests.daemons.process.running`."""
+"""Configuration files for daemons, passed as arguments to `tests.daemons.process.running`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def configuration(folder: Path, text: str) -> tuple[str, str]:
-    """The arguments of a daemon with this configuration file, which is written into a folder."""
+    """Write this configuration file into a folder, and return the arguments of a daemon that uses it."""
     path = folder / "slpstream.toml"
     path.write_text(text, encoding="utf-8")
     return "--config", str(path)

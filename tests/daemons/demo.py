@@ -1,4 +1,4 @@
-"""`slpstream demo` in a process of its own."""
+"""`slpstream demo` in its own process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Demo:
         self.url = found[1]
 
     def stop(self) -> int:
-        """Stops the demo with SIGTERM; returns the exit code."""
+        """Stop the demo with SIGTERM. Returns the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -49,7 +49,7 @@ class Demo:
 
 @contextmanager
 def demo(*arguments: str, log: Path) -> Iterator[Demo]:
-    """Runs a demo for the duration of the block."""
+    """Run a demo for the duration of the block."""
     running = Demo(*arguments, log=log)
     try:
         yield running

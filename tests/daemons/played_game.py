@@ -1,4 +1,4 @@
-"""A game that is written into a file piece by piece, as a game or its emulator does."""
+"""A game that is written into a file piece by piece, like by a console or an emulator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 
 _START_BYTES = 20_000
-"""More than what comes before the end of a Game Start in the games that are played here."""
+"""More than the size of these games up to the end of their Game Start."""
 
 
 class PlayedGame:

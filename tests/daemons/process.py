@@ -26,10 +26,9 @@ from tests.daemons.configuration import configuration
 
 START_SECONDS = 60  # Wine starts slowly, and a busy machine too
 DEADLINE_SECONDS = 60.0
-"""For everything that a test waits for. It is long, because a machine that is busy with other work does the same, only
-later."""
+"""The deadline for every wait of a test. It is long because a busy machine does the same work, only later."""
 _CLOSE_SECONDS = 0.3
-"""Short, because a client that leaves early does not read on and never sees the daemon's close frame."""
+"""Short, because a client that leaves early stops reading and never sees the daemon's close frame."""
 STATUS_TYPES = {"hello", "snapshot", "station", "set", "situation", "lagged", "error"}
 
 
@@ -45,12 +44,13 @@ class DaemonProcess:
         around: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         subcommand: str = "serve",
+        strict: bool = True,
     ) -> None:
         """Start the process and wait until it listens.
 
         `open_files` limits its file descriptors. `state` is its state folder, by default a temporary one. `around` is a
         command that runs the daemon, and `environment` is added to that of the test. `subcommand` is another subcommand
-        that listens.
+        that listens. With `strict`, a bug ends the process.
         """
         self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
         environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name), **(environment or {})}
@@ -60,7 +60,7 @@ class DaemonProcess:
             "slpstream",
             subcommand,
             *map(str, folders),
-            "--strict",
+            *(["--strict"] if strict else []),
             "--port",
             "0",
             "--log-format",
@@ -101,7 +101,7 @@ class DaemonProcess:
             return body.decode()
 
     def request(self, method: str, path: str, body: Any = None, *, token: str = "") -> tuple[int, Any]:
-        """The status and the JSON body of a response, also of an error."""
+        """The status and the JSON body of a response, including errors."""
         headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
@@ -119,7 +119,7 @@ class DaemonProcess:
         return self.request("GET", path)[0]
 
     def missing(self) -> list[str]:
-        """What `/readyz` names as missing; empty if the daemon is ready."""
+        """The missing conditions in `/readyz`; empty if the daemon is ready."""
         return list(self.request("GET", "/readyz")[1]["missing"])
 
     def until(self, condition: Callable[[], object], seconds: float = DEADLINE_SECONDS) -> None:
@@ -131,7 +131,7 @@ class DaemonProcess:
             time.sleep(0.02)
 
     def wait_ready(self) -> None:
-        """Wait until all folders were scanned."""
+        """Wait until all folders have been scanned."""
         self.until(lambda: all(s["state"] != "offline" for s in self.get("/v1/stations")["stations"]))
 
     def terminate(self) -> int:
@@ -165,9 +165,12 @@ def running(
     open_files: int | None = None,
     state: Path | None = None,
     around: tuple[str, ...] = (),
+    strict: bool = True,
 ) -> Iterator[DaemonProcess]:
     """Run a daemon for the duration of the block."""
-    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files, state=state, around=around)
+    daemon = DaemonProcess(
+        *folders, arguments=arguments, open_files=open_files, state=state, around=around, strict=strict
+    )
     try:
         yield daemon
     finally:
@@ -177,9 +180,9 @@ def running(
 
 @contextmanager
 def configured(folder: Path, text: str, *watched: Path) -> Iterator[DaemonProcess]:
-    """Run a daemon with this configuration until the block ends. The block begins when all folders were scanned.
+    """Run a daemon with this configuration until the block ends. The block begins once all folders have been scanned.
 
-    The configuration is written into `folder`, which has the state folder too.
+    The configuration is written into `folder`, which also contains the state folder.
     """
     with running(*watched, arguments=configuration(folder, text), state=folder / "state") as daemon:
         daemon.wait_ready()
@@ -212,7 +215,7 @@ class LogReader:
         )
         deadline = time.monotonic() + seconds
         try:
-            with connect(url, max_size=None, open_timeout=10, close_timeout=_CLOSE_SECONDS) as socket:
+            with connect(url, max_size=None, open_timeout=DEADLINE_SECONDS, close_timeout=_CLOSE_SECONDS) as socket:
                 while not until(self):
                     self._take(socket.recv(timeout=max(0.01, deadline - time.monotonic()), decode=False))
                 return True

@@ -35,7 +35,7 @@ def ask(daemon: DaemonProcess, path: str, body: Any = None, *, method: str = "",
 
 
 def correct_set(daemon: DaemonProcess, station: str, patch: dict[str, Any], *, by: str = "") -> Any:
-    """Correct the set of a station, as an operator's program does. Returns the set."""
+    """Correct the set of a station like an operator's program. Returns the set."""
     path = f"/v1/stations/{station}/set" + (f"?by={by}" if by else "")
     response = ask(daemon, path, patch, method="PATCH")
     assert response.status == 200, response
@@ -43,6 +43,6 @@ def correct_set(daemon: DaemonProcess, station: str, patch: dict[str, Any], *, b
 
 
 def put_on_air(daemon: DaemonProcess, station: str | None) -> None:
-    """Put a station on air, as an operator does."""
+    """Put a station on air like an operator."""
     response = ask(daemon, "/v1/on-air", {"station": station}, method="PUT")
     assert response.status == 200, response

@@ -1,4 +1,4 @@
-"""The sets of some stations over an index on disk, in the event loop of the test."""
+"""The sets of some stations with an index on disk, in the event loop of the test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.store import samples
 
 
 class Sets:
-    """The sets of some stations, and what was published of them."""
+    """The sets of some stations, and their published messages."""
 
     def __init__(self, index: GameIndex, hub: Hub, board: StationSets) -> None:
         self.index = index
@@ -30,7 +30,7 @@ class Sets:
         self._events: dict[int, list[Event]] = {}
 
     def play(self, number: int, *events: Any, station: str = "main", at_minute: float | None = None) -> None:
-        """Index the next events of a game, each number five minutes after the one before."""
+        """Index the next events of a game. Each number begins five minutes after the previous one."""
         minute = 5 * number if at_minute is None else at_minute
         so_far = self._events.setdefault(number, [])
         so_far += events

@@ -1,4 +1,4 @@
-"""Games that the `simulate` command writes for a daemon, and the lines that a subscriber must get of them."""
+"""Games that the `simulate` command writes for a daemon, and the lines that a subscriber must get for them."""
 
 from __future__ import annotations
 

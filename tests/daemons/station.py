@@ -18,7 +18,7 @@ from slpstream.system.metrics import Metrics
 
 TIMEOUT_SECONDS = 60.0
 QUICK = Timing(tick_seconds=0.01, release_seconds=0.1, played_seconds=0.05, retry_seconds=0.2, stable_seconds=0.5)
-"""A station that does soon what time alone brings about."""
+"""Short intervals for the timed work of a station."""
 
 
 @asynccontextmanager

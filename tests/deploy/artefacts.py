@@ -1,4 +1,4 @@
-"""The files of a release, each built once per run of the tests by its own script, whichever worker asks first."""
+"""The files of a release, each built by its own script once per run of the tests, by the first worker that needs it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.project import ROOT
 
 BUILD_SECONDS = 1500
 SOURCE_DATE_EPOCH = "1790000000"
-"""The time of the files that are built here, whatever the time of the last commit."""
+"""The modification time of the files built here, independent of the last commit."""
 ENVIRONMENT = {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH, "DPKG_DEB_COMPRESSOR_LEVEL": "1"}
-"""For all builds. Nobody downloads these packages, so they need not be as small as those of a release."""
+"""Options of all builds. These packages are not downloaded, so they can be larger than those of a release."""
 WINDOWS_PYTHON = os.environ.get("SLPSTREAM_WINDOWS_PYTHON")
-"""A folder that deploy/windows/interpreter has made, or is to make before the tests."""
+"""The output folder of deploy/windows/interpreter, which must be run before the tests."""
 
 
 def wheel(factory: pytest.TempPathFactory) -> Path:
@@ -39,13 +39,13 @@ def linux_program(factory: pytest.TempPathFactory) -> Path:
 
 def windows_program(factory: pytest.TempPathFactory) -> Path:
     """The one-file program for Windows."""
-    # The last file that the script makes is python.exe.
+    # python.exe is the last file made by the script.
     made = [Path(WINDOWS_PYTHON)] if WINDOWS_PYTHON and Path(WINDOWS_PYTHON, "python.exe").exists() else []
     return _built(factory, "windows", "slpstream-*.exe", *made)
 
 
 def debian_root(factory: pytest.TempPathFactory) -> Path:
-    """A tar archive of Debian 12 with apt and nothing that is not essential."""
+    """A tar archive of Debian 12 with only apt and essential packages."""
 
     def make(folder: Path) -> None:
         run_script(
@@ -56,7 +56,7 @@ def debian_root(factory: pytest.TempPathFactory) -> Path:
 
 
 def run_script(*command: str | Path, **environment: str) -> None:
-    """Run a program of the build. Fails with its output if it fails."""
+    """Run a program of the build. A failure includes its output."""
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -73,7 +73,7 @@ def run_script(*command: str | Path, **environment: str) -> None:
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that all workers of pytest-xdist share. The first one fills it by `make`, the others wait."""
+    """A folder shared by all workers of pytest-xdist. The first one fills it with `make`, the others wait."""
     base = factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"made-{name}"
     done = folder.with_suffix(".done")

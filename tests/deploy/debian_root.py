@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can install packages in a Debian root")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="installing packages in a Debian root requires root")
 
 COMMAND_SECONDS = 600
 
 
 class DebianRoot:
-    """A Debian system extracted into a folder. It shares the network of the machine and nothing else."""
+    """A Debian system extracted into a folder. It shares only the network of the machine."""
 
     def __init__(self, archive: Path, folder: Path) -> None:
         self.folder = folder
@@ -23,7 +23,7 @@ class DebianRoot:
             tar.extractall(folder, filter="fully_trusted")
 
     def path(self, name: str) -> Path:
-        """A path of the system, seen from outside."""
+        """A path inside the system, as seen from outside."""
         return self.folder / name.removeprefix("/")
 
     def command(self, *command: str, user: str = "root", environment: dict[str, str] | None = None) -> list[str]:
@@ -73,5 +73,5 @@ class DebianRoot:
         return {f"/{path.relative_to(self.folder)}" for name in below for path in self.path(name).rglob("*")}
 
     def contents(self, below: str) -> dict[str, bytes]:
-        """All files below a folder with what is in them."""
+        """All files below a folder, with their contents."""
         return {name: path.read_bytes() for name in self.files(below) if (path := self.path(name)).is_file()}

@@ -1,6 +1,6 @@
 /* Double-clicks a program of Windows: double_click.exe PROGRAM
 
-Starts the program in a window of its own, as the desktop does. At the first byte of the input it writes the text of that
+Starts the program in a separate window, like the desktop. At the first byte of the input it writes the text of that
 window, in UTF-8, presses Ctrl-C there and waits until the program ends. Ends with the program's exit code, or with 1000.
 */
 #include <windows.h>

@@ -1,11 +1,11 @@
-"""Makes the lock files after a change of the dependencies: `python -m tests.deploy.locks [--upgrade]`.
+"""Create the lock files after a change of the dependencies: `python -m tests.deploy.locks [--upgrade]`.
 
 - `deploy/requirements.lock` is for an installation.
 - `deploy/requirements-extras.lock` adds all extras, at the versions that are tested.
 - `requirements-dev.lock` adds all extras and the dependency groups `dev`, `peers` and `docs`.
-- `deploy/requirements-release.lock` has the tools that make the files of a release, and nothing else.
+- `deploy/requirements-release.lock` has only the tools that make the files of a release.
 
-Packages keep their versions where these still fit; with `--upgrade` they get the newest.
+Packages keep their versions if these still fit; with `--upgrade` they get the newest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EXTRAS = ROOT / "deploy/requirements-extras.lock"
 RELEASE = ROOT / "deploy/requirements-release.lock"
 DEVELOPMENT = ROOT / "requirements-dev.lock"
 
-# What each lock file covers, in the words of `uv pip compile`.
+# The contents of each lock file, as arguments of `uv pip compile`.
 COVERED = {
     DEPLOY: ["pyproject.toml"],
     EXTRAS: ["pyproject.toml", "--all-extras", "--constraints", DEVELOPMENT.name],
@@ -34,9 +34,9 @@ UV = os.environ.get("UV") or shutil.which("uv")
 
 
 def compile_lock(lock: Path, output: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Resolve the requirements that a lock file covers, and write the result to `output`.
+    """Resolve the requirements of a lock file, and write the result to `output`.
 
-    What `output` pins already stays as it is where it fits.
+    Existing pins in `output` stay if they fit.
     """
     assert UV is not None
     command = [UV, "pip", "compile", *COVERED[lock], *options, "--universal", "--python-version", "3.11"]

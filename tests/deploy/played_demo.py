@@ -1,4 +1,4 @@
-"""`slpstream demo` of an installed or packaged slpstream, as a user starts it."""
+"""`slpstream demo` of an installed or packaged slpstream, started like by a user."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def play_demo(
     environment: Mapping[str, str] | None = None,
     stop: Callable[[], object] | None = None,
 ) -> None:
-    """Run the demo on a free port, read its stream until a game ends, and wait until it ends by itself.
+    """Run the demo on a free port, read its stream until a game ends, and wait until the demo ends by itself.
 
-    `stop` ends what the process has started and what does not end with it.
+    `stop` ends child processes that would survive the demo.
     """
     output: list[str] = []
     with subprocess.Popen(

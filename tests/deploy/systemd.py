@@ -1,7 +1,7 @@
-"""systemd's own tools on the units in deploy/. They need neither a running systemd nor root.
+"""Run systemd's own tools on the units in deploy/. They need neither a running systemd nor root.
 
-The unit's executable, /opt/slpstream/bin/slpstream, does not exist where tests run, so the tests check a *copy* of the
-unit with an executable that does exist. Nothing else is changed, and verify runs at its strictest.
+The unit's executable, /opt/slpstream/bin/slpstream, does not exist on the machine of the tests, so they check a *copy*
+of the unit with an existing executable. Nothing else is changed, and verify runs in its strictest mode.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ UNIT = (DEPLOY / "slpstream.service").read_text(encoding="utf-8")
 GATEWAY_UNIT = (DEPLOY / "slpstream-gateway.service").read_text(encoding="utf-8")
 EXECUTABLE = "/opt/slpstream/bin/slpstream"
 MAX_SCORE = 1.5
-"""systemd 252 calculates 0.9 as shipped and 1.0 with the network open. Other versions weigh settings differently."""
+"""systemd 252 calculates 0.9 for the shipped unit and 1.0 with the network open. Other versions use other weights."""
 needs_systemd = needs("systemd-analyze")
 
 
 def settings(text: str) -> list[tuple[str, str]]:
-    """Key and value of every assignment in a unit or drop-in; a key may occur more than once."""
+    """Key and value of every assignment in a unit or drop-in; a key can occur more than once."""
     lines = (line.strip() for line in text.splitlines())
     return [(key, value) for line in lines if line and line[0] not in "#;[" for key, _, value in [line.partition("=")]]
 
 
 def install(folder: Path, unit: str, *drop_ins: str) -> Path:
-    """Write a copy of the unit with an executable that exists, and the drop-ins where systemd finds them."""
+    """Write a copy of the unit with an existing executable, and the drop-ins where systemd finds them."""
     path = folder / "slpstream.service"
     present = shutil.which("true")
     assert present is not None
@@ -44,14 +44,14 @@ def install(folder: Path, unit: str, *drop_ins: str) -> Path:
 
 
 def complaints(path: Path) -> str:
-    """What `systemd-analyze verify` finds: unknown keys, invalid values and missing executables."""
-    # Without --recursive-errors, verify prints unknown keys and exits 0. --man=no, since man pages may be missing.
+    """The findings of `systemd-analyze verify`: unknown keys, invalid values and missing executables."""
+    # Without --recursive-errors, verify prints unknown keys and exits 0. --man=no, because man pages can be missing.
     done = _analyze("verify", "--man=no", "--recursive-errors=yes", path)
     return done.stdout + done.stderr + (f"exit status {done.returncode}" if done.returncode else "")
 
 
 def exposure(path: Path) -> float:
-    """The exposure score of a unit that `systemd-analyze security` calculates."""
+    """The exposure score of a unit, calculated by `systemd-analyze security`."""
     done = _analyze("security", "--offline=true", path)
     found = re.search(r"Overall exposure level for slpstream\.service: (\d+\.\d+)", done.stdout)
     assert found, done.stdout + done.stderr

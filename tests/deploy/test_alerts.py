@@ -1,4 +1,4 @@
-"""The rules in deploy/prometheus and the dashboard in deploy/grafana.
+"""The alert rules in deploy/prometheus and the dashboard in deploy/grafana.
 
 promtool accepts and tests the rules, every metric in them exists, and a real Prometheus that scrapes a real daemon sees
 an alert fire and resolve.
@@ -20,7 +20,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from slpstream import config
-from slpstream.system.metrics import TABLE, Metrics
+from slpstream.parts import registry
 from tests.daemons.process import running
 from tests.deploy.tools import free_port, needs
 from tests.project import ROOT
@@ -41,7 +41,7 @@ def promtool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def metrics() -> dict[str, str]:
     """The kind of each metric by its name."""
-    return {row.name: row.kind for row in TABLE}
+    return {row.name: row.kind for row in registry.metrics().rows.values()}
 
 
 def queries() -> list[str]:
@@ -68,13 +68,13 @@ def test_rules_fire_as_their_tests_expect() -> None:
         assert firing == ""
 
 
-def test_stalled_lasts_long_enough_to_alert() -> None:
+def test_stalled_state_lasts_long_enough_to_alert() -> None:
     """With the default configuration, the shipped scrape interval and the interval of the rules."""
     watch = config.Config().watch
     [wait] = re.findall(r"slpstream_station_stalled == 1\n +for: (\d+)s", RULES.read_text())
     [evaluated] = re.findall(r"\n    interval: (\d+)s", RULES.read_text())
     [scraped] = re.findall(r"scrape_interval: (\d+)s", SCRAPE)
-    # A value that is scraped a moment late is visible for one interval less.
+    # A value that is scraped late is visible for one interval less.
     assert int(wait) + max(int(scraped), int(evaluated)) <= watch.idle_seconds - watch.stalled_seconds
 
 
@@ -109,8 +109,8 @@ def test_counters_are_queried_as_rates() -> None:
 
 
 def test_error_counters_exist_from_the_start() -> None:
-    """A counter that first appears with its first event shows no increase."""
-    metrics = Metrics()
+    """A counter that appears only with its first event shows no increase."""
+    metrics = registry.metrics()
     metrics.station("tv1")
     page = metrics.render().decode()
     series = {
@@ -176,7 +176,7 @@ def without_delays(rules: str) -> str:
 
 @pytest.fixture
 def prometheus(tmp_path: Path) -> Iterator[tuple[Prometheus, Path, Any]]:
-    """A Prometheus, the folder of the station `tv1`, and the daemon that is scraped."""
+    """A Prometheus, the folder of the station `tv1`, and the scraped daemon."""
     replays = tmp_path / "replays"
     replays.mkdir()
     (tmp_path / "slpstream.toml").write_text(

@@ -1,4 +1,4 @@
-"""docs/reference/columns.md: every example runs, and the columns are as described."""
+"""docs/reference/columns.md: every example runs, and the description of the columns is correct."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 
 
 def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The examples run in order, as one session. Those that use DuckDB are skipped where it is not installed."""
+    """The examples run in order, as one session. Those that use DuckDB are skipped if it is not installed."""
     (tmp_path / "replays").mkdir()
     for seed in (2, 3):
         data = synthetic_match(seed=seed, frames=500, rollbacks=True)

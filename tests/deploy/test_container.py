@@ -1,7 +1,7 @@
-"""The container image: built on a clean Debian, and the demo played in it.
+"""The container image is built on a clean Debian, and plays the demo.
 
-No registry can be relied on where tests run, nor a kernel that lets them start containers. So the base is a Debian made
-from its packages, and buildah isolates what it runs by a chroot.
+Tests cannot rely on a registry, or on a kernel that lets them start containers. So the base is a Debian built from its
+packages, and buildah isolates commands with a chroot.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.project import ROOT
 
 
 class Buildah:
-    """buildah with a store of its own."""
+    """buildah with a separate store."""
 
     def __init__(self, folder: Path) -> None:
         settings = folder / "storage.conf"
@@ -31,7 +31,7 @@ class Buildah:
         self.environment = {"CONTAINERS_STORAGE_CONF": str(settings), "BUILDAH_ISOLATION": "chroot"}
 
     def __call__(self, *arguments: str | Path) -> str:
-        """Run a command of buildah, and return what it prints."""
+        """Run a command of buildah, and return its output."""
         done = subprocess.run(
             ["buildah", *arguments], env=os.environ | self.environment, capture_output=True, text=True, check=False
         )

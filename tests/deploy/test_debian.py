@@ -1,7 +1,7 @@
 """The Debian package: lintian, and installation, service, upgrade, removal and purge in a clean Debian root.
 
-No systemd runs there. The test does what the unit tells systemd to do: it makes the state folder, and runs the
-unit's command as the unit's user.
+There is no systemd in it. The test imitates systemd: it creates the state folder, and runs the unit's command as the
+unit's user.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def next_version(package: Path, folder: Path) -> Path:
-    """The package again, with a higher version and another default configuration."""
+    """The same package with a higher version and another default configuration."""
     tree = folder / "next"
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
     control = tree / "DEBIAN/control"
@@ -59,7 +59,7 @@ def unit_settings(debian: DebianRoot) -> dict[str, str]:
 
 @contextlib.contextmanager
 def service(debian: DebianRoot) -> Iterator[str]:
-    """Run the unit's command as its user, until the service says that it is ready, and give its address."""
+    """Run the unit's command as its user. Yields its address once the service is ready."""
     settings = unit_settings(debian)
     user = settings["User"]
     debian.run("install", "-d", "-m", "700", "-o", user, "-g", user, f"/var/lib/{settings['StateDirectory']}")
@@ -85,13 +85,13 @@ def games(base: str) -> list[str]:
 
 
 def indexed_games(base: str) -> list[str]:
-    """The games of the index, when it has one."""
+    """The games in the index, once it has any."""
     while not (found := games(base)):
         pass
     return found
 
 
-def test_lintian_has_no_complaints(package: Path) -> None:
+def test_lintian_finds_no_fault(package: Path) -> None:
     command = ["lintian", "--allow-root", "--fail-on", "error,warning", str(package)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
@@ -134,7 +134,7 @@ def test_install_run_upgrade_remove_purge(
     with service(debian) as base:
         assert indexed_games(base) == [game]
 
-    # Removal keeps both; after the purge there is nothing.
+    # Removal keeps both; the purge removes everything.
     state = debian.contents(STATE)
     debian.run("apt-get", "remove", "-y", "-qq", "slpstream")
     assert not debian.path("/usr/bin/slpstream").exists()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slpstream import config
 from slpstream.config import Config
-from slpstream.outputs.redis.connection import address_of
+from slpstream.parts import registry
+from slpstream.parts.fanout.connection import address_of
+from slpstream.parts.fanout.part import Fanout
 from tests.deploy.systemd import (
     DEPLOY,
     EXECUTABLE,
@@ -19,7 +20,7 @@ from tests.deploy.systemd import (
     needs_systemd,
     settings,
 )
-from tests.redis.redis_process import redis
+from tests.parts.fanout.redis_process import redis
 
 EXAMPLE = DEPLOY / "examples" / "two_venues"
 DIFFERENT = {
@@ -45,29 +46,31 @@ def test_settings_equal_those_of_the_daemon_unit() -> None:
 
 
 def example(name: str, tmp_path: Path) -> Config:
-    """The configuration in one file of the example; the files that it refers to are created."""
+    """The configuration in one file of the example. The files that it refers to are created."""
     text = (EXAMPLE / name).read_text(encoding="utf-8")
     for secret in ("broker-password", "broker-ca.pem", "token"):
         (tmp_path / secret).write_text("secret\n")
     path = tmp_path / name
     path.write_text(text.replace("/etc/slpstream/", f"{tmp_path}/"))
-    return config.load(path)
+    return registry.load(path)
 
 
 def test_example_venues_form_one_event(tmp_path: Path) -> None:
     venues = [example(f"{name}.toml", tmp_path) for name in ("north", "south")]
     gateway = example("gateway.toml", tmp_path)
-    assert {each.fanout.event for each in (*venues, gateway)} == {"spring-open"}
+    assert {each.section(Fanout).event for each in (*venues, gateway)} == {"spring-open"}
     stations = [station.id for venue in venues for station in venue.stations]
     assert len(stations) == len(set(stations)) == 4
-    addresses = [address_of(each.fanout.url, each.fanout.password_file) for each in (*venues, gateway)]
+    addresses = [
+        address_of(each.section(Fanout).url, each.section(Fanout).password_file) for each in (*venues, gateway)
+    ]
     assert {(address.host, address.port) for address in addresses} == {("192.0.2.10", 6379)}
     assert [address.username for address in addresses] == ["venue", "venue", "gateway"]
     assert (EXAMPLE / "haproxy.cfg").read_text().count("server gateway") == 3
 
 
 def test_example_broker_starts() -> None:
-    """The broker starts with the example's users, but without TLS: certificates are up to the operator."""
+    """The broker starts with the example's users, but without TLS, because operators provide the certificates."""
     omitted = ("#", "bind", "port", "tls-", "aclfile")
     options: list[str] = []
     for line in (EXAMPLE / "redis.conf").read_text().splitlines():

@@ -20,7 +20,7 @@ from tests.synthetic.match import synthetic_match
 
 
 def play(daemon: DaemonProcess, folder: Path, name: str, seed: int) -> None:
-    """Write a game the way Dolphin does, and check that every message and every HTTP response arrives."""
+    """Write a game like Dolphin, and check that every message and every HTTP response arrives."""
     source = folder.parent / name
     source.write_bytes(synthetic_match(seed=seed, frames=400))
     expected = [message.json() for message in messages(source)]
@@ -38,7 +38,7 @@ def play(daemon: DaemonProcess, folder: Path, name: str, seed: int) -> None:
 
 
 def skip_unless_permitted(*command: str) -> None:
-    """Skip the test where users may not create namespaces, as in some containers.
+    """Skip the test if users are not allowed to create namespaces, as in some containers.
 
     `test_unit.py` checks the unit's sandbox everywhere.
     """
@@ -49,9 +49,9 @@ def skip_unless_permitted(*command: str) -> None:
 
 @pytest.mark.slow
 @needs("bwrap")
-@pytest.mark.parametrize("writable", [True, False], ids=["state folder", "nothing"])
+@pytest.mark.parametrize("writable", [True, False], ids=["state folder", "no folder"])
 def test_read_only_root_loses_no_messages(writable: bool, tmp_path: Path) -> None:
-    """Once with a writable state folder, as in the unit, and once with no writable folder at all."""
+    """Run once with a writable state folder, as in the unit, and once without any writable folder."""
     folder, state = tmp_path / "replays", tmp_path / "state"
     folder.mkdir()
     state.mkdir(0o700)

@@ -1,4 +1,4 @@
-"""docs/reference/how_far_it_goes.md follows from the measured figures that it lists."""
+"""All numbers in docs/reference/how_far_it_goes.md follow from its measured figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_page_follows_from_its_own_figures() -> None:
 
 
 def test_arithmetic_on_the_page_is_correct() -> None:
-    """Each product and quotient on the page is calculated again, independently of the code that wrote the page."""
+    """Each product and quotient on the page is recalculated, independently of the code that wrote the page."""
     products = re.findall(r"([\d,]+) x ([\d,.]+)(?: GB)?(?: / ([\d,]+))? = ([\d,]+)", TEXT)
     assert len(products) >= 5
     for left, right, divisor, result in products:

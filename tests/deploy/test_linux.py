@@ -18,9 +18,7 @@ from tests.synthetic.match import synthetic_match
 pytestmark = [needs("mmdebstrap", "bwrap", "objdump"), needs_root]
 
 
-def test_program_plays_the_demo_where_there_is_no_python(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
+def test_program_plays_the_demo_without_python(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
     debian = DebianRoot(artefacts.debian_root(tmp_path_factory), tmp_path / "root")
     shutil.copy(artefacts.linux_program(tmp_path_factory), debian.path("/usr/local/bin/slpstream"))
     assert debian.attempt("sh", "-c", "command -v python3").returncode != 0
@@ -29,9 +27,7 @@ def test_program_plays_the_demo_where_there_is_no_python(
     play_demo(command)
 
 
-def test_worker_processes_are_started_from_the_program(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
+def test_program_starts_its_worker_processes(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"{number}.slp").write_bytes(synthetic_match(seed=number, frames=300))
     command = [str(artefacts.linux_program(tmp_path_factory)), "stats", "--jobs", "2", "--json", str(tmp_path)]

@@ -20,7 +20,7 @@ _PIN = re.compile(r"([\w.-]+)==(\S+?)(?: ; ([^\\]+?))? \\\n((?:    --hash=sha256
 
 
 class Pin(NamedTuple):
-    """A package at a version. A package has several when its version depends on the Python or the platform."""
+    """A package at a version. There are several if the version depends on the Python or the platform."""
 
     name: str
     version: str
@@ -28,7 +28,7 @@ class Pin(NamedTuple):
 
 
 def pins(lock: Path) -> list[Pin]:
-    """All pins of a lock file. Fails if the file has anything else."""
+    """All pins of a lock file. Fails on any other content."""
     text = lock.read_text(encoding="utf-8")
     found = _PIN.findall(text)
     assert "".join(_PIN.sub("", text).split()) == "", "the lock contains something other than packages with hashes"
@@ -44,9 +44,9 @@ def skip_without_registry(done: subprocess.CompletedProcess[str]) -> None:
 @pytest.mark.skipif(UV is None, reason="no uv")
 @pytest.mark.parametrize("lock", COVERED, ids=lambda lock: lock.name)
 def test_lock_matches_the_project(lock: Path, tmp_path: Path) -> None:
-    """The lock has all direct and indirect dependencies, at versions that satisfy the requirements, and no others.
+    """The lock has exactly the direct and indirect dependencies, at versions that satisfy the requirements.
 
-    Releases that came out after the lock was made do not change this, because what fits keeps its version.
+    Releases after the creation of the lock do not change this, because fitting pins keep their versions.
     """
     output = tmp_path / lock.name
     shutil.copy(lock, output)

@@ -1,4 +1,4 @@
-"""The manual page of all commands is current, and man has no complaints about it."""
+"""The manual page of all commands is current, and valid according to man."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """deploy/nginx.conf, run by a real nginx with a self-signed certificate, in front of a real daemon.
 
-Only the values that a user replaces are replaced: ports, certificate, folder of the logs.
+Only the values that users replace are changed: ports, certificate, folder of the logs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Proxied(NamedTuple):
     folder: Path
 
     def connect(self) -> ssl.SSLSocket:
-        """A TLS connection; the certificate is checked."""
+        """Open a TLS connection. The certificate is checked."""
         raw = socket.create_connection(("127.0.0.1", self.port), timeout=10)
         return self.trust.wrap_socket(raw, server_hostname=NAME)
 
@@ -56,11 +56,11 @@ class Proxied(NamedTuple):
         return result
 
     def stream(self, query: str, **options: Any) -> Any:
-        """A websocket to the stream."""
+        """Open a websocket to the stream."""
         return connect(f"wss://{NAME}/v1/stream{query}", sock=self.connect_plain(), ssl=self.trust, **options)
 
     def connect_plain(self) -> socket.socket:
-        """A TCP connection to nginx."""
+        """Open a TCP connection to nginx."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
 

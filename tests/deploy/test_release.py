@@ -1,4 +1,4 @@
-"""deploy/release: the files, their checksums and bill of materials; building them again gives the same bytes."""
+"""deploy/release: the files, their checksums and bill of materials; a rebuild gives the same bytes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.project import ROOT
 pytestmark = needs("git", "uv", "dpkg-deb", "dh")
 
 RELEASED = ("wheel", "debian")
-"""The kinds that are built again here. Tests of their own build the others."""
+"""The kinds of files that are rebuilt here. Separate tests build the others."""
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of a release. Made from another folder, with another mask and time zone."""
+    """The files of a release, built from another folder, with another mask and time zone."""
 
     def make(folder: Path) -> None:
         checkout = folder / "another place"
@@ -45,7 +45,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return artefacts.made_once(tmp_path_factory, "release", make) / "files"
 
 
-def test_wheel_source_archive_and_package_are_the_same_bytes_again(
+def test_rebuilt_wheel_source_archive_and_package_are_identical(
     released: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     built = [
@@ -56,7 +56,7 @@ def test_wheel_source_archive_and_package_are_the_same_bytes_again(
     assert {path.name: digest(path) for path in built} == {path.name: digest(released / path.name) for path in built}
 
 
-def test_checksums_are_those_of_all_files(released: Path) -> None:
+def test_checksums_cover_all_files(released: Path) -> None:
     lines = (released / "SHA256SUMS").read_text().splitlines()
     summed = {name: digest for digest, name in (line.split("  ") for line in lines)}
     assert summed == {path.name: digest(path) for path in released.iterdir() if path.name != "SHA256SUMS"}

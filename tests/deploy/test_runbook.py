@@ -6,16 +6,16 @@ import inspect
 import re
 
 from slpstream.model import errors
-from slpstream.system.metrics import ROWS
+from slpstream.parts import registry
 from slpstream.web import websocket
 from tests.project import ROOT
 
 RUNBOOK = (ROOT / "docs/howto/runbook.md").read_text(encoding="utf-8")
 REPORTED = re.compile(
-    r'(?:\b(?:Diagnostic\([^"]*|yield )"(?:info|warning|error)", '
+    r'(?:\b(?:Diagnostic\([^"]*|report\(out, |yield )"(?:info|warning|error)", '
     r'|\b(?:_diagnose|_warn|_warning|publish_diagnostic)\(\s*)"(\w+)"'
 )
-"""The code in a call that reports a diagnostic. It misses the few that are chosen by a condition."""
+"""The code in a call that reports a diagnostic. The pattern misses the few codes that are chosen by a condition."""
 
 
 def section(title: str) -> list[list[str]]:
@@ -57,12 +57,14 @@ def test_each_close_code_has_an_entry() -> None:
     }
     expected |= {websocket.GOING_DOWN, websocket.NOT_UTF8, 1002, 1009}  # the last two come from the websocket protocol
     assert [int(code) for code in entries("Close codes")] == sorted(expected)
-    assert {str(code) for code in expected} == set(ROWS["slpstream_connections_closed_total"].known_values)
+    assert {str(code) for code in expected} == set(
+        registry.metrics().rows["slpstream_connections_closed_total"].known_values
+    )
 
 
 def test_each_drop_reason_has_an_entry() -> None:
     reasons = entries("Dropped connections")
-    assert tuple(reasons) == ROWS["slpstream_connections_dropped_total"].known_values
+    assert tuple(reasons) == registry.metrics().rows["slpstream_connections_dropped_total"].known_values
 
 
 def test_every_entry_has_a_meaning_and_an_action() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.config import Announce
+from slpstream.parts.announce.part import Announce
 from tests.deploy.systemd import (
     EXECUTABLE,
     GATEWAY_UNIT,
@@ -42,14 +42,14 @@ def values(key: str) -> list[str]:
         pytest.param(DROP_INS, id="every-drop-in"),
     ],
 )
-def test_systemd_has_no_complaints_and_a_low_exposure_score(tmp_path: Path, drop_ins: list[str]) -> None:
+def test_unit_is_valid_and_has_a_low_exposure_score(tmp_path: Path, drop_ins: list[str]) -> None:
     path = install(tmp_path, UNIT, *drop_ins)
     assert complaints(path) == ""
     assert exposure(path) <= MAX_SCORE
 
 
-def test_commands_begin_with_the_replaced_path() -> None:
-    # If a command did not begin with EXECUTABLE, the copy would run another command than the unit.
+def test_all_commands_use_the_replaced_path() -> None:
+    # If a command did not begin with EXECUTABLE, the copy would not run the unit's command.
     (before,) = values("ExecStartPre")
     (start,) = values("ExecStart")
     (config,) = re.findall(r"--config (\S+)", start)
@@ -60,7 +60,7 @@ def test_commands_begin_with_the_replaced_path() -> None:
     assert values("RestartPreventExitStatus") == ["78"]
 
 
-def test_units_start_after_the_clock_was_synchronised() -> None:
+def test_units_start_after_clock_synchronisation() -> None:
     for unit in (UNIT, GATEWAY_UNIT):
         ordering = dict(settings(unit))
         assert "time-sync.target" in ordering["After"].split()
@@ -68,7 +68,7 @@ def test_units_start_after_the_clock_was_synchronised() -> None:
     assert "systemd-time-wait-sync" in INSTALL
 
 
-def test_user_is_fixed_so_that_an_acl_can_name_it() -> None:
+def test_user_is_static() -> None:
     assert values("DynamicUser") == []
     (user,) = values("User")
     (line,) = re.findall(r"^u .*$", INSTALL, re.MULTILINE)  # the sysusers.d line
@@ -84,7 +84,7 @@ def test_only_drop_ins_show_replays_and_open_the_network() -> None:
     added = {key for drop_in in DROP_INS for key, _ in settings(drop_in)}
     assert {key for key in added if "Path" in key} == {"BindReadOnlyPaths"}
     assert "IPAddressAllow" in added
-    # DNS-SD finds the addresses of the machine with getifaddrs, which needs AF_NETLINK. Its address is in RFC 6762.
+    # DNS-SD finds the machine's addresses with getifaddrs, which needs AF_NETLINK. Its address is from RFC 6762.
     assert settings(ANNOUNCE) == [
         ("RestrictAddressFamilies", "AF_NETLINK"),
         ("IPAddressAllow", f"224.0.0.251 {Announce().broadcast_host}"),

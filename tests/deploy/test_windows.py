@@ -1,6 +1,6 @@
-"""The one-file program for Windows, under Wine, in a Windows that has no Python.
+"""The one-file program for Windows, under Wine, on a Windows without Python.
 
-Wine's programs listen on the addresses of this machine.
+Programs under Wine listen on the addresses of this machine.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MINGW = "x86_64-w64-mingw32-gcc"
 pytestmark = needs("wine", MINGW, "osslsigncode", "python3.11", "bwrap")
 
 CLICK_SECONDS = 120.0
-# A network in which nothing else has the usual port.
+# A network in which the default port is free.
 ALONE = ("bwrap", "--dev-bind", "/", "/", "--proc", "/proc", "--unshare-net", "--unshare-pid", "--die-with-parent")
-# Wine shows web pages by this program of Linux. Here it notes what a browser would find.
+# Wine opens web pages with this Linux program. Here it records the pages that a browser would get.
 XDG_OPEN = f"""\
 #!{sys.executable}
 import json, pathlib, sys, urllib.request
@@ -43,7 +43,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Wine:
-    """A Windows of its own, in which nothing is installed."""
+    """A separate Windows without installed programs."""
 
     def __init__(self, folder: Path) -> None:
         self.prefix = folder / "prefix"
@@ -55,7 +55,7 @@ class Wine:
         }
 
     def set_up(self) -> None:
-        """Make the folders of this Windows, with windows that nobody sees, and wait until it has stopped."""
+        """Create the folders of this Windows, on an invisible display, and wait until it has stopped."""
         no_screen = ["wine", "reg", "add", r"HKCU\Software\Wine\Drivers", "/v", "Graphics", "/d", "null"]
         for command in (no_screen, ["wineserver", "--wait"]):
             subprocess.run(command, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, check=True)
@@ -67,7 +67,7 @@ class Wine:
 
 @pytest.fixture(scope="module")
 def clean_windows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folders of a Windows in which nothing has run. Each test gets a copy."""
+    """The folders of an unused Windows. Each test gets a copy."""
     return artefacts.made_once(tmp_path_factory, "clean-windows", lambda folder: Wine(folder).set_up())
 
 
@@ -85,7 +85,7 @@ def test_program_plays_the_demo_to_its_end(program: Path, wine: Wine) -> None:
 
 
 def test_double_click_opens_the_dashboard_of_the_launchers_folder(program: Path, wine: Wine, tmp_path: Path) -> None:
-    """Its window shows the address and how to stop the program, and Ctrl-C in it does so."""
+    """Its window shows the address and how to stop the program, and Ctrl-C stops it."""
     double_click, xdg_open, opened = tmp_path / "double_click.exe", tmp_path / "xdg-open", tmp_path / "opened"
     subprocess.run([MINGW, "-municode", "-o", double_click, Path(__file__).with_name("double_click.c")], check=True)
     xdg_open.write_text(XDG_OPEN)

@@ -1,4 +1,4 @@
-"""External programs that tests need. In CI they must be installed; elsewhere their tests are skipped."""
+"""External programs required by tests. In CI they must be installed; elsewhere tests without them are skipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 
 
 def free_port() -> int:
-    """A TCP port that was free a moment ago."""
+    """A TCP port that was just free."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]

@@ -1,9 +1,9 @@
-"""The pages that changed. The gate follows these and the README, and the release check follows all pages.
+"""The changed pages. The gate follows these and the README, and the release check follows all pages.
 
-A page has changed if it differs from the commit that `SLPSTREAM_PAGES_SINCE` names. By default this is the commit at
-which the branch left `origin/main`. On `main` itself, or without a remote, it is the parent of the present commit.
-Pages that are not committed yet count as changed. Where git knows no such commit, as in an archive of the sources or in
-a clone of one commit, the README alone is followed.
+A page has changed if it differs from the commit named by `SLPSTREAM_PAGES_SINCE`, by default the commit at which the
+branch left `origin/main`. On `main` itself, or without a remote, it is the parent of the current commit. Uncommitted
+pages count as changed. If git does not know that commit, as in an archive of the sources or in a clone of one commit,
+only the README is followed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ALWAYS = "README.md"
 
 
 def _git(*arguments: str) -> list[str]:
-    """The lines that git prints; none if it fails or is not installed."""
+    """Run git and return its lines; empty if it fails or is not installed."""
     try:
         done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     except OSError:
@@ -39,7 +39,7 @@ def _base() -> str:
 
 @cache
 def changed_pages() -> frozenset[str]:
-    """The paths of the pages that changed, and of the README."""
+    """The paths of the changed pages, and of the README."""
     changed = _git("diff", "--name-only", _base(), "--", "*.md")
     return frozenset((ALWAYS, *changed, *_git("ls-files", "--others", "--exclude-standard", "--", "*.md")))
 
@@ -50,5 +50,5 @@ def check_of(page: str) -> pytest.MarkDecorator:
 
 
 def by_page(pages: Iterable[str]) -> pytest.MarkDecorator:
-    """Parametrizes a test by `page`, with the marker of each."""
+    """Parametrize a test by `page`, with the marker of each page."""
     return pytest.mark.parametrize("page", [pytest.param(page, marks=check_of(page)) for page in pages])

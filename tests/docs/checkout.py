@@ -1,4 +1,4 @@
-"""A clean checkout as a new user has it: the files under version control, and those that are about to be."""
+"""A clean checkout like that of a new user: files under version control, and new files that are not ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.project import ROOT
 
 
 def copy_checkout(folder: Path) -> Path:
-    """Copy the files of this checkout, without what is built or installed in it."""
+    """Copy the files of this checkout, without built or installed files."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

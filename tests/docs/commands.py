@@ -1,4 +1,4 @@
-"""The commands of the pages, and why some of them cannot run in a test."""
+"""The commands of the pages, and the reasons why some of them cannot run in a test."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ REASONS: Mapping[str, str] = {
     r"cd |g\+\+|LD_PRELOAD=": "takes minutes, and needs the libraries of AddressSanitizer",
     r"\$exe =|(Register|Start)-ScheduledTask": "needs the task scheduler of Windows",
 }
-"""Why commands that match cannot run here."""
+"""The reasons why matching commands cannot run here."""
 SHELLS = ("sh", "powershell")
 OTHER_LANGUAGES = {"css", "graphql", "html", "ini", "js", "json", "python", "text", "toml", "xml"}
-"""Languages of blocks that have no commands."""
+"""Languages of blocks without commands."""
 PAGES = {
     page: [block for block in all_blocks() if block.page == page and block.language in SHELLS]
     for page in {block.page for shell in SHELLS for block in blocks(shell)}
@@ -57,13 +57,13 @@ class Command(NamedTuple):
 
     @property
     def reason(self) -> str | None:
-        """Why it cannot run here; `None` if it can."""
+        """The reason why it cannot run here; `None` if it can."""
         return next((reason for pattern, reason in REASONS.items() if re.match(pattern, self.text)), None)
 
 
 def commands(page: str) -> list[Command]:
-    """The commands of a page. A command has several lines if these end with a backslash (in PowerShell: a backtick), or
-    with a here-document."""
+    """The commands of a page. A command continues after a line that ends with a backslash (in PowerShell: a backtick),
+    and through a here-document."""
     return [Command(page, command) for block in PAGES[page] for command in _commands(block)]
 
 
@@ -91,5 +91,5 @@ def from_powershell(command: str) -> str:
 
 
 def pages_that_run() -> list[str]:
-    """The pages with a command that can run here."""
+    """The pages with commands that can run here."""
     return sorted(page for page in PAGES if any(command.reason is None for command in commands(page)))

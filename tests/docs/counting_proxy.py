@@ -1,4 +1,4 @@
-"""An HTTP proxy for TLS connections that counts what a program downloads."""
+"""An HTTP proxy for TLS connections that counts downloaded bytes."""
 
 from __future__ import annotations
 

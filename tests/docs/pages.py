@@ -1,4 +1,4 @@
-"""The pages of the documentation, and what is in them."""
+"""The pages of the documentation, and their contents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOCUMENTS = (
     ROOT / "SECURITY.md",
     *sorted(ROOT.glob("deploy/**/*.md")),
 )
-"""All texts for readers, those for contributors and maintainers included."""
+"""All texts for readers, including contributors and maintainers."""
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 _LINK = re.compile(r"(!?)\[[^\]]*\]\(([^)\s]+)\)")

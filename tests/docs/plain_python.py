@@ -1,4 +1,4 @@
-"""A Python as a new user has it: with pip, and without slpstream and its packages."""
+"""A Python like that of a new user: with pip, and without slpstream and its packages."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def make_environment(folder: Path, variables: Mapping[str, str] | None = None) -> None:
-    """A virtual environment of the Python that the environment of the tests was made with.
+    """Create a virtual environment with the base Python of the tests' environment.
 
-    uv copies pip from its cache, which is much quicker than installing it with the module venv.
+    uv copies pip from its cache, which is much faster than installing it with the module venv.
     """
     python = str(Path(sys.base_prefix) / "bin" / "python3")
     uv = shutil.which("uv")

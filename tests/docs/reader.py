@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def steps_of(text: str) -> Mapping[int, str]:
-    """The text of each step of a page, by number: what is below the heading `## 7. ...`."""
+    """The text of each step of a page, by number: the section of the heading `## 7. ...`."""
     found = re.findall(r"^## (\d+)\. (.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)
     return {int(number): step for number, step in found}
 
@@ -23,7 +23,7 @@ def blocks_of(step: str, language: str) -> list[str]:
 
 
 class Reader:
-    """Somebody with a home folder of their own, who has slpstream installed."""
+    """A reader with a separate home folder and an installed slpstream."""
 
     def __init__(self, home: Path) -> None:
         home.mkdir(exist_ok=True)
@@ -32,7 +32,7 @@ class Reader:
         self.environment = {**os.environ, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
 
     def shell(self, text: str, *, code: int = 0) -> str:
-        """Enter commands that exit with `code`, and return what they print, problems last."""
+        """Enter commands that exit with `code`, and return their output, stderr last."""
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", text],
             cwd=self.home, env=self.environment, capture_output=True, text=True, check=False, timeout=300,
@@ -41,7 +41,7 @@ class Reader:
         return done.stdout + done.stderr
 
     def arguments_of_serve(self, command: str) -> tuple[str, ...]:
-        """The arguments of a `slpstream serve` that the page has the reader enter."""
+        """The arguments of a `slpstream serve` command on the page."""
         words = command.split()
         assert words[:2] == ["slpstream", "serve"]
         return tuple(word.replace("~", str(self.home)) for word in words[2:])

@@ -1,16 +1,16 @@
-"""Every command in the pages runs, page by page, in a sandbox: a copy of the checkout, and a home and a root folder of
-its own. The README and the texts for contributors and maintainers are pages too.
+"""Every command in the pages runs, page by page, in a sandbox: a copy of the checkout, a home folder and a root folder.
+The README and the texts for contributors and maintainers are pages too.
 
-The copy of the checkout is as good as new for each page, but always in the same folder: uv recognises it and does not
-build the same package for every page. Downloads and built requirements are shared too, in the caches of uv and pip.
+The copy of the checkout is reset for each page, but always in the same folder, so that uv recognises it and does not
+build the same package for every page. Pages also share downloads and built requirements, in the caches of uv and pip.
 
-`sudo` is left out, and folders of the system are replaced by folders of the sandbox. Commands for PowerShell are
-translated. A command that cannot run there is in `commands.REASONS`. Commands that run until they are stopped are
-stopped when they answer.
+`sudo` is removed, and folders of the system are replaced by folders of the sandbox. Commands for PowerShell are
+translated. `commands.REASONS` lists the commands that cannot run there. Commands that run until they are stopped are
+stopped once they answer.
 
-The gate runs the commands of the README and of pages that changed; see `changes.py`.
+The gate runs the commands of the README and of changed pages, as defined in `changes.py`.
 
-Determinism: daemons listen on free ports, and a test waits for what they print, with a deadline.
+Determinism: daemons listen on free ports, and tests wait for their output, with a deadline.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _git(checkout: Path, *arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the checkout, which git can restore."""
+    """A copy of the checkout that git can restore."""
     folder = copy_checkout(tmp_path_factory.mktemp("checkout"))
     _git(folder, "init", "--quiet", "--template=")
     _git(folder, "add", "--all", "--force")
@@ -64,7 +64,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def checkout(copied: Path) -> Path:
-    """The copy without what an earlier page has left or changed in it."""
+    """The copy, without the traces of earlier pages."""
     _git(copied, "clean", "-ffdx", "--quiet")
     _git(copied, "checkout", "--quiet", "--", ".")
     shutil.rmtree(copied / ".git/hooks", ignore_errors=True)
@@ -111,10 +111,10 @@ class Sandbox:
             "HOME": str(self.home),
             "PATH": os.pathsep.join([*map(str, path), *([str(Path(uv).parent)] if uv else []), "/usr/bin", "/bin"]),
             "XDG_STATE_HOME": str(self.home / "state"),
-            "SLPSTREAM_PURE": "1",  # test_first_minutes.py builds the kernel; here it would be built once a page
+            "SLPSTREAM_PURE": "1",  # test_first_minutes.py builds the kernel; here it would be built for each page
             "UV_CACHE_DIR": os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache/uv"),
             "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache/pip"),
-            "PIP_NO_COMPILE": "1",  # most of what is installed is never imported
+            "PIP_NO_COMPILE": "1",  # most installed modules are never imported
         }
         make_environment(folder / "python", self.environment)
 
@@ -124,14 +124,14 @@ class Sandbox:
         command = re.sub(r"\bsudo(?! *edit)(?=\s)\s*", "", command)
         command = re.sub(r"(?<![\w.~])/(etc|opt|srv|home|var)/", rf"{self.root}/\1/", command)
         outside = re.findall(r"(?<![\w.~:/-])/(?!dev/null)\w+", command.replace(str(self.root), "ROOT"))
-        assert not outside, f"{command}\nis about folders outside the sandbox: {outside}"
+        assert not outside, f"{command}\nuses folders outside the sandbox: {outside}"
         command = re.sub(r"-g slpstream\b", f"-g {group}", re.sub(r"-o slpstream\b", f"-o {user}", command))
         if self.daemon is not None:
             command = command.replace(PORT_IN_PAGES, self.daemon.url.removeprefix("http://"))
         return command
 
     def run(self, command: str) -> None:
-        """Run a command, and stop it when it answers if it would not end by itself."""
+        """Run a command. One that would not end is stopped once it answers."""
         parts = command.split(" && ")
         if UNTIL_STOPPED.match(parts[-1]):
             alone = parts[-1].endswith("slpstream")  # on a terminal this is `start`
@@ -181,7 +181,7 @@ def test_commands_of_a_page_run(page: str, checkout: Path, tmp_path: Path) -> No
     with running(arguments=arguments) if asked else nullcontext() as daemon:
         sandbox = Sandbox(tmp_path, checkout, daemon)
         if any("-m uv" in text for text in texts) and not any("install uv" in text for text in texts):
-            sandbox.run("python3 -m pip install uv")  # the page links to the one that begins with this
+            sandbox.run("python3 -m pip install uv")  # the page links to the page that begins with this
         for text in texts:
             sandbox.run(sandbox.adapted(text))
 
@@ -198,7 +198,7 @@ def test_every_block_names_its_language() -> None:
     assert {block.language for block in all_blocks()} <= {*SHELLS, *OTHER_LANGUAGES}
 
 
-def test_blocks_of_text_have_no_commands() -> None:
+def test_text_blocks_have_no_commands() -> None:
     prompts = re.compile(
         rf"^(?:[$>#] |(?:sudo|uv|curl|python3?|slpstream (?:{'|'.join(cli.list_commands(click.Context(cli)))})) )",
         re.MULTILINE,

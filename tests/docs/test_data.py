@@ -1,7 +1,7 @@
-"""Every command and example of docs/data/index.md, in order, over a folder of replays and archives.
+"""Every command and example of docs/data/index.md, in order, with a folder of replays and archives.
 
-The games are made up; where real ones can be had, they are followed once more with some of these. The counts that the
-commands print must agree with each other.
+The games are made up; if real ones are available, the steps are repeated with some of them. The counts in the output of
+the commands must agree with each other.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ COMMANDS = [
     for block in all_blocks()
     if block.page == PAGE and block.language == "sh"
     for command in block.text.splitlines()
-    if "uv tool install" not in command  # tests/docs/test_commands.py enters it
+    if "uv tool install" not in command  # run by tests/docs/test_commands.py
 ]
 EXAMPLES = [block.text for block in all_blocks() if block.page == PAGE and block.language == "python"]
 GAMES = 12
 FILES = 8
-"""Games that are files; the others are in an archive."""
+"""The games in separate files; the others are in an archive."""
 OWN = ("full_match_3.18",)
 REAL = ("FodPlatforms", "Whispy", "rollbackFrameTest", "v2.0")
-"""Complete games between two players, of which Fox is one, and with kills off stage."""
+"""Complete games of two players, one of them Fox, and with kills off stage."""
 
 
 def games(count: int) -> dict[str, bytes]:
@@ -43,7 +43,7 @@ def games(count: int) -> dict[str, bytes]:
 
 
 def follow_the_page(home: Path, replays: Mapping[str, bytes]) -> dict[str, str]:
-    """Enter the commands and run the example. Returns what they print: by command, and of the example as `python`."""
+    """Enter the commands and run the example. Returns the output by command, that of the example as `python`."""
     reader = Reader(home)
     folder = home / "melee" / "replays"
     folder.mkdir(parents=True)

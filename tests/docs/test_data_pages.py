@@ -1,4 +1,4 @@
-"""The examples of the pages about archives, search and situations that are no commands: Python, TOML, JSON, queries.
+"""The examples other than commands on the pages about archives, search and situations: Python, TOML, JSON, queries.
 
 The commands of these pages run in `test_commands.py`.
 """
@@ -20,11 +20,11 @@ from click.testing import CliRunner
 
 from slpstream.api import open_replay, read_game
 from slpstream.cli import check_config
-from slpstream.config import load
 from slpstream.game.record import record_of
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import STATUS_PAYLOADS
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
+from slpstream.parts import registry
 from slpstream.search.games.predicate import matches
 from slpstream.search.query.parse import Context
 from slpstream.search.query.parse import parse as parse_games
@@ -63,7 +63,7 @@ def examples_of_games() -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_runs(page: str) -> None:
-    """All commands of the pages run in `test_commands.py`, none of them is left out there."""
+    """All commands of the pages run in `test_commands.py`; none has a reason for omission there."""
     found = commands(page)
     assert found
     assert not [command.text for command in found if command.reason is not None]
@@ -90,7 +90,7 @@ def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             assert output.getvalue().count('"type":"frame"') > 2000
 
 
-def test_python_of_situations_finds_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_of_situations_has_the_results_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "game.slp").write_bytes(replay("zelda_sheik_3.18"))
     (text,) = [block.text for block in blocks("python") if block.page == "docs/data/situations.md"]
@@ -109,7 +109,7 @@ def test_configuration_is_accepted(tmp_path: Path) -> None:
     (text,) = [block.text for block in blocks("toml") if block.page == "docs/data/situations.md"]
     file = tmp_path / "slpstream.toml"
     file.write_text(f'[obs]\nurl = "ws://127.0.0.1:4455"\n{text}', encoding="utf-8")
-    config = load(file)
+    config = registry.load(file)
     (situation,) = config.situations
     assert (situation.mark, situation.highlight, situation.score) == (True, True, 90.0)
     checked = CliRunner().invoke(check_config.command, [str(file)])
@@ -118,7 +118,7 @@ def test_configuration_is_accepted(tmp_path: Path) -> None:
     assert set(tomllib.loads(text)) == {"situations", "obs_rules"}
 
 
-def test_message_has_the_members_that_are_sent() -> None:
+def test_message_has_the_sent_members() -> None:
     (text,) = [block.text for block in blocks("json") if block.page == "docs/data/situations.md"]
     message = msgspec.json.decode(text)
     members = re.findall(r"`(\w+)`", STATUS_PAYLOADS[message["type"]].partition(":")[0])
@@ -141,7 +141,7 @@ def test_examples_of_situations_run_on_all_replays() -> None:
         for query in found:
             found[query] += len(opened.situations(query))
     missing = [query for query, count in found.items() if not count]
-    assert len(missing) <= 4, "most of them happen in some game; of four, nobody plays or does it"
+    assert len(missing) <= 4, "all but four occur in some game"
 
 
 def test_examples_of_games_are_valid() -> None:
@@ -157,7 +157,7 @@ def test_examples_of_games_are_valid() -> None:
 
 
 def differing() -> list[str]:
-    """The queries that the page says mean something else in the Launcher."""
+    """The queries that have another meaning in the Launcher according to the page."""
     table = SEARCH.partition("## Differences from the Launcher")[2].partition("\n## ")[0]
     return re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE)
 
@@ -185,7 +185,7 @@ def is_mistake(query: str) -> bool:
     return bool(parse_games(query, CONTEXT).problems)
 
 
-def test_each_difference_from_the_launcher_is_as_the_page_says() -> None:
+def test_differences_from_the_launcher_match_the_page() -> None:
     lost_end = open_replay(replay_path("lost_game_end_3.18"))
     assert lost_end.game_end.game_end is None
     decided = record_of(read_game(lost_end.path))

@@ -1,7 +1,7 @@
-"""The first command of the README, as a new user enters it: a fresh clone, an empty home and nothing in uv's cache.
+"""The first command of the README, entered by a new user with a fresh clone, an empty home and an empty uv cache.
 
-The test prints how much was downloaded beyond uv, and how many seconds passed until the overlay answered. The goals are
-10 MB and 10 seconds; only the first can be asserted on a machine with other work.
+The test prints the size of downloads beyond uv, and the seconds until the overlay answered. The goals are 10 MB and 10
+seconds; only the first can be asserted on a machine with other work.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ COMPILERS = {"with-compiler": {}, "without-compiler": {"CC": "/bin/false", "CXX"
 
 
 def first_command() -> tuple[str, str]:
-    """Its two parts: the first installs uv."""
+    """The two parts of the command: the first installs uv."""
     install, run = next(block for block in blocks("sh") if block.page == "README.md").text.strip().split(" && ")
     return install, run
 
 
 def environment(home: Path, python: Path) -> dict[str, str]:
-    """That of a new user with this Python."""
+    """The environment of a new user with this Python."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(CLEARED)}
     return {**kept, "HOME": str(home), "PATH": f"{python / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with uv, whose download is not measured."""
+    """A virtual environment with uv, which is not part of the measured download."""
     folder = tmp_path_factory.mktemp("python")
     make_environment(folder / "python")
     install, _ = first_command()

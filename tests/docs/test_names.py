@@ -1,6 +1,6 @@
-"""What the pages name exists: commands with their options, modules, files, keys, metrics and endpoints.
+"""All names in the pages exist: commands with their options, modules, files, keys, metrics and endpoints.
 
-`test_commands.py` runs the blocks of commands. Commands in sentences and tables have placeholders, so these are parsed.
+`test_commands.py` runs the blocks of commands. Commands in sentences and tables have placeholders, so they are parsed.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import tomllib
 from collections.abc import Iterator
 
 import click
-import msgspec
 import pytest
 
 from slpstream import config
 from slpstream.cli import cli
 from slpstream.cli.reference import PAGES as REFERENCE
 from slpstream.model.version import __version__
+from slpstream.parts import registry
 from slpstream.system import metrics
 from slpstream.web import openapi
 from slpstream.web.app import described_endpoints
@@ -24,20 +24,20 @@ from tests.docs.pages import DOCUMENTS, Block, blocks, code_in_text
 from tests.project import ROOT
 
 CODE = sorted({code for page in DOCUMENTS for code in code_in_text(page)})
-KEYS = {f"{key.section}.{key.name}" for key in config.all_keys()}
-SECTIONS = {key.section for key in config.all_keys()}
+KEYS = {f"{key.section}.{key.name}" for key in config.all_keys(registry.sections())}
+SECTIONS = {key.section for key in config.all_keys(registry.sections())}
 WEBSOCKET = "/v1/stream"
 PLACEHOLDER = re.compile(r"NAME|VERSION|\.\.\.")
 COMMAND = re.compile(rf"\bslpstream ({'|'.join(cli.list_commands(click.Context(cli)))})\b([^;&]*)")
 
 
 def named_commands() -> Iterator[tuple[str, str]]:
-    """Name and arguments of the commands of slpstream that sentences and tables contain."""
+    """Name and arguments of the commands of slpstream in sentences and tables."""
     for code in CODE:
         yield from COMMAND.findall(code)
 
 
-def test_enough_is_found() -> None:
+def test_search_finds_enough_names() -> None:
     assert len(list(named_commands())) > 15
     assert len(CODE) > 500
 
@@ -80,11 +80,11 @@ def test_keys_exist() -> None:
 def test_metrics_exist() -> None:
     named = {name for code in CODE for name in re.findall(r"^slpstream_\w+(?=$|\{)", code)}
     assert len(named) > 20
-    assert named <= {row.name for row in metrics.TABLE}
+    assert named <= {row.name for row in (*metrics.TABLE, *registry.metric_rows())}
 
 
 def test_endpoints_exist() -> None:
-    there = {WEBSOCKET, *openapi.document(described_endpoints(), __version__)["paths"]}
+    there = {WEBSOCKET, *openapi.document(described_endpoints(registry.endpoints({})), __version__)["paths"]}
     named = {path for code in CODE for path in re.findall(r"^(?:[A-Z]+ )?(/v1/[\w/{}]*)$", code)}
     assert len(named) > 5
     assert named <= there
@@ -94,4 +94,4 @@ def test_endpoints_exist() -> None:
     "block", [block for block in blocks("toml") if "[build-system]" not in block.text], ids=lambda block: block.page
 )
 def test_configurations_are_valid(block: Block) -> None:
-    msgspec.convert(tomllib.loads(block.text), config.Config)
+    assert config.convert(tomllib.loads(block.text), registry.sections())

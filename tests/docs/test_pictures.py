@@ -1,4 +1,4 @@
-"""Every picture in the pages is made by `tests.web.pictures`, and the other way round."""
+"""The pages show exactly the pictures made by `tests.web.pictures`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-def test_pages_show_every_picture_and_no_other() -> None:
+def test_pages_show_exactly_the_pictures() -> None:
     pictures = [link for page in WITH_README for link in links(page) if link.is_picture]
     shown = {(link.page.parent / link.target).resolve() for link in pictures}
     assert shown == {path_of(name) for name in NAMES} - {EXAMPLE}

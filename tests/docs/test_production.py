@@ -1,4 +1,4 @@
-"""Every step of docs/production/index.md with the real OBS, where the test takes the part of its user."""
+"""Every step of docs/production/index.md with a real OBS. The test plays the user."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.daemons.process import DaemonProcess
 from tests.docs.changes import check_of
 from tests.docs.pages import DOCS
 from tests.docs.reader import Reader, blocks_of, steps_of
-from tests.outputs import real_obs
-from tests.outputs.real_obs import PASSWORD, Control, RealObs
+from tests.parts.obs import real_obs
+from tests.parts.obs.real_obs import PASSWORD, Control, RealObs
 from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 
@@ -38,7 +38,7 @@ def obs(tmp_path: Path) -> Iterator[RealObs]:
         yield obs
 
 
-def test_ten_steps() -> None:
+def test_page_has_ten_steps() -> None:
     assert list(STEPS) == list(range(1, 11))
 
 

@@ -1,4 +1,4 @@
-"""The site builds without a warning, all links lead somewhere, and all pages are in the navigation."""
+"""The site builds without a warning, all links are valid, and all pages are in the navigation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "WARNING" not in done.stderr
     assert {path.stem for path in (site / "reference").glob("*.html")} >= set(GENERATED)
     for page in site.rglob("*.html"):
-        # A browser would load these by itself. The site works without a network.
+        # A browser would load these automatically. The site works without a network.
         loaded = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]+)"', page.read_text(encoding="utf-8"))
         assert not [address for address in loaded if address.startswith(("http:", "https:", "//"))], page
 
@@ -61,7 +61,7 @@ def test_page_promises_no_published_package(page: Path) -> None:
     assert not re.search(r"(?:pip|uv add|pipx|uvx|tool) (?:install )?'?slpstream", page.read_text(encoding="utf-8"))
 
 
-def test_readme_repeats_figures_of_the_page() -> None:
+def test_readme_has_the_figures_of_the_page() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     page = (DOCS / "reference" / "figures.md").read_text(encoding="utf-8")
     table = readme[readme.index("\n## Figures\n") : readme.index("[All figures]")]

@@ -1,8 +1,9 @@
-"""Every step of docs/tournament/index.md with a real daemon, where the test takes the part of the organiser, of the
-players with their phones, and of the setups. start.gg is the double of tests/tournament/bracket, over HTTP.
+"""Every step of docs/tournament/index.md with a real daemon. The test plays the organiser, the players with their
+phones, and the setups. start.gg is the double of tests/tournament/bracket, over HTTP.
 
-Commands and configuration come from the page. Only addresses and ports are replaced, and waits are shortened. Clicks
-are the requests that the buttons send; the tests of the pages press them, and their words are compared here.
+Commands and configuration are taken from the page. Only addresses and ports are replaced, and waits are shortened.
+Instead of clicks, the test sends the requests of the buttons. The tests of the pages press the buttons; here their
+labels are compared.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ PAGE = (DOCS / "tournament" / "index.md").read_text(encoding="utf-8")
 STEPS = steps_of(PAGE)
 SETUPS = 50
 ELSEWHERE = {"setup", "station", "Developer settings", "Personal access tokens"}
-"""Words in italics that are not slpstream's."""
+"""Words in italics that do not belong to slpstream."""
 NAMELESS = {0: Seat(character=FOX), 1: Seat(character=MARTH)}
 TRIES_SECONDS = 60.0
 
@@ -64,7 +65,7 @@ class Organiser(Reader):
         return self.daemon
 
     def run(self, step: int, *, code: int = 0) -> str:
-        """Run the commands of a step, and return what they print."""
+        """Run the commands of a step, and return their output."""
         [text] = blocks(step, "sh") if step != 13 else ["\n".join(blocks(step, "sh"))]
         return self.shell(text, code=code)
 
@@ -74,7 +75,7 @@ class Organiser(Reader):
         return super().shell(text, code=code)
 
     def configure(self, text: str) -> None:
-        """Save a configuration of the page, with the address of the double and shorter waits."""
+        """Save a configuration from the page, with the address of the double and shorter waits."""
         changes = {
             "[handover]\n": "[handover]\ndelay_seconds = 0.0\n",
             "[bracket]\n": f'[bracket]\nurl = "{self._startgg}"\nrequests_per_minute = 80\n'
@@ -86,10 +87,10 @@ class Organiser(Reader):
         (self.tournament / "slpstream.toml").write_text(text)
 
     def start(self) -> DaemonProcess:
-        """Start the daemon as step 3 says."""
+        """Start the daemon like in step 3."""
         arguments = self.arguments_of_serve(blocks(3, "sh")[0])
         self.daemon = DaemonProcess(arguments=arguments, environment={"HOME": str(self.home)})
-        self.daemon.url = self.daemon.url.replace("0.0.0.0", "127.0.0.1")  # as the page says
+        self.daemon.url = self.daemon.url.replace("0.0.0.0", "127.0.0.1")  # as on the page
         self.daemon.until(lambda: len(self.running.get("/v1/stations")["stations"]) == SETUPS, 60)
         self.daemon.wait_ready()
         return self.daemon
@@ -102,14 +103,13 @@ class Organiser(Reader):
         self.daemon = None
 
     def put(self, setup: str, name: str, data: bytes) -> None:
-        """A whole game appears in the folder of a setup."""
+        """Put a complete game into the folder of a setup."""
         hidden = self.tournament / "setups" / setup / f".{name}"
         hidden.write_bytes(data)
         hidden.rename(hidden.with_name(f"{name}.slp"))
 
     def play(self, setup: str, number: int, winner: int, *, names: Sequence[str] = ()) -> None:
-        """Two people without names in the replay tap their `names` and play a game, which the setup writes while it is
-        played."""
+        """Have two people, unnamed in the replay, tap their `names` and play a game that the setup writes live."""
         for port, name in enumerate(names, 1):
             Phone(self, setup).sit(port, name)
         minute = 10.0 * int(setup) + number
@@ -127,7 +127,7 @@ class Organiser(Reader):
         return next(str(each["state"]) for each in stations if each["id"] == setup)
 
     def _names_in_game(self, setup: str) -> list[str | None]:
-        """The names that are shown while a game is being played."""
+        """The names that are shown during a game."""
         shown = self.set_of(setup)
         playing = [game["gameId"] for game in shown["games"] if game["verdict"] == "playing"]
         return [player.get("name") for player in shown["players"]] if playing else []
@@ -136,12 +136,12 @@ class Organiser(Reader):
         return dict(self.running.get(f"/v1/stations/{setup}/set"))
 
     def entry(self, setup: str) -> dict[str, Any]:
-        """The newest set of a setup in the queue of the bracket that is one of the bracket."""
+        """The newest entry of a setup in the bracket's queue that was matched to a set of the bracket."""
         queue = self.running.get("/v1/bracket")["queue"]
         return next((each for each in queue if each["station"] == setup and each.get("bracketSet")), {"state": ""})
 
     def wait_for(self, setup: str, state: str) -> dict[str, Any]:
-        """Wait until a result is in a state."""
+        """Wait until a result reaches a state."""
         self.running.until(lambda: self.entry(setup)["state"] == state, TRIES_SECONDS)
         return self.entry(setup)
 
@@ -151,7 +151,7 @@ class Organiser(Reader):
         self.send("POST", "/v1/bracket", decision)
 
     def correct(self, setup: str, patch: Mapping[str, Any]) -> None:
-        """Change something under Set on the dashboard."""
+        """Correct the set like under *Set* on the dashboard."""
         self.send("PATCH", f"/v1/stations/{setup}/set", patch)
 
     def send(self, method: str, path: str, body: Mapping[str, Any], *, address: str = "", **headers: str) -> Any:
@@ -177,7 +177,7 @@ class Phone:
         self._headers = {"Authorization": f"Bearer {url.partition('#')[2]}", "slpstream-phone": os.urandom(12).hex()}
 
     def people(self) -> list[str]:
-        """Whom the bracket expects."""
+        """The people expected by the bracket."""
         request = urllib.request.Request(self._address + self._path, headers=self._headers)
         with urllib.request.urlopen(request, timeout=20) as response:
             return [each["name"] for each in json.load(response)["people"] if each.get("expected")]
@@ -189,7 +189,7 @@ class Phone:
 
 @pytest.fixture
 def double() -> StartggDouble:
-    """An event of four players, whose final waits for the winners of two sets."""
+    """An event of four players: two sets, whose winners meet in the final."""
     made = StartggDouble(time.time)
     made.phases = [1]
     made.stations |= {500 + number: (number, f"Setup {number}") for number in range(1, SETUPS + 1)}
@@ -211,15 +211,15 @@ def organiser(double: StartggDouble, tmp_path: Path) -> Iterator[Organiser]:
                 organiser.daemon.kill()
 
 
-def test_thirteen_steps() -> None:
+def test_page_has_thirteen_steps() -> None:
     assert list(STEPS) == list(range(1, 14))
     for number, text in STEPS.items():
         assert "**You see**" in text, number
         assert "**If not**" in text, number
 
 
-def test_words_of_the_pages_and_programs_exist() -> None:
-    """Words in italics or bold are on a page of slpstream or in what it prints."""
+def test_quoted_words_exist_in_pages_or_programs() -> None:
+    """Words in italics or bold appear on a page of slpstream or in its output."""
     package = ROOT / "slpstream"
     files = [package / "web/static/texts/en.js", *package.rglob("*.py")]
     known = "\n".join(file.read_text(encoding="utf-8") for file in files)
@@ -230,7 +230,7 @@ def test_words_of_the_pages_and_programs_exist() -> None:
 
 
 def test_archive_has_no_secrets(organiser: Organiser) -> None:
-    """Also if everything went wrong between the steps 3 and 13."""
+    """Even if everything went wrong between steps 3 and 13."""
     _install(organiser)
     organiser.start().get("/v1/seat-codes")
     organiser.stop()
@@ -255,7 +255,7 @@ def test_every_step(organiser: Organiser, double: StartggDouble) -> None:
 
 
 def _install(organiser: Organiser) -> str:
-    """Steps 1 and 2: the folders, the tokens and the configuration, which it returns."""
+    """Steps 1 and 2: create the folders, the tokens and the configuration, which is returned."""
     tournament = organiser.tournament
     version = organiser.run(1)
     assert re.search(r"\d+\.\d+\.\d+", version)
@@ -275,7 +275,7 @@ def _install(organiser: Organiser) -> str:
 
 
 def _compare_setups(organiser: Organiser) -> None:
-    """Step 4: the difference that the page shows is found, and is gone after it was corrected."""
+    """Step 4: the difference shown on the page is found, and disappears after its correction."""
     odd = Console(fixes=fixes(3, 0, 0))
     every: dict[str, Any] = {"ports": (1, 2, 3, 4), "seconds": 31.0, "quits": True}
     for number in range(1, SETUPS + 1):
@@ -292,14 +292,14 @@ def _compare_setups(organiser: Organiser) -> None:
 
 
 def _print_codes(organiser: Organiser) -> None:
-    """Step 5. The phones of step 9 have the same address: the page of the bracket asks them for the token."""
+    """Step 5. The phones of step 9 use the same address: the page of the bracket asks them for the token."""
     address = organiser.running.get("/v1/seat-codes")["address"]
     assert address in organiser.run(5)
     page = (organiser.tournament / "secrets/codes.html").read_text()
     assert page.count("<svg") == SETUPS
     with urllib.request.urlopen(f"{address}/bracket", timeout=20) as response:
         assert b"bracket.js" in response.read()
-    if "127.0.0.1" not in address:  # the machine is in a network
+    if "127.0.0.1" not in address:  # the machine is on a network
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(f"{address}/v1/bracket", timeout=20)
     with urllib.request.urlopen(f"{address}/v1/bracket?token=a%20password", timeout=20) as response:
@@ -307,7 +307,7 @@ def _print_codes(organiser: Organiser) -> None:
 
 
 def _dry_run(organiser: Organiser, double: StartggDouble, configuration: str) -> None:
-    """Step 6: the first set is recognised, and nothing is sent before `report = true` and a confirmation."""
+    """Step 6: the first set is recognised, and reported only after `report = true` and a confirmation."""
     listed = organiser.run(6)
     assert "the token may report for tournament/the-big-one" in listed
     assert all(f"station {number}: is {number:02}\n" in listed for number in range(1, SETUPS + 1))
@@ -362,7 +362,7 @@ def _call_and_report(organiser: Organiser, double: StartggDouble) -> None:
 
 
 def _last_set(organiser: Organiser, double: StartggDouble, configuration: str) -> None:
-    """The end of step 9: the final is reported without a person."""
+    """The end of step 9: the final is reported automatically."""
     final = double.sets["final"]
     assert [entrant.name for entrant in final.entrants if entrant is not None] == ["Ann", "Cyd"]
     assert "`confirm = false` to `[bracket]`" in STEPS[9]
@@ -389,7 +389,7 @@ def _readiness(organiser: Organiser) -> str:
 
 
 def _controller(organiser: Organiser) -> None:
-    """Step 10: a stick that rests beside the centre."""
+    """Step 10: a stick that rests off centre."""
     players = {0: analog(1, change=partial(moved, 9, 0)), 1: analog(2)}
     organiser.put("07", "Game_1", with_inputs(players))
     printed = organiser.run(10)
@@ -425,7 +425,7 @@ def _replays(organiser: Organiser) -> None:
 
 
 def _end(organiser: Organiser) -> None:
-    """Step 13: nothing waits, the codes are worthless, and the backup is complete."""
+    """Step 13: no report is pending, the codes are invalid, and the backup is complete."""
     assert organiser.running.get("/v1/bracket")["waiting"] == 0
     stranger = Phone(organiser, "03")
     renew, _ = blocks(13, "sh")
@@ -442,7 +442,7 @@ def _end(organiser: Organiser) -> None:
 
 
 def _archive(organiser: Organiser) -> set[str]:
-    """Pack the archive of step 13, which has no secrets. Returns the names in it."""
+    """Pack the archive of step 13, which must not contain secrets. Returns the names in it."""
     _, pack = blocks(13, "sh")
     organiser.shell(pack)
     with tarfile.open(organiser.home / "tournament.tar.gz") as archive:

@@ -1,8 +1,8 @@
-"""Bugs, one after the other, in a daemon with 16 stations: what each of them ends, and what the other stations miss.
+"""Bugs, injected one at a time into a daemon with 16 stations: the part that ends, and the effect on other stations.
 
-A bug is an exception that is raised in place of one function of slpstream, for one station where the function belongs
-to a station. Meanwhile, each station plays a game. The subscribers of the other stations must receive their games
-exactly, the daemon must live, and the error must be counted for the part that is expected.
+A bug is an exception that is raised instead of one function of slpstream, for one station if the function belongs to a
+station. Meanwhile, each station plays a game. The subscribers of the other stations must receive their games exactly,
+the daemon must survive, and the error must be counted for the expected part.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 import structlog
 import trio
@@ -26,27 +27,29 @@ from websockets.trio.client import connect
 
 from slpstream.config import (
     Bracket,
-    Chat,
     Config,
     Handover,
-    JsonLines,
-    Obs,
     Playback,
     Recordings,
-    Scoreboard,
     Server,
     Situation,
     StationConfig,
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers, Verify, Webhook
+from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
+from slpstream.parts.chat.part import Chat
+from slpstream.parts.jsonl.part import JsonLines
+from slpstream.parts.scoreboards.part import Scoreboard
+from slpstream.parts.text_files.part import ObsFolder
+from slpstream.parts.verify.part import Verify
+from slpstream.parts.webhooks.part import Webhook
 from slpstream.simulate.bundled import as_another_game
 from slpstream.system import logs
 from tests.daemons.played_game import PlayedGame
 from tests.faults.scene import TOPICS, log_lines
-from tests.outputs.http_server import Response, serving
+from tests.parts.http_server import Response, serving
 from tests.synthetic.match import synthetic_match
 
 STATIONS = 16
@@ -60,10 +63,10 @@ class Bug(Exception):
 
 
 class Row(NamedTuple):
-    """One row of the table: what a bug in a part of slpstream ends."""
+    """One row of the table: the work that a bug in a part of slpstream ends."""
 
     part: str
-    """The part as it is counted."""
+    """The part's label in the counter of errors."""
     where: str
     lost: str
     others: str
@@ -155,22 +158,22 @@ class Player:
 
     @property
     def lines(self) -> list[bytes]:
-        """The messages received of the present game."""
+        """The messages received of the current game."""
         return self._received.get(self.game_id, [])
 
     def begin(self, data: bytes, number: int) -> None:
-        """Writes the first half of a game. Its header has no length yet."""
+        """Write the first half of a game. Its header has no length yet."""
         self._game = PlayedGame(self.folder / f"Game_{number:06}.slp", data)
         self._game.write(len(data) // 2)
         self.expected = log_lines(data)
         self.game_id = self._game.game_id
 
     def finish(self) -> None:
-        """Writes the rest of the game, and then the length in its header."""
+        """Write the rest of the game, and then the length in its header."""
         self._game.end()
 
     async def follow(self, port: int) -> None:
-        """Receives until cancelled. Connects again with the last cursor."""
+        """Receive until cancelled. Reconnects with the last cursor."""
         mark = b'"station":"%b",' % self.station.encode()
         while True:
             url = f"ws://127.0.0.1:{port}/v1/stream?station={self.station}&topics={TOPICS}&delivery=lossless"
@@ -198,7 +201,7 @@ class Player:
 def bug_in(
     owner: Any, name: str, *, station: str | None = None, times: int = 10**9, when: Callable[..., bool] | None = None
 ) -> Iterator[list[int]]:
-    """Raises in place of a function, for one station or for all. Yields a list with the number of times it has."""
+    """Raise instead of a function, for one station or for all. Yields a list with the number of raised exceptions."""
     raised = [0]
     original = owner[name] if isinstance(owner, dict) else inspect.getattr_static(owner, name)
 
@@ -238,13 +241,13 @@ def bug_in(
 
 
 class Receiver:
-    """A chat, a webhook and a bracket on one HTTP server, which keep the bodies that they are sent."""
+    """A chat, a webhook and a bracket on one HTTP server, which keep the received bodies."""
 
     def __init__(self) -> None:
         self.received: dict[str, list[Any]] = {"/chat": [], "/hook": [], "/bracket": []}
 
     def respond(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
-        """Keeps a body, by the path that it was posted to."""
+        """Keep a body under the path to which it was posted."""
         self.received[path].append(json.loads(body))
         return Response(204)
 
@@ -263,7 +266,7 @@ class Venue:
         self._match = synthetic_match(seed=17, frames=_FRAMES)
 
     def counted(self, part: str) -> float:
-        """How many errors of a part were counted."""
+        """The number of counted errors of a part."""
         page = self.daemon.metrics.render(["slpstream_internal_errors_total"]).decode()
         (value,) = re.findall(rf'^slpstream_internal_errors_total{{part="{part}"}} (\S+)$', page, re.MULTILINE)
         return float(value)
@@ -274,12 +277,12 @@ class Venue:
         return self.players[self._bugs % STATIONS]
 
     def _new_game(self) -> bytes:
-        """A match with a random seed of its own, and so with an id of its own."""
+        """A match with a unique random seed, and therefore a unique id."""
         self._games += 1
         return as_another_game(self._match, random_seed=self._games, started_at=_STARTED_AT)
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Waits until a condition is true."""
+        """Wait until a condition is true."""
         with trio.move_on_after(TIMEOUT_SECONDS) as scope:
             while not condition():
                 await trio.sleep(0.005)
@@ -294,10 +297,10 @@ class Venue:
         *,
         early: bool = False,
     ) -> Player:
-        """Plays a game in each station, and injects a bug at half-time, or before the game if it is `early`.
+        """Play a game in each station, and inject a bug at half-time, or before the game if `early`.
 
-        `bug` is called with the name of the station that it is for. `act` is called while the bug is there. Returns the
-        player of this station.
+        `bug` is called with the name of the affected station, and `act` while the bug is injected. Returns the player
+        of this station.
         """
         victim = self.next_victim
         self._bugs += 1
@@ -324,7 +327,7 @@ class Venue:
         return victim
 
     async def _begin(self, players: Sequence[Player], waiting: Sequence[Player] | None = None) -> None:
-        """Writes the first half of a game in each station, and waits until subscribers receive something."""
+        """Write the first half of a game in each station, and wait until subscribers receive messages."""
         for player in players:
             player.begin(self._new_game(), self._games)
         for player in players if waiting is None else waiting:
@@ -332,8 +335,8 @@ class Venue:
 
 
 @asynccontextmanager
-async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
-    """Runs a daemon with 16 stations and all outputs, and a subscriber for each."""
+async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncIterator[Venue]:
+    """Run a daemon with 16 stations and all outputs, and a subscriber for each. `changes` are sections of parts."""
     temporary = contextlib.ExitStack()
     stations: list[StationConfig] = []
     players: list[Player] = []
@@ -352,18 +355,20 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         store=Store(folder=str(folder / "state")),
         recordings=Recordings(folder=str(folder / "recordings")),
         watch=Watch(scan_seconds=0.5),
-        jsonl=[JsonLines(folder=str(folder / "jsonl"))],
-        obs=Obs(folder=str(folder / "obs")),
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
         bracket=Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True),
         handover=Handover(folder=str(folder / "zips")),
-        webhooks=[Webhook(url=f"{address}/hook", secret_file=str(secret))],
-        chat=[Chat(url_file=str(url))],
-        scoreboards=[Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
-        verify=Verify(finished_games=True),
+        parts={
+            "verify": [Verify(finished_games=True)],
+            "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
+            "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],
+            "chat": [Chat(url_file=str(url))],
+            "scoreboards": [Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
+            "obs": [ObsFolder(folder=str(folder / "obs"))],
+            **changes,
+        },
         controllers=Controllers(check=True),
-        **changes,
     )
     daemon = Daemon(config, stations, strict=False)
     here = Venue(folder, daemon, players, receiver)

@@ -1,4 +1,4 @@
-"""Faults of files: operations by people, games and copy programs on a file that is being written."""
+"""Faults of files: operations of people, games and copy programs on a growing file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHARES = (0.5, 0.3, 0.9, 0.2, 0.4, 0.7)
 
 
 def _repeated(action: Action) -> Callable[[Path, int], Outcome]:
-    """The fault that writes part of a game and then runs the action, which deals with the rest, a number of times."""
+    """A fault that, a number of times, writes part of a game and then runs the action, which handles the rest."""
 
     def inject(folder: Path, times: int) -> Outcome:
         with Scene(folder) as scene:
@@ -65,7 +65,7 @@ def moved_within(scene: Scene, game: WrittenGame) -> None:
 
 @_repeated
 def moved_out(scene: Scene, game: WrittenGame) -> None:
-    """The file is moved to a folder that is not watched, grows there, and is moved back."""
+    """The file is moved to an unwatched folder, grows there, and is moved back."""
     home = game.path
     game.path = home.rename(scene.elsewhere / home.name)
     scene.until_logged("file lost", file=home.name)

@@ -1,6 +1,6 @@
 /* Injects faults into a process. It is loaded with LD_PRELOAD and controlled through a shared page.
  *
- * read, pread, preadv2: an error for files whose name contains `path`; an overflow in place of inotify events.
+ * read, pread, preadv2: an error for files whose name contains `path`; an overflow instead of inotify events.
  * clock_gettime: an offset of the wall clock. inotify_add_watch: an error. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -42,7 +42,7 @@ def _library() -> Path:
 
 
 class Injector:
-    """The faults of one daemon. It begins without faults."""
+    """The faults of one daemon, initially none."""
 
     def __init__(self, folder: Path) -> None:
         self._page_file = folder / "faults.page"
@@ -52,7 +52,7 @@ class Injector:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Environment variables that the daemon must be started with."""
+        """The environment variables with which the daemon must be started."""
         return {"LD_PRELOAD": str(_library()), "SLPSTREAM_FAULTS": str(self._page_file)}
 
     def set(
@@ -64,7 +64,7 @@ class Injector:
         overflow: bool = False,
         clock_seconds: float = 0,
     ) -> None:
-        """Inject these faults from now on, and no others."""
+        """Inject exactly these faults from now on."""
         count = self.count
         nanoseconds = round(clock_seconds * 1e9)
         packed = _FAULTS.pack(read_errno, watch_errno, overflow, count, nanoseconds, path.encode())
@@ -73,6 +73,6 @@ class Injector:
 
     @property
     def count(self) -> int:
-        """Number of faults injected so far. Tests check it: a fault that never occurs proves nothing."""
+        """The number of faults injected so far. Tests check it, because a fault that never occurs proves nothing."""
         count: int = struct.unpack_from("=i", self._page, _COUNT_OFFSET)[0]
         return count

@@ -1,8 +1,8 @@
 """Faults of the machine: disks, permissions, clocks, and notifications of the kernel.
 
 With root, some of them are real: a disk of a few hundred kilobytes is mounted, a folder is unmounted, and the daemon
-runs without root's capability to read all files. `inject.c` injects the others: a read error, a clock that jumps,
-exhausted watches, and a queue that overflows.
+runs without root's capability to read all files. `inject.c` injects the others: a read error, a jumping clock,
+exhausted watches, and an overflowing queue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _JUMPS = (3600.0, -86400.0, 30 * 86400.0, -1.5, 0.0)
 
 
 def as_root() -> bool:
-    """Whether this process may mount disks and drop capabilities."""
+    """Whether this process has the right to mount disks and drop capabilities."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
@@ -119,7 +119,7 @@ def clock(folder: Path, times: int) -> Outcome:
                 injector.set(clock_seconds=jump)
                 game.write(share)
                 if n % 2:
-                    time.sleep(0.15)  # so that the file is read with each of these clocks
+                    time.sleep(0.15)  # the file must be read with each of these clocks
             scene.expect(game.lines)
         assert injector.count > 0
         return scene.outcome(times)

@@ -1,4 +1,4 @@
-"""Faults of many files at once and of unusual file names."""
+"""Faults of many simultaneous files and of unusual file names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def names(folder: Path, times: int) -> Outcome:
 
 
 def at_once(folder: Path, times: int) -> Outcome:
-    """`times` finished games are copied into the folder at once; the daemon may have 128 file descriptors."""
+    """`times` finished games are copied into the folder together; the daemon is limited to 128 file descriptors."""
     with Scene(folder, open_files=128) as scene:
         match, started_at = synthetic_match(seed=6, frames=_FRAMES), datetime(2026, 3, 14, tzinfo=UTC)
         expected: list[bytes] = []

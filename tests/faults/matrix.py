@@ -1,4 +1,4 @@
-"""The table of faults: the effect of each on the daemon, how it is reported, how the daemon recovers, how it is run."""
+"""The table of faults: the effect of each on the daemon, the report, the recovery, and the injecting function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = ROOT / "docs" / "reference" / "faults.md"
 
 
 class Fault(NamedTuple):
-    """One fault. `times` is how often the long form injects it, `short` how often the test does."""
+    """One fault. The long form injects it `times` times, the test `short` times."""
 
     name: str
     inject: Callable[[Path, int], Outcome]
@@ -28,7 +28,7 @@ class Fault(NamedTuple):
     report: str
     recovery: str
     needs: str = ""
-    """A requirement of the fault: `injector`, `root` or nothing."""
+    """A requirement of the fault: `injector`, `root` or an empty text."""
 
     def run(self, times: int) -> Outcome:
         """Inject the fault in a temporary folder."""

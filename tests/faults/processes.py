@@ -15,7 +15,7 @@ _FRAMES = 900
 
 
 def killed(folder: Path, times: int) -> Outcome:
-    """The daemon is killed at random points of a game that is being written, and started again at once."""
+    """The daemon is killed at random points of a game in progress, and restarted immediately."""
     rng = random.Random(11)
     with Scene(folder) as scene:
         done = 0
@@ -38,7 +38,7 @@ def killed(folder: Path, times: int) -> Outcome:
 
 
 def suspended(folder: Path, times: int) -> Outcome:
-    """The daemon is suspended and resumed repeatedly while the game is written."""
+    """The daemon is suspended and resumed repeatedly during the game."""
     with Scene(folder) as scene:
         game = scene.game(frames=_FRAMES, writer="dolphin")
         for n in range(times):

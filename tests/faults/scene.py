@@ -1,7 +1,7 @@
-"""The setting of all faults: a station, its daemon, games that are being written, and a lossless subscriber.
+"""The setting of all faults: a station, its daemon, games in progress, and a lossless subscriber.
 
-The subscriber reads in its own thread. When its connection ends, it connects to the present daemon with the cursor of
-its last message. In the end it must have the messages that the pipeline makes of the written bytes, which are computed
+The subscriber reads in its own thread. When its connection ends, it connects to the current daemon with the cursor of
+its last message. In the end it must have exactly the messages that the pipeline makes from the written bytes, computed
 here without a daemon.
 """
 
@@ -34,7 +34,7 @@ TOPICS = "game,frame,event,stats,diagnostic"
 
 
 class Outcome(NamedTuple):
-    """How often a fault was injected, and how many messages were expected, lost and duplicated."""
+    """The number of injected faults, and of expected, lost and duplicated messages."""
 
     times: int
     sent: int
@@ -42,20 +42,20 @@ class Outcome(NamedTuple):
     duplicated: int
 
     def __add__(self, other: object) -> Outcome:
-        """The sum of both."""
+        """Add up two outcomes."""
         if not isinstance(other, Outcome):
             return NotImplemented
         return Outcome(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 def log_lines(data: bytes, name: str = "Game.slp") -> list[bytes]:
-    """The live log of the first bytes of a game, as lines, without messages that only the end of the file causes."""
+    """The live log of the first bytes of a game, as lines, without messages caused only by the end of the file."""
     pipeline = Pipeline(of_name(name).new_reader(name), ("live",))
     return [message.json() for message in pipeline.feed(data).messages("live")]
 
 
 class Subscriber(LogReader):
-    """Reads until `stop`, and reconnects when its connection ends."""
+    """A subscriber that reads until `stop`, and reconnects when its connection ends."""
 
     def __init__(self, station: str, daemon: Callable[[], DaemonProcess | None]) -> None:
         super().__init__(station)
@@ -64,7 +64,7 @@ class Subscriber(LogReader):
         self._stop = threading.Event()
         self.connections = 0
         self.leave = threading.Event()
-        """Set it to drop the connection once."""
+        """Setting it drops the connection once."""
         self.failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -75,7 +75,7 @@ class Subscriber(LogReader):
         self._thread.join(timeout=20)
 
     def _take(self, line: bytes) -> None:
-        """Leave out lines without a position in a log, such as diagnostics about files that cannot be opened."""
+        """Omit lines without a position in a log, such as diagnostics about files that cannot be opened."""
         before = len(self.lines)
         super()._take(line)
         if len(self.lines) > before and b'"cursor":"' not in self.lines[-1][:250]:
@@ -119,7 +119,7 @@ class WrittenGame:
         self._writes = list(writes)
         self._done = 0
         self.size_bytes = 0
-        """How much of the file is written."""
+        """The number of written bytes."""
 
     @property
     def finished(self) -> bool:
@@ -138,7 +138,7 @@ class WrittenGame:
         self._done = max(self._done, until)
 
     def lines_so_far(self) -> list[bytes]:
-        """The log of the bytes that are written."""
+        """The log of the written bytes."""
         return self.lines if self.finished else log_lines(b"".join((self._header(), self.data[15 : self.size_bytes])))
 
     def _header(self) -> bytes:
@@ -215,14 +215,14 @@ class Scene:
             time.sleep(0.01)
 
     def logged(self, event: str, **values: str) -> bool:
-        """Whether the running daemon has logged an event whose values begin with these texts."""
+        """Whether the running daemon has logged this event with values that begin with these texts."""
         return any(
             line.get("event") == event and all(str(line.get(key, "")).startswith(text) for key, text in values.items())
             for line in self._lines
         )
 
     def until_logged(self, event: str, **values: str) -> None:
-        """Wait until the running daemon has logged an event; see `logged`."""
+        """Wait until `logged` is true."""
         self.until(lambda: self.logged(event, **values), f"{event} {values}")
 
     def station(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class Scene:
         return described
 
     def game(self, *, frames: int = 240, writer: str = "", name: bytes | str = "") -> WrittenGame:
-        """The next game, of which nothing is written yet."""
+        """Create the next game, without writing any of it."""
         self._games += 1
         number = self._games
         data = synthetic_match(seed=1000 + number, frames=frames, rollbacks=bool(number % 2))
@@ -246,12 +246,12 @@ class Scene:
         self.caught_up()
 
     def expect_in_any_order(self, lines: Sequence[bytes]) -> None:
-        """Like `expect`, for games that appear at once and therefore have no order among themselves."""
+        """Like `expect`, for games that appear simultaneously and therefore in any order."""
         self._ordered = False
         self.expect(lines)
 
     def caught_up(self) -> None:
-        """Wait until the subscriber has as many lines as are expected."""
+        """Wait until the subscriber has the expected number of lines."""
         count = len(self.expected)
         missing = max(0, count - len(self.subscriber.lines))
         self.until(
@@ -261,13 +261,13 @@ class Scene:
         )
 
     def play(self, game: WrittenGame | None = None) -> None:
-        """Write a whole game, and wait until it has arrived. The daemon has then recovered."""
+        """Write a complete game, and wait until it has arrived, which proves that the daemon has recovered."""
         game = game or self.game()
         game.write()
         self.expect(game.lines)
 
     def play_rest(self, game: WrittenGame) -> None:
-        """Write the rest of a game of which some lines were expected before."""
+        """Write the rest of a game after some of its lines were expected."""
         known = self.expected.count(game.lines[0]) and self.expected[self.expected.index(game.lines[0]) :]
         game.write()
         self.expect(game.lines[len(known or ()) :])
@@ -275,7 +275,7 @@ class Scene:
     def outcome(self, times: int) -> Outcome:
         """Compare the received messages with the expected ones. Raises `AssertionError` if their order is wrong."""
         self.caught_up()
-        time.sleep(0.1)  # time for messages that should not arrive
+        time.sleep(0.1)  # time for unexpected messages
         assert self.subscriber.failure is None, self.subscriber.failure
         received, expected = Counter(self.subscriber.lines), Counter(self.expected)
         lost, duplicated = (expected - received).total(), (received - expected).total()

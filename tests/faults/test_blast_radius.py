@@ -1,4 +1,4 @@
-"""A bug ends only the part that it is in: raised in every endpoint, output, tail event and pipeline stage in turn.
+"""A bug ends only the part that contains it. Bugs are raised in every endpoint, output, tail event and pipeline stage.
 
 The gate has three endpoints. The rest takes minutes and runs in the release check.
 """
@@ -20,8 +20,7 @@ from starlette.routing import Mount, Route
 from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect
 
-from slpstream.config import Announce, Fanout, StationConfig
-from slpstream.daemon.announce.dns_sd import DnsSd
+from slpstream.config import StationConfig
 from slpstream.daemon.playback import Playback
 from slpstream.daemon.station import followed_files, publishing
 from slpstream.daemon.station.counters import StationCounters
@@ -33,10 +32,18 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import pipeline, replay_check
 from slpstream.game.log_reader import GrowingLogReader
 from slpstream.game.replay_check import ReplayCheck
-from slpstream.outputs import JsonLinesSink, ObsFiles, WebhookSink, obs, webhook
-from slpstream.outputs.chat.sink import ChatSink
-from slpstream.outputs.redis import sink as broker_sink
-from slpstream.outputs.scoreboards.followed_station import FollowedStation
+from slpstream.parts import registry
+from slpstream.parts.announce.dns_sd import DnsSd
+from slpstream.parts.announce.part import Announce
+from slpstream.parts.chat.sink import ChatSink
+from slpstream.parts.fanout import sink as broker_sink
+from slpstream.parts.fanout.part import Fanout
+from slpstream.parts.jsonl.sink import JsonLinesSink
+from slpstream.parts.scoreboards.followed_station import FollowedStation
+from slpstream.parts.text_files import files as obs
+from slpstream.parts.text_files.files import ObsFiles
+from slpstream.parts.webhooks import sink as webhook
+from slpstream.parts.webhooks.sink import WebhookSink
 from slpstream.search.situations import LiveSituations
 from slpstream.sources.tail import (
     CaughtUp,
@@ -49,18 +56,18 @@ from slpstream.sources.tail import (
     TailEvent,
     Touched,
 )
-from slpstream.store import Database, GameIndex
-from slpstream.store import index as index_module
+from slpstream.store import GameIndex, old_files
+from slpstream.store.tables.games import Games
 from slpstream.stream import Channel, Outbox, Subscriber
 from slpstream.stream.view import View
-from slpstream.system.internal_errors import PARTS
+from slpstream.system.internal_errors import CORE_LABELS
 from slpstream.tournament.controllers.check import ControllerCheck
 from slpstream.web import app as app_module
 from slpstream.web import server as server_module
 from slpstream.web import websocket
 from tests.faults.blast_radius import ROWS, TIMEOUT_SECONDS, Bug, Player, Venue, bug_in, venue
-from tests.redis.ingest import broker_client, stored
-from tests.redis.redis_process import redis
+from tests.parts.fanout.ingest import broker_client, stored
+from tests.parts.fanout.redis_process import redis
 from tests.synthetic.match import synthetic_match
 from tests.web.served import Answer, Caller
 
@@ -73,7 +80,7 @@ IN_THE_GATE = {"/v1/stations", "/v1/games", "/metrics"}
 
 @pytest.fixture
 def routes(monkeypatch: pytest.MonkeyPatch) -> list[Route | Mount]:
-    """The routes of the next daemon, once it runs."""
+    """The routes of the next daemon, filled when it starts."""
     found: list[Route | Mount] = []
     original = app_module.make_app
 
@@ -94,7 +101,7 @@ def path_of(route: Route | Mount) -> str:
 
 @contextmanager
 def bug_in_route(route: Route | Mount, *, after_head: bool) -> Iterator[list[int]]:
-    """Raises in an endpoint, before or after the head of its response was sent."""
+    """Raise in an endpoint, before or after the head of its response is sent."""
     original = route.app
     raised = [0]
 
@@ -121,7 +128,7 @@ async def request(here: Venue, path: str, method: str = "GET") -> Answer:
 
 
 async def broken_request(here: Venue, path: str, method: str = "GET") -> bytes:
-    """All bytes of a response that breaks off."""
+    """Send a request and return all bytes of the response, which breaks off."""
     data = b""
     async with await trio.open_tcp_stream("127.0.0.1", here.port) as stream:
         await stream.send_all(f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{here.port}\r\n\r\n".encode())
@@ -140,7 +147,7 @@ async def test_bug_in_any_endpoint(tmp_path: Path, routes: list[Route | Mount], 
             methods = sorted(route.methods or ()) if isinstance(route, Route) else ["GET"]
             path = path_of(route)
             if path == "/v1/events":
-                methods = ["HEAD"]  # GET is a stream, see below
+                methods = ["HEAD"]  # GET is a stream, tested below
 
             async def ask(_: Player, path: str = path, methods: list[str] = methods) -> None:
                 for method in methods:
@@ -292,11 +299,11 @@ STAGES: list[tuple[Any, str]] = [
     (FolderTail, "release"),
 ]
 EARLY = {"Game", "keep"}
-"""Stages that only the beginning of a game reaches."""
+"""Stages reached only at the beginning of a game."""
 
 
 def in_the_event_loop(*_: object) -> bool:
-    """Whether a file is being followed here. Outputs of its station that are behind read it again in threads."""
+    """Whether this thread follows a file. Outputs that lag reread the files of their station in other threads."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -320,7 +327,7 @@ OUTPUTS_OF_A_STATION: list[tuple[str, Any, str]] = [
     ("webhook", webhook, "timestamp"),
 ]
 SHARED_TASKS: list[tuple[str, Any, str]] = [
-    # First, because a bracket that begins again after its bugs makes sets too.
+    # First, because a bracket that restarts after its bugs makes sets too.
     ("sets", Channel, "publish_set"),
     ("webhook", WebhookSink, "set_changed"),
     ("obs", ObsFiles, "set_changed"),
@@ -329,7 +336,7 @@ SHARED_TASKS: list[tuple[str, Any, str]] = [
     ("playback", Playback, "set_changed"),
     ("bracket", DaemonBracket, "set_changed"),
     ("situations", LiveSituations, "feed"),
-    ("index", Database, "put"),
+    ("index", Games, "add"),
     ("replay_check", replay_check, "of_name"),
     ("audit", GameIndex, "setups"),
     ("controllers", ControllerCheck, "take"),
@@ -355,7 +362,7 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             os.utime(old, (1e9, 1e9))
             assert await here.daemon.running.add(StationConfig(id="old", folder=str(old.parent)))
 
-        await here.play("index.read_entry", "index", partial(once, index_module, "read_entry"), add_old_file)
+        await here.play("old_files.read_entry", "index", partial(once, old_files, "read_entry"), add_old_file)
         for player in here.players:
             jsonl = tmp_path / "jsonl" / player.station / f"{player.game_id}.jsonl"
             state, hook = tmp_path / "obs" / player.station / "state.json", here.receiver.received["/hook"]
@@ -372,11 +379,11 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
 
 @pytest.mark.release
 async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
-    """Also of the station with the bug, each message is in the broker once in the end."""
+    """In the end, the broker has each message once, including those of the station with the bug."""
     with redis() as server:
         async with (
             broker_client(server.url) as client,
-            venue(tmp_path, fanout=Fanout(url=server.url, event="bugs")) as here,
+            venue(tmp_path, fanout=[Fanout(url=server.url, event="bugs")]) as here,
         ):
 
             async def in_broker(player: Player) -> list[bytes]:
@@ -403,14 +410,14 @@ async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
 
 
 @pytest.mark.release
-async def test_bug_in_announcing_the_daemon(tmp_path: Path) -> None:
-    """Nothing is announced, and it is tried again and again, with pauses."""
+async def test_bug_in_the_announcement(tmp_path: Path) -> None:
+    """Nothing is announced, and the announcement is retried with pauses."""
     with bug_in(DnsSd, "_announce") as raised:
-        async with venue(tmp_path, announce=Announce(dns_sd=True)) as here:
+        async with venue(tmp_path, announce=[Announce(dns_sd=True)]) as here:
             await here.play("DnsSd._announce", "announce", lambda _: nullcontext(raised))
             assert any("announce" in reason for reason in here.daemon.not_ready())
             assert raised[0] > 1
 
 
 async def test_every_part_has_a_row() -> None:
-    assert sorted(row.part for row in ROWS) == list(PARTS)
+    assert {row.part for row in ROWS} == {*CORE_LABELS, *registry.labels()}

@@ -1,4 +1,4 @@
-"""Every part that is started again after a bug works again: all of them fail at the same moment, and then all work."""
+"""Every part that is restarted after a bug works again: all of them fail together, and then all work."""
 
 from __future__ import annotations
 
@@ -15,30 +15,33 @@ import trio
 
 from slpstream.config import (
     Bracket,
-    Chat,
     Config,
     Handover,
-    JsonLines,
-    Obs,
     Playback,
     Recordings,
     Relay,
-    Scoreboard,
     Server,
     Situation,
     StationConfig,
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers, ObsRule, Seats, Verify, Webhook
+from slpstream.config.sections import Controllers, Seats
 from slpstream.daemon.daemon import Daemon
+from slpstream.parts.chat.part import Chat
+from slpstream.parts.jsonl.part import JsonLines
+from slpstream.parts.obs.part import Obs, ObsRule
+from slpstream.parts.scoreboards.part import Scoreboard
+from slpstream.parts.text_files.part import ObsFolder
+from slpstream.parts.verify.part import Verify
+from slpstream.parts.webhooks.part import Webhook
 from slpstream.sources.console.discovery import write_call
 from slpstream.system import logs
 from slpstream.system.internal_errors import InternalErrors
 from tests.daemons.station import TIMEOUT_SECONDS, until
 from tests.faults.blast_radius import Bug, Receiver
 from tests.formats.slippi.built import Built
-from tests.outputs.http_server import serving
+from tests.parts.http_server import serving
 from tests.sets.games import ANN_AND_BOB, replay
 from tests.sources.console.daemons import free_port
 from tests.sources.console.wii import Wii, raw_of
@@ -47,12 +50,12 @@ pytestmark = [pytest.mark.trio, pytest.mark.slow]
 
 
 class Failures:
-    """Lets each part that `InternalErrors.keep_running` runs fail once, in the middle of its work."""
+    """Makes each part that runs under `InternalErrors.keep_running` fail once, in the middle of its work."""
 
     def __init__(self) -> None:
         self.now = trio.Event()
         self.ran = Counter[str]()
-        """How often each kind of part has failed here."""
+        """The number of injected failures of each kind of part."""
 
     @contextlib.contextmanager
     def injected(self) -> Iterator[None]:
@@ -86,7 +89,7 @@ def counted(daemon: Daemon) -> Counter[str]:
 
 
 def config_of(folder: Path, url: str, relay: Relay) -> Config:
-    """A configuration with every part that needs no other program."""
+    """A configuration with every part that works without other programs."""
     secret, chat = folder / "secret", folder / "chat"
     secret.write_text("x" * 32)
     chat.write_text(f"{url}/chat")
@@ -96,25 +99,27 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         recordings=Recordings(folder=str(folder / "recordings")),
         relay=relay,
         watch=Watch(scan_seconds=0.2),
-        jsonl=[JsonLines(folder=str(folder / "jsonl"))],
-        obs=Obs(folder=str(folder / "obs"), url=f"ws://127.0.0.1:{free_port()}"),
-        obs_rules=[ObsRule(on="game_start", station="main", scene="Game")],
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="main"),
         bracket=Bracket(
             kind="webhook", url=f"{url}/bracket", token_file=str(secret), report=True, confirm=False, hold_seconds=0.0
         ),
         handover=Handover(folder=str(folder / "zips"), delay_seconds=0.0),
-        webhooks=[Webhook(url=f"{url}/hook", secret_file=str(secret))],
-        chat=[Chat(url_file=str(chat))],
-        scoreboards=[Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
         seats=Seats(on=True, address="http://127.0.0.1:5151"),
-        verify=Verify(finished_games=True),
+        parts={
+            "verify": [Verify(finished_games=True)],
+            "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
+            "obs_rules": [ObsRule(on="game_start", station="main", scene="Game")],
+            "webhooks": [Webhook(url=f"{url}/hook", secret_file=str(secret))],
+            "chat": [Chat(url_file=str(chat))],
+            "scoreboards": [Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
+            "obs": [ObsFolder(folder=str(folder / "obs")), Obs(url=f"ws://127.0.0.1:{free_port()}")],
+        },
         controllers=Controllers(check=True),
     )
 
 
-async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> None:
+async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
     receiver, failures = Receiver(), Failures()
     calls, relay_port = free_port(), free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=calls)
@@ -144,7 +149,7 @@ async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> N
                 await trio.sleep(0.5)
                 failures.now.set()
                 await until(lambda: counted(daemon) == failures.ran)
-                await trio.sleep(1.5)  # parts are started again after a second
+                await trio.sleep(1.5)  # parts are restarted after a second
 
                 wii.begin_game()
                 wii.write(raw_of(recorded))
@@ -154,7 +159,7 @@ async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> N
                     data = replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=5 * number)
                     (tmp_path / "main" / f"Game_{number}.slp").write_bytes(data)
                 with trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM) as caller:
-                    await caller.bind(("127.0.0.2", 0))  # 127.0.0.1 has a station already
+                    await caller.bind(("127.0.0.2", 0))  # 127.0.0.1 already has a station
                     await caller.sendto(write_call("Console", "02:00:00:00:00:09"), ("127.0.0.1", calls))
 
                     def is_written(path: str, count: int = 1) -> Callable[[], bool]:
@@ -176,7 +181,7 @@ async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> N
                     for part, is_working in works.items():
                         with trio.move_on_after(20) as waited:
                             await until(is_working)
-                        assert not waited.cancelled_caught, f"{part} does not work again"
+                        assert not waited.cancelled_caught, f"{part} has not recovered"
                 assert counted(daemon) == failures.ran
                 assert len(failures.ran) > 20, failures.ran
                 daemon.stop()

@@ -1,4 +1,4 @@
-"""Logs of files that are written in one go, and what is in them."""
+"""Logs of files that are written in one go, and their contents."""
 
 from __future__ import annotations
 

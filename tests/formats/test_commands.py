@@ -112,7 +112,7 @@ def test_format_is_chosen_by_suffix_and_bytes() -> None:
     assert choose("settings.dat", b"something else", 14) is None
     assert choose("save.gci", b"GALE01" + bytes(0x2100), 0x4040) is None
     assert of_name("broken.slp", b"rubbish", 7).name == "slippi"
-    assert [format_.name for format_ in formats()][:4] == ["slippi", "gci", "stunts", "mk8"]
+    assert [format_.name for format_ in formats()][:4] == ["slippi", "gci", "mk8", "stunts"]
 
 
 def test_bad_files_give_one_error_line_or_a_log(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`serve` and the websocket with files that are written at once: each new file is one finished game."""
+"""`serve` and the websocket with files that are written in one go: each new file is one finished game."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_teams_have_colour_names() -> None:
     assert [player.team_name for player in describe(slippi(isTeams=True)).players] == ["red", "green"]
 
 
-def test_unnamed_thing_is_shown_by_its_number() -> None:
+def test_unnamed_id_is_shown_as_a_number() -> None:
     summary = describe(slippi(stageId=99))
     assert (summary.place.name, summary.place.text) == ("", "stage 99")
     assert Thing().text == ""

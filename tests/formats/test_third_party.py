@@ -25,7 +25,7 @@ from slpstream.store import FILE_NAME, GamesQuery, open_database
 from tests.browsers.chromium import chromium
 from tests.browsers.pages import open_page
 from tests.daemons.process import DaemonProcess
-from tests.outputs.receivers import RealReceiver, real_receiver
+from tests.parts.receivers import RealReceiver, real_receiver
 from tests.project import ROOT
 
 PAGE = ROOT / "docs" / "howto" / "add_a_format.md"
@@ -155,7 +155,7 @@ class Venue:
         )
 
     def play(self, name: str, data: bytes) -> None:
-        """Write a whole replay at once. The daemon streams it in real time."""
+        """Write a whole replay in one go. The daemon streams it in real time."""
         (self.station / name).write_bytes(data)
 
     def texts(self, *names: str) -> list[str]:
@@ -220,10 +220,10 @@ def test_drivers_are_players_in_every_output(venue: Venue, browser: Browser) -> 
         # After the race.
         expect(page.locator(".stations .note")).to_have_text("Bob wins", timeout=LONG_MS)
         expect(row(page, "Bob")).to_have_class(re.compile(r"\bwon\b"))
-        expect(page.locator(".games .who")).to_have_text(["Ana against Bob"], timeout=LONG_MS)
+        expect(page.locator(".games .who")).to_have_text(["Ana vs Bob"], timeout=LONG_MS)
         expect(page.locator(".games .facts")).to_contain_text("Bob wins · TAP · Monaco")
         page.locator(".games .open").click()
-        expect(page.locator("#detail-title")).to_have_text("Ana against Bob")
+        expect(page.locator("#detail-title")).to_have_text("Ana vs Bob")
         expect(page.locator(".detail .result")).to_have_text("Bob wins")
         expect(page.locator(".detail .players .name")).to_have_text(["Ana", "Bob"])
         watched.check(daemon.url)
@@ -240,6 +240,8 @@ def test_drivers_are_players_in_every_output(venue: Venue, browser: Browser) -> 
     code = daemon.terminate()
     assert code == 0
     with closing(open_database(venue.state / FILE_NAME)) as database:
-        assert [row.game_id for row in database.page(GamesQuery(player="ANA", limit=10)).games] == [game["gameId"]]
-        [indexed] = database.played("setup", 10)
+        assert [row.game_id for row in database.games.page(GamesQuery(player="ANA", limit=10)).games] == [
+            game["gameId"]
+        ]
+        [indexed] = database.games.played("setup", 10)
     assert [player.name for player in indexed.summary.players] == ["Ana", "Bob"]

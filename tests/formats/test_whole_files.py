@@ -1,4 +1,4 @@
-"""What all formats whose files are written in one go have in common: reading in pieces, copies, and the worst files."""
+"""All formats whose files are written in one go: reading in pieces, copies, and the worst files."""
 
 from __future__ import annotations
 

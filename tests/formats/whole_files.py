@@ -40,7 +40,7 @@ class WholeFiles(NamedTuple):
     repaired: Callable[[random.Random, bytes], bytes]
     """The file with a checksum or length that fits it."""
     check_round_trip: Callable[[bytes, Any], None]
-    """Checks that what was read is written back byte for byte."""
+    """Checks that a decoded file is written back byte for byte."""
 
     def new_reader(self, **options: Any) -> WholeFileReader:
         """A reader of a file with a fitting name."""

@@ -1,4 +1,4 @@
-"""A log read back from its file equals the pipeline's, from any position, and is decoded once for all subscribers."""
+"""A log read back from its file equals the pipeline's log, from any position, and is decoded once for all readers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def decoded_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 async def read_rest(reader: GrowingLogReader, mode: FramesMode, position: Position) -> list[LogMessage]:
-    """All messages after a position, fetched as a subscriber fetches them."""
+    """Read all messages after a position, like a subscriber."""
     found: list[LogMessage] = []
     while messages := await reader.messages(mode, position):
         found += messages
@@ -85,7 +85,7 @@ async def read_rest(reader: GrowingLogReader, mode: FramesMode, position: Positi
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_reading_from_the_start_gives_the_whole_log(
+async def test_reading_from_the_start_returns_the_whole_log(
     mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
 ) -> None:
     found = await read_rest(match.new_reader(), mode, START)
@@ -94,7 +94,7 @@ async def test_reading_from_the_start_gives_the_whole_log(
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_every_position_gives_the_messages_after_it(
+async def test_every_position_returns_the_messages_after_it(
     mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
 ) -> None:
     reader, log = match.new_reader(), match.logs[mode]
@@ -104,7 +104,7 @@ async def test_every_position_gives_the_messages_after_it(
         assert bool(found) == (index + 1 < len(log))
 
 
-async def test_position_without_a_message_gives_the_next_ones(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+async def test_position_without_a_message_returns_the_next_ones(match: RecordedMatch, decoded_bytes: list[int]) -> None:
     reader, log = match.new_reader(), match.logs["live"]
     between = Position(log[50].offset + 1, 0)
     assert (await reader.messages("live", between))[0].position > between
@@ -113,7 +113,7 @@ async def test_position_without_a_message_gives_the_next_ones(match: RecordedMat
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("warm", [False, True])
-async def test_find_frame_gives_the_position_before_it(
+async def test_find_frame_returns_the_position_before_it(
     mode: FramesMode, warm: bool, match: RecordedMatch, decoded_bytes: list[int]
 ) -> None:
     reader = match.new_reader()
@@ -133,7 +133,7 @@ async def test_find_frame_gives_the_position_before_it(
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_cursor_of_a_frame_that_ended_where_the_next_began(mode: FramesMode, tmp_path: Path) -> None:
-    """Before 3.0, frames once had the offset of the next frame's first event: such cursors miss no later frame."""
+    """Old cursors of replays before 3.0 have the offset of the next frame's first event. They miss no later frame."""
     match = RecordedMatch(tmp_path / "Game.slp", synthetic_match(frames=40, version=(0, 1, 0)))
     reader, log = match.new_reader(), match.logs[mode]
     width = width_of_event_payloads(match.data, HEADER_BYTES, HEADER_BYTES) or 0
@@ -281,7 +281,7 @@ async def test_forget_during_a_read_keeps_the_cache(match: RecordedMatch, decode
 
 
 def follow(reader: GrowingLogReader, data: bytes, seed: int = 4) -> Pipeline:
-    """Follow the file as it grows, the way a station does, and give the reader checkpoints of the pipeline."""
+    """Follow the growing file like a station, and offer the reader checkpoints of the pipeline."""
     chance, pipeline, offset = random.Random(seed), Pipeline(SlippiReader(), MODES), 0
     while offset < len(data):
         step = chance.choice((400, 3000, 9000))
@@ -295,7 +295,7 @@ def follow(reader: GrowingLogReader, data: bytes, seed: int = 4) -> Pipeline:
 async def test_jump_into_a_followed_game_decodes_little(
     mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
 ) -> None:
-    """Even the first jump is short, although nothing has been read back from the file yet."""
+    """Even the first jump is short, before any part of the file has been read back."""
     log = match.logs[mode]
     for number in (-200, -123, 0, 333, FRAMES - 130):
         reader = match.new_reader()
@@ -324,7 +324,7 @@ async def test_log_is_the_same_with_and_without_checkpoints(
 
 
 async def test_header_written_later_applies_after_a_checkpoint(tmp_path: Path, decoded_bytes: list[int]) -> None:
-    """A game without Game End, which only the raw length in the header marks as ended."""
+    """The game has no Game End. Only the raw length in the header shows that it has ended."""
     data = synthetic_match(seed=2, frames=400, ended=False)
     path = tmp_path / "Game.slp"
     closed = data[:11] + (len(data) - 15).to_bytes(4, "big") + data[15:]

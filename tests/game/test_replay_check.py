@@ -1,4 +1,4 @@
-"""Finished games are read again and compared with what was published: the hash chain, the task, and a real daemon."""
+"""Finished games are read again and compared with the published messages: hash chain, task, and a real daemon."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_second_reading_finds_the_first_difference(first: list[bytes], second: l
 
 
 def publish_and_release(check: ReplayCheck, path: Path, *, read: bytes | None = None) -> Pipeline:
-    """Publish a game the way a station does, then release its file; `read` replaces the content of the file."""
+    """Publish a game like a station, then release its file. `read` replaces the content of the file."""
     data = path.read_bytes() if read is None else read
     format_ = of_name(path.name)
     pipeline = Pipeline(format_.new_reader(path.name), MODES)

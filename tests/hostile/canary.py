@@ -1,4 +1,4 @@
-"""A canary: a game in real time on one station, and the subscriber that must receive all of it."""
+"""A canary: a game in real time on one station, and a subscriber that must receive all of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PERIOD_SECONDS = 1 / 60
 
 
 class Canary:
-    """A setup that writes from another thread, as soon as it is made, until it is finished or has `frames` frames."""
+    """A setup that writes in another thread from its creation until `finish` is called or it has `frames` frames."""
 
     def __init__(self, daemon: DaemonProcess, station: str, path: Path, *, frames: int | None = None) -> None:
         self._daemon = daemon
@@ -36,11 +36,11 @@ class Canary:
                 index += 1
 
     def receive(self, lines: int) -> bool:
-        """Receive at least so many messages. Returns whether they arrived."""
+        """Receive at least this many messages. Return whether they arrived."""
         return self._reader.read(self._daemon, lambda reader: len(reader.lines) >= lines, seconds=60)
 
     def finish(self) -> tuple[int, bool]:
-        """Play to the end. Returns the number of expected messages, and whether exactly these arrived."""
+        """Play to the end. Return the number of expected messages, and whether exactly these arrived."""
         if self._frames is None:
             self._stop.set()
         self._writer.join()

@@ -2,7 +2,7 @@
 
 `python -m tests.hostile.clients --port N KIND=COUNT...` prints `attacking` to stdout when all have connected once, runs
 until its stdin ends, and then prints how often each kind has connected. It runs at the lowest priority (nice 19),
-because real hostile clients do not use the daemon's processor.
+because real hostile clients run on other machines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SUBSCRIBE = (
 
 
 def text(payload: bytes) -> bytes:
-    """A text message of a client, with a mask of zeros."""
+    """A text message from a client, with a mask of zeros."""
     size = len(payload)
     if size < 126:
         return bytes((0x81, 0x80 | size)) + _MASK + payload
@@ -106,7 +106,7 @@ async def _sends_big_bodies(stream: trio.SocketStream, rng: random.Random) -> No
 
 
 async def _is_half_open(stream: trio.SocketStream, rng: random.Random) -> None:
-    """Send part of a handshake, and then nothing."""
+    """Send part of a handshake, then fall silent."""
     request = _HANDSHAKE.format(query="station=*").encode()
     await stream.send_all(request[: rng.randrange(1, len(request))])
     await _drain(stream)
@@ -130,7 +130,7 @@ async def _forges_cursors(stream: trio.SocketStream, rng: random.Random) -> None
 
 
 async def _get(stream: trio.SocketStream, path: str) -> bytes:
-    """The body of a response, up to the end of the connection."""
+    """Send a request and return the body of the response, up to the end of the connection."""
     await stream.send_all(
         f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n".encode()
     )
@@ -141,12 +141,12 @@ async def _get(stream: trio.SocketStream, path: str) -> bytes:
 
 
 async def _lists_stations(stream: trio.SocketStream, rng: random.Random) -> None:
-    """Ask for all stations, or for one with its newest files."""
+    """Request all stations, or one with its newest files."""
     await _get(stream, rng.choice(("/v1/stations", "/v1/stations/old")))
 
 
 async def _searches(stream: trio.SocketStream, rng: random.Random) -> None:
-    """Search the index, by filters that match few games and by filters that match all."""
+    """Search the index with filters that match few games or all of them."""
     filters = {
         "station": ("s00", "old"),
         "player": ("nobody", "P1", "FOX"),
@@ -160,7 +160,7 @@ async def _searches(stream: trio.SocketStream, rng: random.Random) -> None:
 
 
 async def _longest_game(stream: trio.SocketStream) -> str | None:
-    """The id of the longest of the newest games that have ended."""
+    """The id of the longest of the newest finished games."""
     await stream.send_all(b"GET /v1/games?limit=50 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
     response = b""
     while b"\r\n\r\n" not in response:
@@ -175,7 +175,7 @@ async def _longest_game(stream: trio.SocketStream) -> str | None:
 
 
 async def _reads_games(stream: trio.SocketStream, rng: random.Random) -> None:
-    """Ask for a page of frames, the stats or the file of a long game."""
+    """Request a page of frames, the stats or the file of a long game."""
     game_id = await _longest_game(stream)
     what = rng.choice(("", "/frames", "/frames?fields=post.percent", "/frames?from=5000", "/stats", "/replay"))
     await _get(stream, f"/v1/games/{game_id}{what}")

@@ -1,9 +1,9 @@
 """`python -m tests.hostile.fuzz [--inputs N]`: mutated files in a folder of a running daemon, and a canary station.
 
-The files are written whole or in parts, some are renamed into the folder, written over or removed while they are read.
-At the same time, everything that the daemon lists about them is requested. A game is played at the canary station
-throughout: its subscriber must receive every message. Prints the outcome; exit code 1 if the daemon ended, failed a
-request, grew, or the canary missed anything.
+The files are written whole or in parts; some are renamed into the folder, overwritten or removed while they are read.
+Meanwhile, everything that the daemon lists about them is requested. A game is played at the canary station throughout,
+and its subscriber must receive every message. Prints the outcome; exit code 1 if the daemon ended, failed a request or
+grew, or if the canary missed a message.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ class Outcome(NamedTuple):
     """Resident memory after each batch."""
 
     def growth(self) -> float:
-        """Memory in the last third in relation to the second third. The first third fills the caches."""
+        """The ratio of memory in the last third to memory in the second third. The first third fills the caches."""
         third = len(self.megabytes) // 3
         return median(self.megabytes[-third:]) / median(self.megabytes[third : 2 * third])
 
     def held(self) -> bool:
-        """Whether nothing went wrong."""
+        """Whether the daemon passed all checks."""
         return self.alive and self.exact and not self.failures and self.growth() < 1.1
 
     def text(self) -> str:
-        """The outcome for people."""
+        """The outcome as readable text."""
         statuses = ", ".join(f"{status}: {count:,}" for status, count in sorted(self.statuses.items()))
         return "\n".join(
             [
@@ -158,7 +158,7 @@ def fuzz(folder: Path, inputs: int) -> Outcome:
 def _write(one: Input, folder: Path, written: list[Path], rng: random.Random) -> None:
     path = folder / one.name
     at = 0
-    if rng.random() < 0.1 and len(written) > 1:  # another file takes the place of one that was read, or is being read
+    if rng.random() < 0.1 and len(written) > 1:  # another file replaces one that was read, or is being read
         other = rng.choice(written)
         if other.suffix == path.suffix:
             path = other

@@ -1,6 +1,6 @@
 """Mutated files of every format: cut, spliced, with flipped bits, wrong sizes and impossible metadata.
 
-Every input is a pure function of the seed files and its number, so a finding can be written again.
+Every input is a pure function of the seed files and its number, so that a finding can be reproduced.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STARTS: Final = (
 
 
 class Input(NamedTuple):
-    """One file: its name, its bytes, and the length of each part that is written by itself."""
+    """One file: its name, its bytes, and the lengths of the parts in which it is written."""
 
     name: str
     data: bytes
@@ -38,7 +38,7 @@ class Input(NamedTuple):
 
 
 def seeds() -> dict[str, bytes]:
-    """The files to mutate, by name: made-up replays, and the smaller real ones, if they exist."""
+    """The files to mutate, by name: made-up replays, and the smaller real ones if available."""
     found = {"varied.slp": varied_replay(), **finished_games()}
     for version in ((1, 0, 0), (2, 0, 1), (3, 3, 0), (3, 18, 0)):
         found[f"{version[0]}.{version[1]}.slp"] = synthetic_match(seed=3, frames=300, version=version, items=True)
@@ -139,5 +139,5 @@ _MUTATIONS: Final[tuple[Callable[[bytes, Mapping[str, bytes], random.Random], by
 
 
 def _place(data: bytes | bytearray, rng: random.Random) -> int:
-    """A position; every other one is near the beginning, where sizes and settings are."""
+    """A position. Half of them are near the beginning, where sizes and settings are."""
     return rng.randrange(min(len(data), 800) if rng.random() < 0.5 else len(data))

@@ -1,8 +1,8 @@
-"""Everything that is expensive for a daemon at once: a live game on another station loses nothing and is not held up.
+"""Concurrent expensive work neither delays a live game on another station nor loses its messages.
 
 A station with thousands of old games, one with a long game and one with a sparse file of a terabyte share a daemon with
-the station whose game is written in real time, while clients ask for all that takes long. The bounds are loose, because
-other tests run meanwhile.
+a station whose game is written in real time, while clients send all slow requests. The bounds are loose, because other
+tests run meanwhile.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def write_long_game(path: Path) -> None:
         game.end(file)
 
 
-def date_back(*folders: Path) -> None:
-    """Date all files to the last week, each to another time."""
+def backdate(*folders: Path) -> None:
+    """Date all files to the last week, each at another time."""
     now = time.time()
     for folder in folders:
         for number, entry in enumerate(os.scandir(folder)):
@@ -51,8 +51,8 @@ def date_back(*folders: Path) -> None:
 
 
 @contextmanager
-def asking_for_health(url: str) -> Iterator[list[float]]:
-    """Ask for `/healthz` during the block, and collect how many milliseconds each answer took."""
+def polling_health(url: str) -> Iterator[list[float]]:
+    """Request `/healthz` repeatedly during the block, and collect the time of each answer in milliseconds."""
     taken: list[float] = []
     stop = threading.Event()
 
@@ -73,20 +73,20 @@ def asking_for_health(url: str) -> Iterator[list[float]]:
         asking.join()
 
 
-def test_live_game_is_not_held_up(tmp_path: Path) -> None:
+def test_live_game_is_not_delayed(tmp_path: Path) -> None:
     live, old, long, sparse = folders = [tmp_path / name for name in ("s00", "old", "long", "sparse")]
     for folder in folders:
         folder.mkdir()
     write_games(old, OLD_GAMES)
     write_long_game(long / "Game_long.slp")
-    date_back(old, long)
+    backdate(old, long)
     with running(*folders) as daemon:
         daemon.wait_ready()
         listed = "/v1/games?station=long"
         daemon.until(lambda: any("durationSeconds" in game for game in daemon.get(listed)["games"]), INDEXED_SECONDS)
         with (sparse / "Game_hole.slp").open("wb") as file:
             file.truncate(HOLE_BYTES)
-        with asking_for_health(daemon.url) as health_milliseconds:
+        with polling_health(daemon.url) as health_milliseconds:
             measured = measure_at(Load(stations=1, seconds=5.0, attackers=CLIENTS), daemon, tmp_path, [live])
     assert (measured.missed, measured.lagged) == (0, 0)
     assert measured.quantile(0.99) < MAX_MILLISECONDS

@@ -11,7 +11,7 @@ from tests.hostile.fuzz import fuzz
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
-def test_mutated_files_end_nothing(tmp_path: Path) -> None:
+def test_mutated_files_do_no_harm(tmp_path: Path) -> None:
     outcome = fuzz(tmp_path, 300)
     assert outcome.alive
     assert outcome.exact

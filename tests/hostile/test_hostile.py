@@ -26,7 +26,7 @@ SOCKET_BYTES = 16 * 1024
 RING_BYTES = 256 * 1024
 MAX_CONNECTIONS = 1000
 IDLE_CONNECTION_BYTES = 64 * 1024
-"""Memory of a connection before its first request: 16 KB of head, h11, a task."""
+"""The memory of a connection before its first request: 16 KB of head, h11, a task."""
 CONFIG = f"""
 [server]
 max_connections = {MAX_CONNECTIONS}
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="me
 
 @contextmanager
 def attacked(daemon: DaemonProcess, *counts: str) -> Iterator[dict[str, int]]:
-    """Run hostile clients during the block. Afterwards the dictionary has the number of connections of each kind."""
+    """Run hostile clients during the block. Yields a dictionary that gets the connections of each kind in the end."""
     port = daemon.url.rpartition(":")[2]
     command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *counts]
     connected: dict[str, int] = {}
@@ -66,9 +66,9 @@ def counters(daemon: DaemonProcess, name: str) -> dict[str, int]:
 
 
 def await_counters(daemon: DaemonProcess) -> tuple[dict[str, int], ...]:
-    """The counters of dropped and closed connections and of missed messages, once the attack shows in each of them.
+    """Wait until every counter of dropped and closed connections and of missed messages shows the attack; return them.
 
-    The attackers run with the lowest priority; on a busy machine their 10 MB take longer than the game, and an answer
+    The attackers run with the lowest priority. On a busy machine their 10 MB take longer than the game, and an answer
     can take more than ten seconds.
     """
     names = ("connections_dropped", "connections_closed", "lagged_messages")
@@ -96,7 +96,7 @@ def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
         yield process
 
 
-def test_honest_subscribers_receive_everything_within_bounded_memory(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_honest_subscribers_receive_everything_in_bounded_memory(daemon: DaemonProcess, tmp_path: Path) -> None:
     descriptors = allow_descriptors(4000)
     silent = min(1500, descriptors // 2)
     slow = ("never_reads=50", "reads_a_byte_a_second=50")

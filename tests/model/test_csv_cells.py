@@ -1,4 +1,4 @@
-"""Text from outside in CSV: no spreadsheet computes it, and every text can be restored."""
+"""Untrusted text in CSV: spreadsheets do not run it as a formula, and every text can be restored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_formulas_get_an_apostrophe(text: str) -> None:
     assert csv_cell(text) == f"'{text}"
 
 
-def test_other_text_stays() -> None:
+def test_other_text_is_unchanged() -> None:
     assert [csv_cell(text) for text in ("", "a", "1", "a=1", "a\n=1", "ä")] == ["", "a", "1", "a=1", "a\n=1", "ä"]
 
 

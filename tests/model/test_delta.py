@@ -67,7 +67,7 @@ def as_message(payload: dict[str, Any], offset: int) -> dict[str, Any]:
 
 
 def encode(log: list[LogMessage]) -> Iterator[bytes]:
-    """A log as a subscriber that misses nothing receives it."""
+    """A log as received by a subscriber that misses no message."""
     known: dict[str, DeltaBase] = {}
     for message in log:
         base, before = DeltaBase(message, None), known.get(message.type)
@@ -139,7 +139,7 @@ def test_damaged_bytes_decode_or_raise_protocol_violation(data: st.DataObject) -
         {"type": "stats", "station": {}, "players": []},
     ],
 )
-def test_message_that_json_could_not_carry_is_refused(message: dict[str, Any]) -> None:
+def test_message_without_a_json_form_is_refused(message: dict[str, Any]) -> None:
     with pytest.raises(ProtocolViolation, match="not a message as in JSON"):
         DeltaDecoder().decode(msgspec.msgpack.encode(message))
 
@@ -182,7 +182,7 @@ def size_ratios(log: list[LogMessage]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("replay", REPLAYS, ids=lambda path: path.stem)
-def test_frames_of_every_kind_round_trip(replay: Path) -> None:
+def test_all_kinds_of_frames_round_trip(replay: Path) -> None:
     _, frames = size_ratios(list(itertools.islice(messages(replay, topics=TOPICS), MESSAGES_PER_REPLAY)))
     assert frames <= MAX_JSON_RATIO
 

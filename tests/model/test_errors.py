@@ -1,4 +1,4 @@
-"""Errors are the same in another process."""
+"""Errors keep their values when they are pickled or copied."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ERRORS = (
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_an_error_is_the_same_after_pickling_and_copying(error: SlpstreamError) -> None:
+def test_errors_survive_pickling_and_copying(error: SlpstreamError) -> None:
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert type(again) is type(error)
         assert str(again) == str(error)

@@ -267,7 +267,7 @@ def test_frame_is_cut_down_to_the_requested_fields(fields: list[str], expected: 
 
 
 def test_field_and_its_part_can_both_be_requested() -> None:
-    """The order of the fields does not matter, and the message stays as it was."""
+    """The order of the fields does not matter, and the message is unchanged."""
     cut = frame_message()
     for fields in (("start", "start.seed"), ("start.seed", "start")):
         assert decoded(cut.json(fields=fields))["frame"]["start"] == FRAME["start"]

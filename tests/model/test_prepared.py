@@ -16,7 +16,7 @@ PARAMETERS = {"described", "kind", "row", "_checked", "_object"}
 """Types that are parameters: of `_described_by`, whose calls count; of requests, which only the event loop reads; and
 of rows, which are prepared."""
 
-AT_ONCE = """
+PROGRAM = """
 import sys, threading, types
 import msgspec
 from slpstream.model.prepared import prepared
@@ -50,13 +50,13 @@ print("alive")
 """Without `prepared`, this ends with a segmentation fault within a few rounds (msgspec 0.22.0)."""
 
 
-def test_threads_decode_a_prepared_type_at_once() -> None:
-    done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, check=False, timeout=120)
+def test_threads_decode_a_prepared_type_at_the_same_time() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout.strip()) == (0, "alive"), done.stderr[-2000:]
 
 
 def decoded_types(tree: ast.Module) -> Iterator[str]:
-    """The names of the types that a module decodes or converts to, in functions."""
+    """The names of the types that the functions of a module decode or convert to."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     for call in (node for function in functions for node in ast.walk(function) if isinstance(node, ast.Call)):
         name = ast.unparse(call.func)
@@ -95,7 +95,7 @@ def struct_types(trees: Mapping[str, ast.Module]) -> Mapping[tuple[str, str], bo
 
 
 @pytest.mark.slow
-def test_every_type_that_is_decoded_is_prepared() -> None:
+def test_all_decoded_types_are_prepared() -> None:
     trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
     structs = struct_types(trees)
     decoded: set[tuple[str, str]] = set()

@@ -1,9 +1,9 @@
-"""Runs libmelee (PyPI `melee`) as a black box: it reads games from a spectator server, or from files.
+"""Run libmelee (PyPI `melee`) as a black box: it reads games from a spectator server, or from files.
 
-`connect HOST PORT LAST_FRAME...` connects, prints `connected`, and then a line for each frame of as many games as there
-are numbers, which are those of their last frames. `files PATH...` prints the same lines for replays, and `end` after
-each. A line has the number of the frame, and a hash of everything that libmelee knows about it, but for what it takes
-from the metadata of a file. At the end, and when its standard input ends, it dies without a farewell to the server.
+`connect HOST PORT LAST_FRAME...` connects, prints `connected`, and then a line for each frame of one game per
+`LAST_FRAME`, the number of its last frame. `files PATH...` prints the same lines for replays, and `end` after each. A
+line has the number of the frame, and a hash of everything that libmelee knows about it, except values from the metadata
+of a file. At the end, and when its standard input ends, it exits without a farewell to the server.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def line_of(state: Any) -> str:
     for player in known["players"].values():
         for name in NAMES:
             del player[name]
-        # Some or all replays do not have these. libmelee then takes them from the bytes after the event: those of the
-        # next event in a message, and nothing in a file.
+        # Some or all replays lack these. libmelee then reads the bytes after the event: those of the next event in a
+        # message, and nothing in a file.
         for name in ECB:
             del player[name]
         del player["controller_state"]["raw_main_stick"]

@@ -1,4 +1,4 @@
-"""Runs the npm package slippi-js as a black box in its own process, to compare its results with ours.
+"""Run the npm package slippi-js as a black box in its own process, to compare its results with ours.
 
 It is licensed under the LGPL and not part of the project: `npm install --prefix tests/oracles` installs it into
 `tests/oracles/node_modules`, which git ignores. `SLPSTREAM_ORACLES` can name another `node_modules` folder.
@@ -50,7 +50,7 @@ class SlippiJs:
     def ask(self, replay: Path) -> dict[str, Any]:
         """The script's results for a replay, or `error`.
 
-        `frames` gives `settings`, `metadata`, `gameEnd`, `winners` and `frames`, where they exist. `stats` gives
+        `frames` gives `settings`, `metadata`, `gameEnd`, `winners` and `frames`, if they exist. `stats` gives
         `stats` and `stadiumStats`.
         """
         stdin, stdout = self._process.stdin, self._process.stdout

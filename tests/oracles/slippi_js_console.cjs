@@ -1,6 +1,6 @@
-// Connects @slippi/slippi-js's ConsoleConnection to a console or relay: host, port, and how many games to take.
-// Prints a line of JSON with the handshake of the other end, then one for each game: settings, game end and frames as
-// parsed until Game End. With `handshake CURSOR TOKEN` it prints the bytes of its own handshake in hexadecimal.
+// Connects @slippi/slippi-js's ConsoleConnection to a console or relay: host, port, and number of games.
+// Prints a line of JSON with the handshake of the other end, then one for each game: settings, game end and the frames
+// parsed up to Game End. With `handshake CURSOR TOKEN` it prints the bytes of its own handshake in hexadecimal.
 
 const slippi = require("@slippi/slippi-js/node");
 const { frame, isAbsent } = require("./slippi_js_forms.cjs");

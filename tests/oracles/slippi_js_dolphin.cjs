@@ -1,7 +1,7 @@
-// Connects @slippi/slippi-js's DolphinConnection to a spectator server: host, port, and how many games to take.
-// Prints a line of JSON with the handshake of the other end, then one for each game: settings, game end and frames as
-// parsed until Game End. Connects again when the connection ends, with a new parser, as the game then comes from its
-// beginning. Ends when its standard input ends.
+// Connects @slippi/slippi-js's DolphinConnection to a spectator server: host, port, and number of games.
+// Prints a line of JSON with the handshake of the other end, then one for each game: settings, game end and the frames
+// parsed up to Game End. Reconnects when the connection ends, with a new parser, because the server then sends the game
+// from its beginning. Ends when its standard input ends.
 
 const slippi = require("@slippi/slippi-js/node");
 const { frame, isAbsent } = require("./slippi_js_forms.cjs");

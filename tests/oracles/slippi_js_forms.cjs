@@ -1,6 +1,6 @@
-// Brings the results of slippi-js into the form that is compared.
+// Converts the results of slippi-js for comparison.
 //
-// Values that are absent, null or NaN are left out.
+// Absent, null and NaN values are omitted.
 // Arrays with holes (players, followers) become objects keyed by index, so that a hole is not a null.
 
 // Deletes absent values inside a value. Returns whether the value itself is absent.

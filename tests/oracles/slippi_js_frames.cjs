@@ -1,4 +1,4 @@
-// Runs @slippi/slippi-js as a black box: reads a path per line on stdin, prints its results for it as a line of JSON.
+// Runs @slippi/slippi-js as a black box: reads a path per line on stdin, and prints its results as a line of JSON.
 // The package is looked up in NODE_PATH, or in node_modules next to this file.
 
 const { createInterface } = require("node:readline");

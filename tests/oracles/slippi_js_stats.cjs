@@ -1,8 +1,8 @@
-// Runs @slippi/slippi-js as a black box: reads a path per line on stdin, prints its stats of each replay as a line of JSON:
+// Runs @slippi/slippi-js as a black box: reads a path per line on stdin, and prints its stats as a line of JSON:
 // `stats` (getStats), `stadiumStats` (getStadiumStats), or `error`.
 // The package is looked up in NODE_PATH, or in node_modules next to this file.
 //
-// As usual in JSON, undefined values are left out; NaN and infinities are null.
+// As usual in JSON, undefined values are omitted; NaN and infinities are null.
 
 const { createInterface } = require("node:readline");
 const { SlippiGame } = require("@slippi/slippi-js/node");

@@ -1,4 +1,4 @@
-// Runs slp-enforcer (GPL-3.0-or-later) as a black box: reads a path per line on stdin, prints what it says about each
+// Runs slp-enforcer (GPL-3.0-or-later) as a black box: reads a path per line on stdin, and prints its results for each
 // replay as a line of JSON: `handwarmer`, and by port the type of the controller and the result of each check, where true
 // is a violation; or `error`. The first argument is the folder `node_modules`.
 

@@ -1,4 +1,4 @@
-"""Runs the npm package slp-enforcer as a black box in its own process, to compare its controller check with ours.
+"""Run the npm package slp-enforcer as a black box in its own process, to compare its controller check with ours.
 
 It is licensed under the GPL and not part of the project; `slippi_js` describes the installation.
 """

@@ -1,8 +1,8 @@
-"""The replays that tests read: the project's own, and real ones where the project's files of real games are at hand.
+"""The replays that tests read: the project's own, and real ones if available.
 
-The own replays are in `own/`, packed; `record` makes them. The real ones are next to the project and never part of it.
-Tests that need them are skipped with a reason if they are missing. In CI (`CI=true`) these tests run and fail instead,
-so that a build without data is never green.
+The own replays are in `own/`, packed; `record` creates them. The real ones are next to the project and never part of
+it. Tests that need missing replays are skipped with a reason. In CI (`CI=true`) these tests fail instead, so that a
+build without data is never green.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ FOLDER = Path(__file__).with_name("own")
 SHARED = ROOT.parent / "shared" / "data"
 SLP = SHARED / "slp"
 MORE = SHARED / "slp_more"
-"""Real replays that were found later: modes of the game, mods, and damaged files."""
+"""Real replays found later: modes of the game, mods, and damaged files."""
 NOT_REPLAYS = frozenset({"not_slp_text", "slippc__crashes__crash2", "slippc__crashes__crash6"})
-"""Real files in which no game begins."""
+"""Real files without Game Start."""
 _UNPACKED = ROOT / ".pytest_cache" / "own_replays"
 
 needs_shared = pytest.mark.skipif(
@@ -32,7 +32,7 @@ needs_shared = pytest.mark.skipif(
 
 
 def replays() -> list[Path]:
-    """All Slippi replays for `parametrize`: the own ones by name, then the real ones that exist."""
+    """All Slippi replays for `parametrize`: the own ones by name, then the available real ones."""
     return own_replays() + real_replays()
 
 
@@ -42,7 +42,7 @@ def own_replays() -> list[Path]:
 
 
 def real_replays() -> list[Path]:
-    """The real replays, sorted by name, and those that were found later. Empty if they are missing, except in CI."""
+    """The real replays, sorted by name, and those found later. Empty if they are missing, except in CI."""
     found = sorted(SLP.glob("*.slp"))
     if not found and IN_CI:
         raise FileNotFoundError(f"no replays in {SLP}")
@@ -61,13 +61,13 @@ def replay_path(name: str) -> Path:
 
 
 def existing(*names: str) -> list[str]:
-    """Those of these replays that exist: further cases of a test, taken from real games."""
+    """The available ones of these replays, for further cases of a test from real games."""
     return [name for name in names if replay_path(name).exists()]
 
 
 @cache
 def own_folder() -> Path:
-    """The folder with the unpacked own replays. The first call after a change of them unpacks them."""
+    """The folder with the unpacked own replays. The first call after a change unpacks them."""
     packed = {path.stem: path.read_bytes() for path in sorted(FOLDER.glob("*.slplog"))}
     digest = hashlib.sha256()
     for name, data in packed.items():
@@ -79,7 +79,7 @@ def own_folder() -> Path:
 
 
 def _unpack(packed: dict[str, bytes], folder: Path) -> None:
-    from slpstream.formats.slplog.reader import ReplayLog  # only needed in the first run
+    from slpstream.formats.slplog.reader import ReplayLog  # needed only in the first run
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     growing = Path(tempfile.mkdtemp(prefix="growing", dir=folder.parent))
@@ -87,7 +87,7 @@ def _unpack(packed: dict[str, bytes], folder: Path) -> None:
         (growing / f"{name}.slp").write_bytes(ReplayLog.of(data).unpack())
     growing.chmod(0o755)
     try:
-        # Several workers of one run can get here at the same moment. The first one wins.
+        # Several workers of one run can get here simultaneously. The first one wins.
         growing.rename(folder)
     except OSError:
         if not folder.is_dir():

@@ -9,7 +9,7 @@ from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
 
 
 def begun(path: Path, data: bytes) -> Callable[[], None]:
-    """Write the first half of a replay, whose length is not known yet. The returned function writes the rest."""
+    """Write the first half of a replay, with an unknown length. The returned function writes the rest."""
     half, length = len(data) // 2, slice(len(MAGIC), HEADER_BYTES)
     path.write_bytes(data[: length.start] + bytes(4) + data[length.stop : half])
 

@@ -1,6 +1,6 @@
-"""Records the project's own replays: `python -m tests.replays.record [NAME...]`.
+"""Record the project's own replays: `python -m tests.replays.record [NAME...]`.
 
-Writes `tests/replays/own/*.slplog`. The replays in them are the same on every machine, which a test checks; the
+Writes `tests/replays/own/*.slplog`. The replays in them are equal on every machine, which a test checks; the
 compressed bytes can differ between versions of liblzma.
 
 A name ends with the version. Each version that changes the layout of an event has a replay, and 3.18 has each kind of
@@ -39,7 +39,7 @@ ODD_NAMES = (("ポポ＆ナナ", "POPO#0", "ナナ"), ("a b<&>", "A#999999", "A&
 
 
 def match(version: tuple[int, int, int], frames: int = 420, **options: Any) -> bytes:
-    """A synthetic match; without other options one that the losing player quits after seven seconds."""
+    """A synthetic match; by default the losing player quits after seven seconds."""
     return synthetic_match(version=version, frames=frames, gecko=version >= SPLITTER_SINCE, **options)
 
 
@@ -166,14 +166,14 @@ OWN: Mapping[str, Callable[[], bytes]] = {
     "zelda_sheik_3.18": partial(match, V18, 900, seed=45, characters=(ZELDA, MARTH)),
     "stadium_3.19": partial(match, (3, 19, 1), 900, seed=46, stage_id=POKEMON_STADIUM),
 }
-"""How each replay is made, by name."""
+"""The function that makes each replay, by name."""
 
 
 def record(names: Iterable[str] = OWN) -> None:
     """Write the packed replays."""
     FOLDER.mkdir(exist_ok=True)
     for name in names:
-        # Tests read whole replays, so keyframes would just make the files larger.
+        # Tests read whole replays, so keyframes would only make the files larger.
         packed = pack(OWN[name](), "slippi", f"{name}.slp", MAX_KEYFRAME_FRAMES)
         (FOLDER / f"{name}.slplog").write_bytes(packed)
         print(f"{name}: {len(packed):,} bytes")

@@ -1,4 +1,4 @@
-"""The own replays are those that the code makes, have the layouts of all versions, and the faults that they should."""
+"""The own replays match the code that makes them, cover the layouts of all versions, and have the intended faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_all_own_replays_are_recorded() -> None:
 
 
 @pytest.mark.parametrize("name", [*DEFAULT, *slow(*(name for name in OWN if name not in DEFAULT))])
-def test_code_makes_the_recorded_bytes(name: str) -> None:
+def test_recorded_bytes_are_reproducible(name: str) -> None:
     """After an intended change of the synthetic matches, run `python -m tests.replays.record`."""
     assert OWN[name]() == replay(name)
 
@@ -38,7 +38,7 @@ DIAGNOSED = {
 
 
 @pytest.mark.parametrize("path", own_replays(), ids=lambda path: path.stem)
-def test_faults_are_only_those_of_the_name(path: Path) -> None:
+def test_faults_match_the_name(path: Path) -> None:
     logs = logs_of([path.read_bytes()])
     assert [message["code"] for message in logs.of_type("diagnostic")] == DIAGNOSED.get(path.stem, [])
 

@@ -1,4 +1,4 @@
-"""Queries give the same games by SQL over the index and by the test of one game, whose meaning `test_parse` has."""
+"""Queries find the same games by SQL over the index and by the test of one game, which `test_parse` covers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from slpstream.search.games.predicate import matches
 from slpstream.search.games.sql import to_sql
 from slpstream.search.query.conditions import Condition
 from slpstream.search.query.parse import Context, parse
-from slpstream.store.database import stored_lines
 from slpstream.store.known_facts import KnownFacts, games_with
 from slpstream.store.schema import MIGRATIONS
+from slpstream.store.tables.search import stored_lines
 
 ME = ("ANN#1",)
 CONTEXT = Context(ME, UTC)
@@ -126,6 +126,6 @@ def by_sql(condition: Condition, listed: list[GameFacts]) -> list[bool]:
 
 
 @given(st.lists(games(), min_size=1, max_size=8), st.lists(TOKENS, max_size=6).map(" ".join))
-def test_the_index_and_the_test_of_one_game_agree(listed: list[GameFacts], query: str) -> None:
+def test_index_and_single_game_agree(listed: list[GameFacts], query: str) -> None:
     condition = parse(query, CONTEXT).condition
     assert by_sql(condition, listed) == [matches(condition, each) for each in listed]

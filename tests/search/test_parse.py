@@ -148,7 +148,7 @@ def test_meaning(query: str, found: bool) -> None:
 
 
 @pytest.mark.parametrize("query", ["duration:>9m", "-duration:<9m", "date:1999", "-date:2024"])
-def test_games_of_which_too_little_is_known_pass(query: str) -> None:
+def test_unknown_games_pass(query: str) -> None:
     assert matches(parse(query, Context((), UTC)).condition, game(duration_seconds=None, began_ms=None))
 
 
@@ -188,20 +188,20 @@ def test_the_length_of_a_game_is_that_of_its_last_frame() -> None:
         ('char:"fo"', "INVALID_VALUE", '"fo"'),  # quoted: the whole name
     ],
 )
-def test_a_mistake_is_marked_where_it_is(query: str, kind: str, marked: str) -> None:
+def test_mistakes_are_marked_at_their_place(query: str, kind: str, marked: str) -> None:
     [problem] = parse(query).problems
     assert problem.kind == kind
     assert query[problem.position : problem.position + problem.length] == marked
 
 
-def test_what_is_repeated_counts_once() -> None:
+def test_repeated_filters_count_once() -> None:
     assert parse("a>" * 500).condition == parse("a>a >a").condition
     assert parse("stage:" + "a," * 500).condition == parse("stage:a").condition
     assert parse("tag:" + ",".join(["b", *map(str, range(63)), "b"])).problems == ()
 
 
 @pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))])
-def test_the_last_day_of_all_has_an_end(zone: tzinfo | None) -> None:
+def test_last_representable_day_has_an_end(zone: tzinfo | None) -> None:
     condition = parse("date:9999-12-31", Context((), zone)).condition
     assert isinstance(condition, AllOf)
     [day] = condition.parts
@@ -217,7 +217,7 @@ def test_the_rest_of_a_query_with_mistakes_still_applies() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from('ab:-">@me#,. 0129m<=é\n\x00'), max_size=40) | st.text(max_size=40))
-def test_no_text_makes_the_parser_fail(query: str) -> None:
+def test_parser_never_fails(query: str) -> None:
     parsed = parse(query)
     for problem in parsed.problems:
         assert 0 <= problem.position <= problem.position + problem.length <= len(query)

@@ -22,12 +22,12 @@ DECISIVE = "Altea: Forward Smash at 129% on Dream Land N64"
 
 @cache
 def recorded(play: int) -> bytes:
-    """A game of the set, played long ago. It takes long to unpack, and a new start time does not."""
+    """A game of the set, played long ago. Unpacking takes long; changing the start time does not."""
     return bundled_match(play, started_at=datetime(2001, 11, 21, tzinfo=UTC))
 
 
 def game_of_the_set(play: int) -> tuple[bytes, datetime]:
-    """A finished game, and when it began: as long before now as if the whole set ended now."""
+    """A finished game and its start time, such that the whole set ends now."""
     started_at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
     return as_another_game(recorded(play), random_seed=play, started_at=started_at), started_at
 
@@ -43,7 +43,7 @@ def add_game(folder: Path, play: int) -> None:
 
 @contextmanager
 def best_of_five(folder: Path) -> Iterator[tuple[DaemonProcess, Path]]:
-    """A daemon whose sets have five games, and the folder of its station `station`."""
+    """A daemon with best-of-five sets, and the folder of its station `station`."""
     station = folder / "station"
     station.mkdir()
     with running(station, arguments=configuration(folder, "[sets]\nbest_of = 5\n")) as daemon:

@@ -1,6 +1,7 @@
-"""Games for the tests of sets: synthetic replays, the folder of a station, and its games as an operator corrects them.
+"""Games for the tests of sets: synthetic replays, the folder of a station, and its games with an operator's
+corrections.
 
-A replay has every frame of its length. Frames differ only in their numbers and in the stocks left.
+A replay has all of its frames. They differ only in their numbers and in the remaining stocks.
 """
 
 from __future__ import annotations
@@ -79,9 +80,9 @@ def replay(
 ) -> bytes:
     """A replay of these players, by player index.
 
-    `left` has the stocks at the end, `minute` is the minute of the day at which the game began. Without `ended` there
-    is no end at all, as when the console is switched off; without a `method` Game End alone is missing. A
-    `sudden_death` begins with one stock and 300 %, without a timer, in a scene of its own.
+    `left` has the stocks at the end, `minute` is the minute of the day at which the game began. Without `ended` the end
+    is missing, as if the console was switched off. Without a `method` only Game End is missing. A `sudden_death` begins
+    with one stock and 300 %, without a timer, in a separate scene.
     """
     stocks_at_start = 1 if sudden_death else STOCKS
     rows = {"minor_scene": 3, "game_bitfield_1": 0x30} if sudden_death else {}
@@ -167,7 +168,7 @@ def people(*names: str, first: int = 0, **values: Any) -> list[Player]:
 def played(
     number: int = 0, *names: str, winner: int | None = 0, minute: float | None = None, **values: Any
 ) -> PlayedGame:
-    """A game that was played to its end. They begin every five minutes, unless `minute` is given."""
+    """A game that was played to its end. Games begin every five minutes unless `minute` is given."""
     started_minute = 5 * number if minute is None else minute
     fields: dict[str, Any] = {
         "game_id": f"{number:032x}",
@@ -197,19 +198,19 @@ class Folder:
         os.utime(path, (written_at, written_at))
 
     def play(self, minute: float, seats: Mapping[int, Seat], left: Mapping[int, int], **options: Any) -> None:
-        """Add a game that began at this minute; see `replay`."""
+        """Add a game that began at this minute, with the parameters of `replay`."""
         self.add(minute, replay(seats, left, minute=minute, **{"seconds": 70} | options))
 
     def games(self) -> list[PlayedGame]:
         """The games in the folder, read back from an index of it."""
         with closing(open_database(self._state / FILE_NAME)) as database:
             files = [OldFile(path, path.stat().st_mtime_ns, path.stat().st_size) for path in self.path.iterdir()]
-            database.put(read_entry(lambda path: record_of(read_game(path)), "main", file) for file in files)
-            return played_games(database.played("main", 1000), ())
+            database.games.add(read_entry(lambda path: record_of(read_game(path)), "main", file) for file in files)
+            return played_games(database.games.played("main", 1000), ())
 
 
 class CorrectedGames:
-    """The games of a station and the corrections that an operator makes."""
+    """The games of a station and an operator's corrections."""
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = rules or Rules()
@@ -231,11 +232,11 @@ class CorrectedGames:
         return sets_of(self.games, self.corrections, self.rules)
 
     def payloads(self) -> list[dict[str, Any]]:
-        """All sets as subscribers see them."""
+        """The payloads of all sets."""
         return [msgspec.to_builtins(score_of(each, self.corrections)) for each in self.sets()]
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The only set as subscribers see it."""
+        """The payload of the only set."""
         [payload] = self.payloads()
         return payload

@@ -1,4 +1,4 @@
-"""The set that replays make up when a station has only these, each after a short break."""
+"""The set of a station with only the given replays, each after a short break."""
 
 from __future__ import annotations
 

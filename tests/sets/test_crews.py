@@ -68,7 +68,7 @@ class Battle(CorrectedGames):
         ]
 
 
-def test_winner_stays_with_the_stocks_that_are_left() -> None:
+def test_winner_stays_with_the_remaining_stocks() -> None:
     battle = Battle(
         [
             game(1, (3, 0), names=("ANN", "BOB")),  # Bob's four stocks for one of Ann's
@@ -91,7 +91,7 @@ def test_winner_stays_with_the_stocks_that_are_left() -> None:
     assert shown["crewBattle"]["crews"][0] == {"name": "Red", "stocks": 8}
 
 
-def test_other_players_do_not_begin_another_set_but_the_next_game_after_the_end_does() -> None:
+def test_new_players_continue_a_crew_battle_until_its_end() -> None:
     games = [game(n, (4, 0), names=("ANN", f"P{n}")) for n in (1, 2)]
     battle = Battle([*games, game(3, (2, 0), names=("ANN", "ZED"))])
     first, second = battle.payloads()
@@ -108,7 +108,7 @@ def test_player_who_stays_may_change_the_port_with_a_name() -> None:
     assert [player["side"] for player in battle.shown["games"][-1]["players"]] == [1, 0]
 
 
-def test_winner_who_forgot_to_lose_stocks_keeps_what_there_was() -> None:
+def test_winner_who_forgot_to_lose_stocks_gains_none() -> None:
     battle = Battle([game(1, (1, 0)), game(2, (3, 0))])
     assert battle.scores == [[5, 4], [5, 0]]
 
@@ -157,7 +157,7 @@ def test_operator_corrects_a_miscounted_stock() -> None:
         battle.correct(games={f"{1:032x}": {"stocks": {"3": 2}}})
 
 
-def test_crew_battle_from_its_first_game_though_the_operator_was_late() -> None:
+def test_late_operator_makes_a_crew_battle_from_its_first_game() -> None:
     games = [game(1, (3, 0)), game(2, (0, 2)), game(3, (4, 0))]
     late = CorrectedGames(Rules(best_of=99))
     late.games = games[:2]

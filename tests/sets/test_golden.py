@@ -102,7 +102,7 @@ def quits(folder: Folder, station: CorrectedGames) -> None:
 
 
 def handwarmers(folder: Folder, station: CorrectedGames) -> None:
-    """Quits that are early by time and by stocks, a game against a CPU, one that counts, and one decided by time."""
+    """Quits that are early by time and by stocks, a game against a CPU, a game that counts, and a timeout."""
     seats = {0: ANN, 1: BOB}
     folder.play(0, seats, {0: 2, 1: 4}, seconds=25, method=NO_CONTEST, quitter=0)
     folder.play(2, seats, {0: 3, 1: 3}, seconds=75, method=NO_CONTEST, quitter=1)
@@ -114,7 +114,7 @@ def handwarmers(folder: Folder, station: CorrectedGames) -> None:
 
 
 def doubles(folder: Folder, station: CorrectedGames) -> None:
-    """Players change ports and teams change colours. The operator then excludes a game, and the set goes on."""
+    """Players change ports and teams change colours. The operator then excludes a game, and the set continues."""
     cyd, dee = Seat("Cyd", "CYD#3", character=SHEIK), Seat("Dee", "DEE#4", character=FOX, colour=3)
     red, blue = 0, 1
     first = {
@@ -161,7 +161,8 @@ def sudden_death(folder: Folder, station: CorrectedGames) -> None:
 
 
 def late_quits(folder: Folder, station: CorrectedGames) -> None:
-    """Quits with few stocks lost: by damage and by time no handwarmers. Then a team quits; the other one wins."""
+    """Quits with few stocks lost, which are not handwarmers because of damage or time. Then a team quits, and the other
+    team wins."""
     seats = {0: ANN, 1: BOB}
     folder.play(0, seats, {0: 3, 1: 3}, seconds=75, method=NO_CONTEST, quitter=1, percent={0: 120.0, 1: 154.0})
     folder.play(5, seats, {0: 4, 1: 4}, seconds=167, method=NO_CONTEST, quitter=0)
@@ -170,24 +171,24 @@ def late_quits(folder: Folder, station: CorrectedGames) -> None:
 
 
 def ranked_quits(folder: Folder, station: CorrectedGames) -> None:
-    """Two games are quit in their first seconds: the one of a ranked match counts, the other one does not."""
+    """Two games are quit in their first seconds. The game of a ranked match counts, the other one does not."""
     seats, quit_at_once = {0: ANN, 1: BOB}, {"method": NO_CONTEST, "quitter": 1}
     for minute, mode in ((0, "ranked"), (600, "unranked")):
         session = f"mode.{mode}-2022-12-20T05:37:31.00-{minute}"
         folder.play(minute, seats, {0: 4, 1: 4}, seconds=3, session=session, **quit_at_once)
-    # 0 disables the time limit only: without a lost stock it is still a handwarmer.
+    # 0 disables only the time limit: without a lost stock, the game is still a handwarmer.
     station.rules = Rules(handwarmer_seconds=0, handwarmer_stocks=0)
 
 
 def lost_game_end(folder: Folder, station: CorrectedGames) -> None:
-    """The recorder loses Game End: the last frame decides one game, and leaves another undecided."""
+    """The recorder loses Game End: the last frame decides one game, but not the other."""
     seats = {0: ANN, 1: BOB}
     folder.play(0, seats, {0: 0, 1: 2}, seconds=80, method=None)
     folder.play(5, seats, {0: 1, 1: 2}, seconds=80, method=None)
 
 
 def others_sit_down(folder: Folder, station: CorrectedGames) -> None:
-    """The winner stays and another opponent comes; after a long break the same two begin another set."""
+    """The winner stays and plays another opponent. After a long break, the same two begin another set."""
     eve = Seat("Eve", "EVE#5", "EVE")
     folder.play(0, {0: ANN, 1: BOB}, {0: 1, 1: 0})
     folder.play(5, {0: ANN, 1: eve}, {0: 1, 1: 0})

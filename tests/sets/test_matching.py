@@ -1,4 +1,4 @@
-"""Who is who in the next game of a set: nobody's name, and nobody's point, goes to somebody else."""
+"""Matching of people between the games of a set: no name and no point goes to another person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RED, BLUE = 0, 1
 
 
 def doubles(number: int, reds: Mapping[int, str], blues: Mapping[int, str], kind: str = "tag") -> PlayedGame:
-    """A game that the red team wins. The teams have names of this kind by player index; empty for nobody's name."""
+    """A game that the red team wins. The teams have names of this kind by player index. An empty text is no name."""
     players = [
         Player(index=index, port=index + 1, team=team, start_stocks=4, stocks=1, **({kind: name} if name else {}))  # type: ignore[arg-type]
         for team, names in ((RED, reds), (BLUE, blues))
@@ -93,8 +93,8 @@ def test_names_that_are_given_keep_people_on_their_side(given: Callable[[Mapping
     assert len(station.sets()) == 2, "the ports have not changed, but Bob and Cyd have"
 
 
-def test_operators_name_stays_with_its_person_when_another_comes() -> None:
-    """A player without a tag could be anybody, but a player with another tag is somebody else."""
+def test_operators_name_stays_with_its_person_when_another_arrives() -> None:
+    """A player without a tag could be any person, but a player with another tag is another person."""
     station = station_with(played(0, "AAA", ""))
     station.correct(names={"0": "Annabel"})
     station.games = (*station.games, played(1, "CCC", ""))
@@ -107,7 +107,7 @@ def test_operators_name_stays_with_its_person_when_another_comes() -> None:
 
 
 def test_name_goes_to_the_partner_without_a_tag() -> None:
-    """Only one of the two at the other ports can be BBB, whatever their order."""
+    """Only one of the two players at the other ports can be BBB, in either order."""
     station = station_with(doubles(0, {0: "AAA", 1: "BBB"}, {2: "CCC", 3: ""}))
     station.correct(names={"1": "Bobby"})
     station.games = (*station.games, doubles(1, {0: "", 1: "AAA"}, {2: "DDD", 3: "CCC"}))

@@ -144,7 +144,7 @@ def corrections_after(
 
 
 def untouched(found: Set, corrections: Corrections) -> bool:
-    """Whether the operator has corrected neither score, length nor games of this set."""
+    """Whether the score, the length and the games of this set have no corrections."""
     entries = [getattr(corrections, kind).get(key) for kind, key in found.places]
     uncorrected = all(entry is None or (not entry.score and entry.best_of is None) for entry in entries)
     return uncorrected and all(corrections.games.get(game.game_id, NOTHING) == NOTHING for game in found.games)
@@ -253,7 +253,8 @@ def test_correction_takes_effect(
 def test_undoing_everything_returns_to_the_start(
     games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules, data: st.DataObject
 ) -> None:
-    """Changes are undone in any order that no later change forbids; nothing remains. Undoing that makes them again."""
+    """Changes are undone in any order that no later change forbids, and none remains. Undoing the undoing restores
+    them."""
     ledger = ledger_after(games, script, rules)
     assert [change.id for change in ledger.changes] == list(range(1, len(ledger.changes) + 1))
     made, corrections = ledger.changes, ledger.corrections

@@ -38,7 +38,7 @@ QUIT: dict[str, Any] = {"ending": "quit", "quitter": 1}
 CPU = [Player(index=0, port=1), Player(index=1, port=2, human=False)]
 
 
-def test_break_is_measured_by_arrival_where_it_is_known() -> None:
+def test_break_is_measured_by_arrival_if_known() -> None:
     """The console's clock jumps by hours between the games, or hides a break."""
     hours = 240 * MINUTE_MS
     first = played(0, arrived_at_ms=0, said_at_ms=hours)
@@ -48,7 +48,7 @@ def test_break_is_measured_by_arrival_where_it_is_known() -> None:
 
 
 def test_replay_copied_in_during_a_game_counts_with_its_own_time() -> None:
-    """Its file was written just now, after the game that is played began to arrive."""
+    """The file was just written, after the game in progress began to arrive."""
     day = 24 * 60 * MINUTE_MS
     current = played(1, arrived_at_ms=day, written_at_ms=day, reason=None, in_progress=True)
     copied = played(0, said_at_ms=0, written_at_ms=day + MINUTE_MS)
@@ -156,7 +156,7 @@ def test_long_break_begins_another_set(minute: float, sets: int) -> None:
 
 
 def test_console_and_machine_clocks_are_not_compared() -> None:
-    """The console's clock is hours off, and a game in progress has only the machine's."""
+    """The console's clock is wrong by hours, and a game in progress has only the machine's clock."""
     hours = 5 * 60 * MINUTE_MS
     first = played(0, said_at_ms=-hours)
     assert len(station_with(first, played(1, in_progress=True, reason=None, duration_seconds=None)).sets()) == 1
@@ -253,7 +253,7 @@ def test_new_set_during_a_game_begins_with_it() -> None:
 
 
 def test_correction_before_a_break_applies_after_it() -> None:
-    """So reading begins at the game before the break."""
+    """Reading therefore begins at the game before the break."""
     station = station_with(played(0), played(1))
     station.correct(newSet=True, names={"0": "Eve"})
     station.games = (*station.games, played(2, minute=120))
@@ -338,7 +338,7 @@ def test_game_is_played_until_its_sudden_death_is_over() -> None:
     assert verdicts(*games, running=[games[1].game_id]) == [("playing", None)]
 
 
-def test_correction_of_a_sudden_death_is_one_of_its_game() -> None:
+def test_correction_of_a_sudden_death_belongs_to_its_game() -> None:
     game, sudden_death = indexed(1, **TIED), indexed(2, **SUDDEN)
     station = station_with(*played_games((game, sudden_death), ()))
     station.correct(games={sudden_death.game_id: {"winner": 1}, game.game_id: {"beginsSet": True}})
@@ -364,7 +364,7 @@ def test_handwarmers_are_short_and_harmless_and_not_ranked(values: dict[str, Any
     assert reason in found.reason
 
 
-def test_sides_of_a_game_as_the_operator_says() -> None:
+def test_operator_decides_the_sides_of_a_game() -> None:
     """Players without tags have changed ports after the first game."""
     station = station_with(played(0), played(1), played(2, winner=1))
     station.rules = Rules(best_of=5)
@@ -423,7 +423,7 @@ def test_round_and_order_belong_to_the_set_and_the_event_to_the_station() -> Non
 
 
 def test_details_follow_a_player_like_the_name() -> None:
-    """Through changes of ports; people with a name in the replays keep them in later sets."""
+    """Details survive changes of ports. People with a name in the replays keep them in later sets."""
     station = station_with(played(0, "ANN", ""))
     station.correct(players={"0": {"sponsor": "GG", "seed": 1}, "1": {"pronouns": "she/her"}})
     station.games = (*station.games, played(1, "", "ANN"))

@@ -1,4 +1,4 @@
-"""Seats in sets: names that people claimed for themselves, which the operator's come before."""
+"""Seats in sets: names that people entered for themselves. The operator's names take precedence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def shown(games: Sequence[PlayedGame], corrections: Corrections) -> dict[int, tu
     return {player.port: (player.name, player.score) for player in score.players}
 
 
-def test_coming_set_has_players_at_the_ports_that_were_named() -> None:
+def test_next_set_has_players_at_named_ports() -> None:
     games = [game(1, 1, 2)]
     corrections = after(games, {"newSet": True, "seats": {"2": {"name": "Ann"}}})
     assert shown(games, corrections) == {1: (None, 0), 3: ("Ann", 0)}
@@ -59,7 +59,7 @@ def test_coming_set_has_players_at_the_ports_that_were_named() -> None:
     assert shown(games, corrections) == {3: ("Ann", 1), 4: ("Dan", 0)}
 
 
-def test_further_people_of_a_coming_set_add_to_it() -> None:
+def test_further_people_join_the_next_set() -> None:
     corrections = after([], {"names": {"0": "Ann", "1": "Bob", "2": "Cyd"}})
     assert shown([], corrections) == {1: ("Ann", 0), 2: ("Bob", 0), 3: ("Cyd", 0)}
 
@@ -91,7 +91,7 @@ def names_in_sets(games: Sequence[PlayedGame], corrections: Corrections) -> list
     return [[player.name for player in score.players] for score in scores]
 
 
-def test_seats_taken_between_games_are_those_of_a_set_that_goes_on() -> None:
+def test_seats_taken_between_games_belong_to_a_continued_set() -> None:
     games = [game(1, 1, 2)]
     corrections = after(games, {"seats": {"0": {"name": "Ann"}, "1": {"name": "Bob"}}})
     assert shown(games, corrections) == {1: ("Ann", 1), 2: ("Bob", 0)}
@@ -136,7 +136,7 @@ def test_claim_is_a_change_that_can_be_undone() -> None:
 
 
 @pytest.mark.parametrize("games", [[], [game(1, 1, 2)]], ids=["before", "between"])
-def test_phones_push_out_no_changes_by_operators(games: Sequence[PlayedGame]) -> None:
+def test_phones_do_not_displace_changes_by_operators(games: Sequence[PlayedGame]) -> None:
     newest = partial(newest_set, games, rules=RULES)
     ledger = changed(Ledger(), SetPatch(best_of=7), newest, at_ms=1, by="Olga")
     for number in range(MAX_SEAT_CHANGES + 20):

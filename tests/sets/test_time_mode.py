@@ -1,4 +1,4 @@
-"""Games of time mode in sets: what they show, and the verdict on ties and on unknown winners. The games are written."""
+"""Games of time mode in sets: their scores, and the verdicts on ties and unknown winners. The games are synthetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundled matches of the demo: they are what the recorder makes, and each play of one is another game."""
+"""The bundled matches of the demo: the recorder reproduces them, and each play of a match is another game."""
 
 from __future__ import annotations
 

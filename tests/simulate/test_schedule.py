@@ -176,7 +176,7 @@ def test_bytes_that_are_not_events_are_written_too(match: bytes) -> None:
         assert written(list(schedule(data, "frame"))) == data
 
 
-def test_file_without_frames_is_written_at_once(match: bytes) -> None:
+def test_file_without_frames_is_written_immediately(match: bytes) -> None:
     data = match[:500]
     assert {write.at_seconds for write in schedule(data, "dolphin")} == {DRAIN_SECONDS}
 

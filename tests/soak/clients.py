@@ -17,7 +17,7 @@ _READ_BYTES = 16384
 
 
 class Client:
-    """A client that connects, reads for a while, disconnects, and connects again."""
+    """A client that repeatedly connects, reads for a while, and disconnects."""
 
     def __init__(self, port: int, stations: int, number: int, counts: dict[str, int]) -> None:
         self._port = port

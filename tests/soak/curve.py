@@ -22,7 +22,7 @@ class Sample(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """How far the end may be above the beginning: by a share, plus a constant for noise."""
+    """The allowed growth from beginning to end: a share, plus a constant for noise."""
 
     field: str
     share: float
@@ -38,7 +38,7 @@ LIMITS = (
 
 
 def sample(pid: int, seconds: float, metrics: str) -> Sample:
-    """The present resources of a process. The number of tasks comes from its metrics."""
+    """The current resources of a process. The number of tasks is read from its metrics."""
     status = Path(f"/proc/{pid}/status").read_text()
     resources = {key: int(value) for key, value in re.findall(r"^(Threads|VmRSS):\s+(\d+)", status, re.MULTILINE)}
     tasks = re.search(r"^slpstream_tasks (\d+)", metrics, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Runs a soak: the daemon in its own process, setups and clients in this one, and regular samples."""
+"""Run a soak: the daemon in its own process, setups and clients in this one, and regular samples."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.soak.curve import Sample, sample
 from tests.soak.setups import Setup
 
 _RING_BYTES = 128 * 1024
-"""Small, so that the rings fill soon and do not count as growth."""
+"""Small rings fill soon, so that they do not count as growth."""
 _STOP_SECONDS = 0.3
 _MAX_STOP_INTERVAL_SECONDS = 20.0
 
 
 class SoakResult(NamedTuple):
-    """The samples of a soak, counts of what happened, and how the daemon ended."""
+    """The samples of a soak, counts of events, and the end of the daemon."""
 
     samples: list[Sample]
     counts: dict[str, int]
@@ -39,7 +39,7 @@ def soak(
     speed: float = 1,
     on_sample: Callable[[Sample], None] = lambda sample: None,
 ) -> SoakResult:
-    """Run a soak, with games at their pace times `speed`. Raises `AssertionError` if the daemon dies."""
+    """Run a soak, with games at `speed` times real time. Raises `AssertionError` if the daemon dies."""
     folders = [folder / f"s{number:02}" for number in range(stations)]
     for station_folder in folders:
         station_folder.mkdir()

@@ -1,4 +1,4 @@
-"""Setups that write one game after another, frame by frame, and sometimes a fault of the file."""
+"""Setups that write one game after another, frame by frame, with occasional faults of the file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _match(frames: int) -> tuple[bytes, int]:
 
 
 class Setup:
-    """Writes games into one folder, at their pace times `speed`."""
+    """Writes games into one folder, at `speed` times real time."""
 
     def __init__(self, folder: Path, number: int, counts: dict[str, int], speed: float) -> None:
         self.folder = folder

@@ -20,7 +20,7 @@ from tests.soak.run import soak
 from tests.synthetic.match import synthetic_match
 
 SECONDS = float(os.environ.get("SLPSTREAM_SOAK_SECONDS", "16"))
-"""Games run at double speed, so that as many of them end as in half a minute."""
+"""Games run at double speed, so that as many games end as in half a minute."""
 
 
 @pytest.mark.release
@@ -36,7 +36,7 @@ def test_resources_of_the_daemon_do_not_grow(tmp_path: Path) -> None:
 
 
 PACKAGES = ("slpstream", "websockets", "h11", "trio")
-"""Packages whose objects come and go with games and clients."""
+"""Packages whose objects live as long as a game or a client."""
 
 
 @pytest.mark.trio
@@ -56,7 +56,7 @@ async def test_finished_games_and_connections_leave_no_reference_cycles(tmp_path
     games = [synthetic_match(seed=seed, frames=400, rollbacks=True, items=True) for seed in range(4)]
     games[1::2] = [data[:40_000] + bytes(3000) + data[43_000:] for data in games[1::2]]  # broken
     race = finished_games()["race.gci"]
-    gc.collect()  # garbage from making the games
+    gc.collect()  # garbage of making the games
     async with trio.open_nursery() as nursery:
         port = await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
         await _play(folder, port, queries, games[:2], race)

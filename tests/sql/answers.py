@@ -1,4 +1,4 @@
-"""Answers to queries over a folder of replays, and what was read for them."""
+"""Answers to queries over a folder of replays, and the parts that were read for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slpstream.sql.scan import Scan
 
 
 class Answers:
-    """Answers queries. `scans` are the tables that were read, and `files` counts those with frames or conversions."""
+    """Answers queries. `scans` has the tables that were read, and `files` counts those with frames or conversions."""
 
     def __init__(self, folder: Path) -> None:
         self._reader = ReplayReader(list(find_files((folder,))), (".slp",), examined, games=None, jobs=1)

@@ -54,7 +54,7 @@ def test_table_is_aligned(folder: Path, capfd: pytest.CaptureFixture[str]) -> No
     assert capfd.readouterr().out == "file  stage\n"
 
 
-def test_match_is_that_of_any_mode_online(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_match_id_exists_for_any_online_mode(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "offline.slp").write_bytes(synthetic_match(frames=FRAMES))
     (folder / "old.slp").write_bytes(synthetic_match(frames=FRAMES, rollbacks=True, version=(3, 13, 0)))
     assert run("--csv", folder, "select count(*), count(match_id), max(match_id) from games") == 0
@@ -75,9 +75,7 @@ def test_numbers_are_complete_in_csv_and_json(folder: Path, capfd: pytest.Captur
     assert {row["is_follower"] for row in table} == {"false"}
 
 
-def test_csv_has_no_cell_that_a_spreadsheet_computes(
-    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_csv_has_no_formula_cells(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     query = "select '=1+1|x' as \"@name\", -1 as number, -0.5::float as part, '''a' as quoted, ['=1'] as list"
     expected = ["'@name,number,part,quoted,list", '\'=1+1|x,-1,-0.5,\'\'a,"[""=1""]"']
     assert run("--csv", folder, query) == 0
@@ -89,7 +87,7 @@ def test_csv_has_no_cell_that_a_spreadsheet_computes(
 
 
 def test_long_queries_print_no_progress_among_the_rows(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """DuckDB draws a bar on standard output after two seconds, unless it is told not to."""
+    """By default, DuckDB draws a bar on standard output after two seconds."""
     assert run("--csv", folder, "select current_setting('enable_progress_bar') as bar") == 0
     assert capfd.readouterr().out.splitlines() == ["bar", "false"]
 
@@ -203,7 +201,7 @@ def test_mistakes_are_shown(
     assert sorted(folder.iterdir()) == before, "nothing was written"
 
 
-def test_without_the_extra_the_command_tells_what_to_install(
+def test_missing_extra_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sql, "find_spec", lambda name: None)

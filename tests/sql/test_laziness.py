@@ -1,7 +1,7 @@
-"""A query reads what it needs, and nothing else.
+"""A query reads only the parts that it needs.
 
-Columns are counted where they are decoded, and files where they are opened. Bytes that are destroyed and not read are
-not noticed.
+Columns are counted when they are decoded, and files when they are opened. Destroyed bytes that are not read cause no
+errors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STAGES = (BATTLEFIELD, FINAL_DESTINATION)
 
 
 class Counted(Answers):
-    """The answers to queries over a folder, and what they cost."""
+    """The answers to queries over a folder, and the parts that were read."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -90,7 +90,7 @@ def test_games_and_players_need_both_ends_of_a_file(counted: Counted, folder: Pa
     assert not counted.with_stats
 
 
-def test_frames_decode_the_columns_of_the_query_alone(counted: Counted) -> None:
+def test_only_columns_of_the_query_are_decoded(counted: Counted) -> None:
     counted("select avg(post_percent) from frames")
     assert counted.decoded == [{"post_percent"}] * FILES
     counted("select port, max(frame) from frames where pre_joystick_x > 0.5 and post_percent < 20 group by port")
@@ -100,7 +100,7 @@ def test_frames_decode_the_columns_of_the_query_alone(counted: Counted) -> None:
     assert set(counted.scans) == {"frames"}
 
 
-def test_columns_that_are_not_asked_for_are_not_decoded(folder: Path) -> None:
+def test_unused_columns_are_not_decoded(folder: Path) -> None:
     replay = Replay(folder / "0.slp")
     whole = replay.frames.to_arrow()
     for names in itertools.combinations(("frame", "is_follower", "start_seed", "pre_buttons", "post_percent"), 2):
@@ -108,7 +108,7 @@ def test_columns_that_are_not_asked_for_are_not_decoded(folder: Path) -> None:
     assert frames_table(replay.frames, ()).column_names == []
 
 
-def test_tables_that_are_not_named_are_not_read(counted: Counted) -> None:
+def test_unused_tables_are_not_read(counted: Counted) -> None:
     assert counted("select 1") == [(1,)]
     assert not counted.scans
     assert counted("select count(*) from games") == [(FILES,)]
@@ -140,14 +140,14 @@ def test_games_that_the_filter_excludes_are_not_decoded(counted: Counted) -> Non
     assert not counted.with_stats
 
 
-def test_stats_are_computed_for_their_columns_alone(counted: Counted) -> None:
+def test_stats_are_computed_only_for_their_columns(counted: Counted) -> None:
     counted("select * exclude (" + ", ".join(sorted(COMPUTED)) + ") from players")
     assert not counted.with_stats
     counted("select kill_count from players")
     assert len(counted.with_stats) == FILES
 
 
-def test_reading_stops_when_there_are_enough_rows(counted: Counted) -> None:
+def test_reading_stops_after_enough_rows(counted: Counted) -> None:
     assert len(counted("select frame from frames limit 3")) == 3
     assert len(counted.decoded) == 1
     assert len(counted("select file from games limit 2")) == 2

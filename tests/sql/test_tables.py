@@ -1,4 +1,4 @@
-"""The tables have the values of the replays: those of `open_replay` and `read_game`."""
+"""The tables have the same values as `open_replay` and `read_game`."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_game_is_that_of_the_index(path: Path) -> None:
         (NO_CONTEST, (2, 2), (0.0, 0.0), [None, None]),
     ],
 )
-def test_games_that_several_sides_win_are_tied(
+def test_games_with_several_winning_sides_are_tied(
     tmp_path: Path, method: int, stocks: tuple[int, int], percents: tuple[float, float], results: list[str | None]
 ) -> None:
     game = Built((3, 12, 0)).frames(-123, -50)

@@ -23,7 +23,7 @@ SHORT = (
     "quit_3.18", "rollbacks_3.0", "ice_climbers_rollbacks_3.18", "doubles_3.18", "free_for_all_1.0", "singles_0.1",
     "time_mode_3.18", "zelda_sheik_3.18",
 )  # fmt: skip
-"""Own games of every kind that are over soon."""
+"""Short own replays of every kind."""
 
 
 class Game(NamedTuple):
@@ -60,18 +60,18 @@ def game_of(data: bytes) -> Game:
 def run(
     game: Game, *, compat: bool = False, crew: bool = False, all_damage: bool = True
 ) -> tuple[SlippiStats, list[Event]]:
-    """Run a whole game through new stats; returns them and their events.
+    """Run a whole game through new stats. Returns the stats and their events.
 
     Without `all_damage`, only damage with hitstun is counted, as in slippi-js.
     """
     stats = SlippiStats(game.settings, compat=compat, crew=crew)
-    stats.counts_all_damage &= all_damage
+    stats.crediting.counts_all_damage &= all_damage
     emitted = [event for frame, end_offset in game.frames for event in stats.feed(frame, end_offset)]
     return stats, [*emitted, *stats.finish(game.end)]
 
 
 def shown(stats: SlippiStats) -> Json:
-    """The stats as messages have them, without `extra`."""
+    """The stats in the form of messages, without `extra`."""
     value: Json = msgspec.json.decode(msgspec.json.encode(stats.stats()))
     value.pop("extra", None)
     return value

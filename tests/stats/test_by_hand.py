@@ -1,8 +1,8 @@
 """Real games with three and more players, without a winner, and read as a crew battle, checked by hand.
 
 Kills, openings, winners and sets were concluded from the frames alone: action states, percents, stocks and
-`last_hit_by` (6 for nobody). The comments have what was seen and what follows from it. Players are those of the replay,
-counted from 0. `test_doubles` has all lost stocks, the kills and the damage of `doubles`.
+`last_hit_by` (6 for no player). The comments have the observations and the conclusions. Players have the numbers of the
+replay, counted from 0. `test_doubles` has all lost stocks, the kills and the damage of `doubles`.
 
 A conversion ends 46 frames after its counter starts, which is in the first frame in control (0x0E to 0x18, 0x27 to
 0x29, 0x2D to 0x40, 0xD4) since the last hit: that frame counts as one.
@@ -58,7 +58,7 @@ def test_doubles_openings_of_the_first_stock() -> None:
     openings = [opening_of(each) for each in stats.stats().conversions if each.start_frame < 991]
     assert openings == [
         # At 3 player 3 hits the partner 2 for 14.34: no opening. At 11 player 3 hits 0 (0x58, 20.49 percent). 0 techs
-        # (0xC9) and dashes (0x14) at 89; 89 + 45 = 134. At 11 nobody was in a punish: a neutral win.
+        # (0xC9) and dashes (0x14) at 89; 89 + 45 = 134. At 11 no player was in a punish: a neutral win.
         (0, 11, 134, "neutral-win", [(3, 11)], False),
         # At 117 player 3 hits 1 (0x55). At 177 player 1 hits the partner 0 for 12: no opening. 1 lands (0x49), stands
         # (0x0E) at 211, and 3 hits again at 224. 1 comes down (0x43, 0x2A) and turns to walk (0x0F) at 343: 388.
@@ -96,10 +96,10 @@ def test_doubles_winner_and_set() -> None:
 
 
 def test_free_for_all_of_three() -> None:
-    """`ffa_1p2p3p_winner_3p`: 0 and 1 walk off the platforms (0x1D at -17 and -19) and fall; nobody is ever hit.
+    """`ffa_1p2p3p_winner_3p`: 0 and 1 walk off the platforms (0x1D at -17 and -19) and fall; no player is ever hit.
 
-    1 dies (0x00, y = -92) at 28, 0 at 29, each with the only stock. 2 stands since -6. So 2 wins, then 0, then 1, as
-    the placements have it; two self-destructs, no opening, no kill.
+    1 dies (0x00, y = -92) at 28, 0 at 29, each with the only stock. 2 stands since -6. So 2 wins, then 0, then 1, in
+    agreement with the placements; two self-destructs, no opening, no kill.
     """
     data = replay("ffa_1p2p3p_winner_3p")
     stats, events = run(game_of(data))
@@ -131,7 +131,7 @@ def test_team_of_two_against_one() -> None:
     assert [(side["players"], side["score"]) for side in set_of(data)["sides"]] == [([0, 1], 0), ([3], 1)]
 
 
-def test_four_players_who_quit_at_once() -> None:
+def test_four_players_who_quit_immediately() -> None:
     """`crazy_name_tags`: all four appear (0x142) and nothing changes but their poses; player 0 quits at frame 12,
     within the first second. No percent, stock or `last_hit_by` changes. Three players stay, so there is no winner, and
     nothing counts."""
@@ -166,7 +166,7 @@ def test_trades_and_a_double_death() -> None:
     # Deaths at 2764, 2774, 3716 and twice at 4376 follow 0x23 at 0 percent with `last_hit_by` 6: self-destructs.
     assert [player.self_destructs for player in stats.stats().extra.players] == [2, 3]
     assert [(entry.kill_count, entry.conversion_count) for entry in stats.stats().overall] == [(1, 2), (2, 3)]
-    # At 4376 both go from 1 stock to 0. The placements name player 1, which only breaks the tie: nobody has won.
+    # At 4376 both go from 1 stock to 0. The placements name player 1, which only breaks the tie: no player has won.
     assert [p.position for p in game_of(data).end.game_end.placements] == [1, 0, -1, -1]
     assert winners(data) == []
     assert only_game(data)["verdict"] == "no_winner"

@@ -69,9 +69,8 @@ NOT_COMPARED = NOT_REPLAYS | {
     "slippi-js__gameModeTest__Slo-Mo",
     "slippi-js__test__test_e8309d",
 }
-"""slippi-js waits for frame -123, and so counts nothing in `crash7`, whose frames begin with -43, and in
-`Slo-Mo`, which begins with 262433. `test_e8309d` is of an alpha version: slippi-js reads players and frames that are
-none."""
+"""slippi-js waits for frame -123, and so counts nothing in `crash7`, whose frames begin with -43, and in `Slo-Mo`,
+which begins with 262433. `test_e8309d` is of an alpha version: slippi-js reads players and frames that do not exist."""
 
 
 @pytest.mark.parametrize("path", [path for path in replays() if path.stem not in NOT_COMPARED], ids=lambda p: p.stem)

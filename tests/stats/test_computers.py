@@ -1,4 +1,4 @@
-"""Single computers on frames made for them."""
+"""Single computers on synthetic frames."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_techs(state: int, facing: float, outcome: str) -> None:
 
 
 def test_dead_zone_is_compared_with_64_bits() -> None:
-    at_the_edge = 0.2874999940395355  # 23/80 as the replay has it, in 32 bits
+    at_the_edge = 0.2874999940395355  # 23/80 in 32 bits, as in the replay
     scene = Scene(first=-39).frame().frame(a={"joystick_x": at_the_edge}).frame(a={"joystick_x": 0.3})
     assert scene.run()[0].overall[0].input_counts.joystick == 1
 

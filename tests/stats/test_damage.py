@@ -27,15 +27,15 @@ EXCEPTIONS = {
     "slippi-js__timer_increasing",
 }
 """In the written game of stamina mode, the percent is 0 again before the stock is lost. In `Lightning` a player is hit
-by an own explosion. In `timer_increasing` one player is alone in a stage with targets, which hits three times for
-1 percent, with hitstun; `last_hit_by` is nobody."""
+by an own explosion. In `timer_increasing` one player is alone in a stage with targets, which hits three times for 1
+percent, with hitstun; `last_hit_by` names no player."""
 UNKNOWN_HITTERS = {"go-slippi__4-player-offline": {(2, 3281), (2, 6524)}}
-"""Damage of lasers among more than two players, by player and frame. They do not flinch, and leave nobody in
-`last_hit_by`: so they are credited to no one. In both frames, Fox's `last_attack_landed` becomes that of a laser."""
+"""Damage of lasers among more than two players, by player and frame. The players do not flinch and `last_hit_by` names
+no player, so the damage is credited to no one. In both frames, Fox's `last_attack_landed` becomes that of a laser."""
 
 
 class Taken:
-    """The damage that each player took, the part with which no one is credited, and healing, by player and frame."""
+    """The damage that each player took, the uncredited part of it, and healing, by player and frame."""
 
     def __init__(self, game: Game, unknown_hitters: Collection[tuple[int, int]] = ()) -> None:
         self.damage: dict[tuple[int, int], float] = {}
@@ -63,7 +63,7 @@ class Taken:
                     self.by_nobody[index, post.frame] = damage
 
     def besides_moves_in(self, conversion: Any) -> float:
-        """What changed the percent of a player in a conversion apart from its moves."""
+        """The changes of a player's percent in a conversion that its moves do not explain."""
         hits = [(conversion.player_index, number) for number in range(conversion.start_frame, conversion.end_frame + 1)]
         return sum(self.by_nobody.get(hit, 0.0) - self.healed.get(hit, 0.0) for hit in hits)
 
@@ -84,7 +84,7 @@ def test_damage_adds_up(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["items_3.18", *existing("console_name")])
-def test_there_is_damage_without_hitstun(name: str) -> None:
+def test_damage_without_hitstun_occurs(name: str) -> None:
     """The test above would also pass without any. `console_name` has four throws and two lasers' worth of others."""
     all_damage, stunned = (
         sum(player.total_damage for player in run(game(name), all_damage=wanted)[0].stats().overall)
@@ -113,7 +113,7 @@ def test_first_hit_of_a_throw_belongs_to_the_throw(state: int) -> None:
     assert extended == [4.0, 7.0]
 
 
-def test_compatible_stats_leave_it_out() -> None:
+def test_compatible_stats_omit_the_first_hit_of_a_throw() -> None:
     stats, _ = throw(Scene().frames(10)).frames(10).run(compat=True)
     (move,) = stats.conversions[0].moves
     assert (move.hit_count, move.damage) == (1, 3.0)
@@ -138,7 +138,7 @@ def test_laser_counts_and_opens_no_conversion() -> None:
     assert not events_of(events, "conversion_started", "combo_started", "combo_extended")
 
 
-def test_magnifying_glass_is_nobodys_damage() -> None:
+def test_magnifying_glass_damage_is_credited_to_no_player() -> None:
     stats, _ = Scene().frames(10).frame(b={"percent": 1.0, "action_state_id": 0x1D}).frames(60).run()
     assert [player.total_damage for player in stats.overall] == [0.0, 0.0]
 
@@ -151,8 +151,8 @@ def test_pichu_hurts_itself_unless_it_was_just_hit(last_hit_by: int, damage: flo
     assert stats.overall[0].total_damage == damage
 
 
-def test_new_conversion_begins_a_move_though_the_hitter_goes_on() -> None:
-    """The hitter stays in one action, longer than the conversion that it began."""
+def test_new_conversion_begins_a_move_in_a_continued_action() -> None:
+    """The hitter stays in one action for longer than the conversion that it began."""
     attack = {"action_state_id": 0x41, "last_attack_landed": 13}
     scene = Scene().frames(10).frame(a=attack, b={"percent": 5.0, "action_state_id": DAMAGED})
     scene.frames(50, b={"action_state_id": WAITING})

@@ -1,4 +1,4 @@
-"""The default differs from slippi-js only in damage without hitstun, and in the cases of one table, in
+"""The default differs from slippi-js only in damage without hitstun, and in the cases of a table in
 `docs/reference/stats.md`.
 
 The table lists the members that differ, and a row without a difference fails as well. The compatible mode stands in for

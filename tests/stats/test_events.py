@@ -1,6 +1,6 @@
 """Live events: each follows the final frame that caused it, in the order of the computers, and is never taken back.
 
-The last stats have everything that was announced, and nothing else.
+The last stats have exactly the announced values.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_announced_events_match_the_stats(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_opening_types_are_known_at_once(name: str) -> None:
+def test_opening_types_are_known_when_conversions_end(name: str) -> None:
     stats, emitted = result_of(name)
     ended = events_of(emitted, "conversion_ended")
     assert {event.values["conversion"].opening_type for event in ended} <= {"neutral-win", "counter-attack", "trade"}
@@ -105,8 +105,8 @@ def test_opening_types_are_known_at_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_stats_messages_take_nothing_back(name: str) -> None:
-    """What has ended stays as it was first shown, but for the opening type of a conversion."""
+def test_ended_entries_stay_unchanged(name: str) -> None:
+    """Ended entries stay unchanged, except for the opening type of a conversion."""
     last, emitted = result_of(name)
     for update in (event.stats for event in emitted if isinstance(event, StatsUpdate)):
         for member in ("conversions", "combos", "stocks"):

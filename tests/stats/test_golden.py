@@ -1,6 +1,6 @@
 """The stats of own games of every kind, compared with reviewed golden values.
 
-`python -m tests.stats.test_golden` writes them anew; review the difference.
+`python -m tests.stats.test_golden` rewrites them; review the difference.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GAMES = (
 
 
 def found(name: str) -> Json:
-    """The last stats of a game, and how often each kind of event came."""
+    """The last stats of a game, and the number of events of each kind."""
     stats, emitted = result_of(name)
     kinds = Counter(event.kind for event in events_of(emitted))
     document: Json = msgspec.json.decode(msgspec.json.encode({"events": dict(sorted(kinds.items())), "stats": stats}))

@@ -75,7 +75,7 @@ def test_points_of_each_reason() -> None:
 
 
 def points_of_the_page() -> dict[str, int]:
-    """The table of points in the documentation: what a row is for, by the reason it gives."""
+    """The table of points in the documentation: the description of each row, by its reason."""
     page = (DOCS / "reference" / "stats.md").read_text(encoding="utf-8").partition("## Highlights")[2]
     rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in page.splitlines() if re.match(r"\| \d", line)]
     return {reason.split("`")[1]: int(points.split()[0]) for points, _, reason in rows if "`" in reason}
@@ -124,7 +124,7 @@ def test_games_without_stocks_have_no_points_for_stocks() -> None:
     assert highlight_of_stock(Stock(1, -123, end_frame=600, count=UNSET), 0, without) is None
 
 
-def test_what_is_no_highlight() -> None:
+def test_situations_that_are_not_highlights() -> None:
     assert found(conversion(3, 80, end_frame=UNSET)) is None, "it goes on"
     assert found(conversion(3, 80, player_index=0)) is None, "players do not hit themselves"
     alone = Conversion(player_index=1, start_frame=5, end_frame=600, did_kill=True, start_percent=120)
@@ -149,7 +149,7 @@ def test_last_stock_without_a_conversion() -> None:
 
 
 @given(st.integers(1, 12), st.floats(1, 200), st.floats(0, 200), st.booleans(), st.integers(1, 4), st.integers(1, 4))
-def test_more_of_anything_is_never_worth_less(
+def test_score_never_decreases_with_more_damage_or_stocks(
     moves: int, damage: float, start_percent: float, did_kill: bool, own: int, others: int
 ) -> None:
     stocks = lives((0, own, None), (1, others, 600 if did_kill else None))

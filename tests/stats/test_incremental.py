@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.frame_decoder import PackedFrame
 from slpstream.model.events import Event
 from slpstream.stats import SlippiStats
 from slpstream.stats.whole import WithoutEvents
@@ -27,7 +27,7 @@ def lines(emitted: list[Event]) -> tuple[bytes, ...]:
 
 
 def resumed(name: str, cuts: list[int], *, compat: bool) -> None:
-    """At each cut the stats continue as a copy. The original continues, too, and must not be affected."""
+    """At each cut the stats continue as a copy. The original continues too and must not be affected."""
     frames, end = game(name).frames, game(name).end
     stats = SlippiStats(game(name).settings, compat=compat)
     emitted: list[Event] = []
@@ -75,7 +75,7 @@ def test_frames_are_not_decoded_for_the_stats(name: str) -> None:
 @given(st.sets(st.integers(0, 599), max_size=300), st.sampled_from(SHORT))
 @settings(max_examples=10)
 def test_frames_that_others_have_decoded(decoded: set[int], name: str) -> None:
-    """Frames are read in part if nobody has decoded them; either way the inputs are those since the frame before."""
+    """Frames that are not decoded yet are read in part. In both cases the inputs are those since the frame before."""
     fresh = game_of(replay(name))
     for at, (frame, _) in enumerate(fresh.frames):
         if at in decoded:

@@ -1,7 +1,7 @@
 """Events and stats in the logs while a game writes its file.
 
 Each follows the final frame that caused it and precedes the next frame. `formats/slippi/test_golden` shows that they do
-not depend on how the bytes come.
+not depend on how the bytes are split.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def closing(message: Json, last: int) -> bool:
 
 
 def check_finalized_order(log: tuple[bytes, ...]) -> int:
-    """Assert that in the finalized log events directly follow their frame; returns the number of events."""
+    """Assert that in the finalized log events directly follow their frame. Returns the number of events."""
     count = 0
     last = FIRST_FRAME - 1
     for message in map(msgspec.json.decode, log):

@@ -1,4 +1,4 @@
-"""The stats and events of games without stocks. The games are written; see `timed_game`."""
+"""The stats and events of games without stocks, which `timed_game` writes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_double_ko_is_two_falls_in_port_order() -> None:
     assert [s.score for s in falls[0].values["scores"]] == [-1, -1, 2]
 
 
-def test_team_ko_is_no_ko() -> None:
+def test_team_ko_does_not_count() -> None:
     stats, events = run(game_of(TimedGame(players=4, teams=(0, 1, 0, 1)).fall(2, by=0).fall(1, by=2).end()))
     assert [event.values["byPlayerIndex"] for event in events_of(events, "fall")] == [0, 2]
     assert extra(stats) == [(0, 0, 0, -1), (0, 1, 0, -1), (1, 1, 0, 0), (0, 0, 0, 0)]
@@ -87,7 +87,7 @@ def test_coin_mode_has_falls_without_scores() -> None:
     assert not isinstance(first.score, int)
 
 
-def test_compatible_stats_know_no_falls() -> None:
+def test_compatible_stats_have_no_falls() -> None:
     """slippi-js counts lives by stocks, which stay the same in time mode."""
     stats, events = run(game_of(TimedGame().fall(1, by=0).end()), compat=True)
     assert not events_of(events, "fall")

@@ -70,7 +70,7 @@ CHANGES = st.tuples(st.floats(0, 0.999), st.binary(min_size=1, max_size=4))
 @settings(max_examples=60)
 @given(st.sampled_from(SHORT), st.lists(CHANGES, max_size=20), st.floats(0, 1), st.booleans(), st.booleans())
 def test_damaged_replays(name: str, changes: list[tuple[float, bytes]], end: float, cut: bool, compat: bool) -> None:
-    """Any bytes give the same stats either way, computed from whatever frames there are."""
+    """Any bytes give the same stats in both ways, from the frames that exist."""
     damaged = bytearray(replay(name))
     first = HEADER_BYTES + damaged[HEADER_BYTES + 1]
     for where, octets in changes:

@@ -1,4 +1,4 @@
-"""Everything that a query finds, page after page."""
+"""All results of a query, page by page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slpstream.store import Database, HighlightsQuery
 
 
 def every(row: str, page_of: Callable[[Any], Any], query: Any) -> Iterator[Any]:
-    """The rows of all pages, which the pages have under the name `row`. None has more rows than it may."""
+    """The rows of all pages, from the attribute `row` of the pages. Asserts that no page exceeds the limit."""
     while True:
         page = page_of(query)
         rows = getattr(page, row)
@@ -28,5 +28,5 @@ def highlights(
 ) -> list[tuple[int, int]]:
     """Game number and highlight number of all highlights that match."""
     query = HighlightsQuery(limit=limit, **values)
-    found = every("highlights", lambda query: database.highlights(query, game_ids), query)
+    found = every("highlights", lambda query: database.highlights.page(query, game_ids), query)
     return [(int(row.game_id, 16), row.number) for row in found]

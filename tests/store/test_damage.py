@@ -1,6 +1,6 @@
-"""Damaged state: whatever is in the place of a database, the next start has one that works, and says so once.
+"""Damaged databases are replaced by working ones, and the replacement is reported once.
 
-The damages come from seeds. Damage that SQLite does not find is planted with SQL.
+The damage is random, from seeds. Damage that SQLite does not detect is written with SQL.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.model.setup import CodeList
-from slpstream.store import FILE_NAME, Database, GameIndex, GamesQuery, open_database
+from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.store.highlights_query import HighlightsQuery
 from slpstream.store.reports import ReportEntry, ReportStore
 from slpstream.store.situations_query import FoundSituation, SituationsQuery
+from slpstream.store.tables.games import Games
 from tests.store import samples
 
 OnDamage = Callable[[Path, str], None]
@@ -33,11 +34,11 @@ SITUATION = {"gameId": samples.game_id(1), "name": "s", "query": "q", "number": 
 
 def fill_index(path: Path) -> None:
     with closing(open_database(path)) as database:
-        database.put([samples.with_highlights(number, [30, 20]) for number in range(GAMES)])
-        database.keep_codes(samples.game_id(1), CodeList(fingerprint="f", count=0))
-        database.keep_situations([FoundSituation("main", SITUATION, 5)])
-        database.keep_corrections("main", b'{"bestOf":5}')
-        database.remember({"on_air": b'"main"', "other": b"1"})
+        database.games.add([samples.with_highlights(number, [30, 20]) for number in range(GAMES)])
+        database.setups.keep_codes(samples.game_id(1), CodeList(fingerprint="f", count=0))
+        database.situations.add([FoundSituation("main", SITUATION, 5)])
+        database.corrections.keep("main", b'{"bestOf":5}')
+        database.remembered.keep({"on_air": b'"main"', "other": b"1"})
 
 
 def use_index(path: Path, on_damage: OnDamage = lambda aside, what: None) -> None:
@@ -206,7 +207,7 @@ def test_only_the_owner_may_read(store: str, tmp_path: Path) -> None:
     ],
     ids=["no text", "string that is no text", "no value", "deep", "correction that is no text", "no correction"],
 )
-def test_what_no_file_can_restore_is_kept(damaged: str, tmp_path: Path) -> None:
+def test_corrections_and_remembered_values_survive_damage(damaged: str, tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     fill_index(path)
     with closing(sqlite3.connect(path)) as connection:
@@ -220,10 +221,10 @@ def test_what_no_file_can_restore_is_kept(damaged: str, tmp_path: Path) -> None:
         connection.execute(damaged)
         connection.commit()
     with closing(open_database(path)) as database:
-        assert database.count() == 0
-        assert database.corrections() == {"main": b'{"bestOf":5}'}
-        assert database.remembered("on_air") == b'"main"'
-        assert database.remembered("other") == (b"1" if "corrections" in damaged else None)
+        assert database.games.count() == 0
+        assert database.corrections.all() == {"main": b'{"bestOf":5}'}
+        assert database.remembered.get("on_air") == b'"main"'
+        assert database.remembered.get("other") == (b"1" if "corrections" in damaged else None)
 
 
 @asynccontextmanager
@@ -239,7 +240,7 @@ async def running_index(path: Path) -> AsyncIterator[tuple[GameIndex, list[str]]
 
 
 async def read_all(index: GameIndex) -> None:
-    """Ask the index everything that it knows. Nothing raises."""
+    """Make every kind of query. None raises."""
     for query in (
         GamesQuery(limit=100),
         GamesQuery(limit=100, order="ended"),
@@ -260,7 +261,7 @@ async def read_all(index: GameIndex) -> None:
 
 
 def text_columns() -> list[tuple[str, str]]:
-    """The tables and columns with texts that the index reads."""
+    """The tables and columns with text that the index reads."""
     return [
         *(("games", name) for name in ("format", "station", "summary", "settings", "game_end", "standings")),
         *(("games", name) for name in ("metadata", "rate", "stats", "highlights", "reason", "game_id")),
@@ -311,8 +312,10 @@ async def test_index_that_is_damaged_anywhere_works_again(seed: int, filled: dic
 
 
 @pytest.mark.trio
-async def test_content_that_is_wrong_again_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug that writes wrong values must not have the index replaced again and again."""
+async def test_repeated_wrong_content_does_not_replace_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug that writes wrong values does not cause endless replacements."""
     path = tmp_path / FILE_NAME
     fill_index(path)
 
@@ -320,14 +323,14 @@ async def test_content_that_is_wrong_again_is_no_damage(tmp_path: Path, monkeypa
         raise sqlite3.OperationalError("Could not decode to UTF-8 column 'x' with text 'y'")
 
     async with running_index(path) as (index, replaced):
-        monkeypatch.setattr(Database, "game", fail)
+        monkeypatch.setattr(Games, "get", fail)
         for _ in range(3):
             assert await index.game(samples.game_id(1)) is None
         assert replaced == ["replaced"]
         assert index.trouble is not None
 
 
-def test_queue_of_a_newer_version_is_set_aside(tmp_path: Path) -> None:
+def test_queue_of_a_newer_version_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "reports.sqlite3"
     reports(path)
     statement("PRAGMA user_version = 9")(path)

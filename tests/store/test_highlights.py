@@ -1,4 +1,4 @@
-"""Highlights in the index: pages in both orders, filters, and games that come, change and go."""
+"""Highlights in the index: pages in both orders, filters, and games that are added, changed and removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.store.samples import with_highlights
 
 
 def test_orders_and_filters(database: Database) -> None:
-    database.put(
+    database.games.add(
         [
             with_highlights(0, [50, 90]),
             with_highlights(1, [70.5], "side"),
@@ -35,36 +35,36 @@ def test_orders_and_filters(database: Database) -> None:
     assert highlights(database, station="main", order="best") == [(0, 1), (4, 0), (0, 0)]
     assert highlights(database, station="none") == highlights(database, game_ids=[]) == []
     assert highlights(database, game_ids=[f"{0:032x}", f"{1:032x}"], order="best") == [(0, 1), (1, 0), (0, 0)]
-    page = database.highlights(HighlightsQuery(limit=1))
+    page = database.highlights.page(HighlightsQuery(limit=1))
     assert page.next is not None
     assert HighlightKey.parse(str(page.next)) == page.next
-    [row] = database.highlights(HighlightsQuery(station="side")).highlights
+    [row] = database.highlights.page(HighlightsQuery(station="side")).highlights
     assert row.highlight == samples.highlight(70.5, 0)
 
 
-def test_none_are_told_from_unknown_ones(database: Database) -> None:
-    database.put([with_highlights(0, []), with_highlights(1, None)])
-    details = [database.game(f"{number:032x}").details for number in (0, 1)]  # type: ignore[union-attr]
+def test_empty_highlights_differ_from_unknown_ones(database: Database) -> None:
+    database.games.add([with_highlights(0, []), with_highlights(1, None)])
+    details = [database.games.get(f"{number:032x}").details for number in (0, 1)]  # type: ignore[union-attr]
     assert [each.highlights for each in details] == ["[]", None]
-    database.keep_highlights(f"{1:032x}", [samples.highlight(80)])
+    database.highlights.keep(f"{1:032x}", [samples.highlight(80)])
     assert highlights(database) == [(1, 0)]
-    database.keep_highlights(f"{9:032x}", [samples.highlight(80)])
+    database.highlights.keep(f"{9:032x}", [samples.highlight(80)])
     assert highlights(database) == [(1, 0)], "that game is not in the index"
 
 
 def test_later_reads_of_a_game(database: Database) -> None:
-    database.put([with_highlights(0, [50])])
-    database.put([with_highlights(0, [50, 80])])
+    database.games.add([with_highlights(0, [50])])
+    database.games.add([with_highlights(0, [50, 80])])
     assert highlights(database) == [(0, 1), (0, 0)]
-    database.put([with_highlights(0, None)])
+    database.games.add([with_highlights(0, None)])
     assert highlights(database) == [(0, 1), (0, 0)], "a read without stats does not take them away"
 
 
-def test_highlights_go_with_their_game(database: Database) -> None:
-    database.put([with_highlights(0, [50]), with_highlights(1, [60])])
-    database.remove([with_highlights(0, None).path])
+def test_highlights_are_removed_with_their_game(database: Database) -> None:
+    database.games.add([with_highlights(0, [50]), with_highlights(1, [60])])
+    database.games.remove_files([with_highlights(0, None).path])
     assert highlights(database) == [(1, 0)]
-    database.expire(before_ms=1 << 60, max_bytes=None)
+    database.games.expire(before_ms=1 << 60, max_bytes=None)
     assert highlights(database) == []
     with closing(sqlite3.connect(database.path)) as connection:
         assert connection.execute("SELECT count(*) FROM highlights").fetchone() == (0,)
@@ -81,7 +81,7 @@ def test_pages_have_each_highlight_once(
     games: list[tuple[list[float], str]], limit: int, order: str, station: str | None
 ) -> None:
     with TemporaryDirectory() as folder, closing(open_database(Path(folder) / FILE_NAME)) as database:
-        database.put([with_highlights(number, scores, station) for number, (scores, station) in enumerate(games)])
+        database.games.add([with_highlights(number, scores, station) for number, (scores, station) in enumerate(games)])
         expected = [
             (score if order == "best" else 0, number, place)
             for number, (scores, of) in enumerate(games)

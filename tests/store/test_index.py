@@ -16,6 +16,8 @@ from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, GamesQuery, open_database
 from slpstream.store.arrival_times import ArrivalTimes
+from slpstream.store.tables.games import Games
+from slpstream.store.tables.remembered import RememberedValues
 from slpstream.system.internal_errors import InternalErrors
 from tests.store import samples
 
@@ -67,7 +69,7 @@ async def test_files_that_are_in_the_cloud_are_not_read(tmp_path: Path, monkeypa
         opened.append(path.name)
         return samples.record(samples.start(int(path.stem)))
 
-    monkeypatch.setattr("slpstream.store.index.is_placeholder", lambda path: path.name == "1.slp")
+    monkeypatch.setattr("slpstream.store.old_files.is_placeholder", lambda path: path.name == "1.slp")
     files = [(tmp_path / f"{number}.slp", samples.DAY_ONE * samples.SECOND, 10) for number in (1, 2)]
     async with indexed(tmp_path, read) as (index, _):
         index.listed("main", files)
@@ -83,14 +85,14 @@ async def test_files_that_are_in_the_cloud_are_not_read(tmp_path: Path, monkeypa
 
 @pytest.mark.slow
 async def test_old_files_are_read_after_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, known_files = [KeyError("a bug")], Database.known_files
+    failures, known_files = [KeyError("a bug")], Games.known_files
 
-    def fail_once(database: Database, station: str) -> Any:
+    def fail_once(games: Games, station: str) -> Any:
         if failures:
             raise failures.pop()
-        return known_files(database, station)
+        return known_files(games, station)
 
-    monkeypatch.setattr(Database, "known_files", fail_once)
+    monkeypatch.setattr(Games, "known_files", fail_once)
     index = GameIndex(open_database(tmp_path / FILE_NAME), Disk(), errors=InternalErrors(strict=False))
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
@@ -179,7 +181,7 @@ async def test_full_disk_does_not_stop_the_index(tmp_path: Path, monkeypatch: py
             def fail(*_: object) -> None:
                 raise sqlite3.OperationalError("database or disk is full")
 
-            full.setattr(Database, "put", fail)
+            full.setattr(Games, "add", fail)
             played(index, 1, samples.start(1))
             await index.written()
         assert errors == [1]
@@ -228,7 +230,7 @@ async def fill(folder: Path) -> None:
         await index.written()
 
 
-async def test_game_whose_writing_finds_the_damage_is_in_the_new_database(tmp_path: Path) -> None:
+async def test_game_whose_write_finds_damage_is_in_the_new_database(tmp_path: Path) -> None:
     await fill(tmp_path)
     async with indexed(tmp_path) as (index, errors):
         spoil(tmp_path / FILE_NAME)
@@ -243,7 +245,7 @@ def spoil(path: Path) -> None:
     path.write_bytes(data[:100] + bytes(len(data) - 100))
 
 
-async def test_damage_seen_by_many_calls_begins_one_new_database(tmp_path: Path) -> None:
+async def test_damage_found_by_many_calls_creates_one_new_database(tmp_path: Path) -> None:
     for attempt in range(5):
         folder = tmp_path / str(attempt)
         folder.mkdir()
@@ -272,7 +274,7 @@ async def test_failed_new_database_is_tried_again_later(tmp_path: Path, monkeypa
                 path.touch()
                 raise sqlite3.OperationalError("database or disk is full")
 
-            full.setattr("slpstream.store.index.open_database", fail)
+            full.setattr("slpstream.store.live_database.open_database", fail)
             for _ in range(3):
                 assert (await index.page(GamesQuery(limit=10))).games == []
             played(index, 1, samples.start(1))
@@ -322,15 +324,15 @@ async def test_remembered_values_are_written_when_the_database_works_again(
 
     async with indexed(tmp_path) as (index, errors):
         with monkeypatch.context() as full:
-            full.setattr(Database, "remember", fail)
+            full.setattr(RememberedValues, "keep", fail)
             index.remember("on_air", "main")
             await index.written()
             assert errors
             assert index.trouble is not None
             assert await index.remembered("on_air") == "main"
         with closing(Database(path)) as other:
-            assert other.remembered("on_air") is None
-            while other.remembered("on_air") is None:
+            assert other.remembered.get("on_air") is None
+            while other.remembered.get("on_air") is None:
                 await trio.sleep(0.02)
-            assert other.remembered("on_air") == b'"main"'
+            assert other.remembered.get("on_air") == b'"main"'
         assert index.trouble is None

@@ -1,4 +1,4 @@
-"""What the index knows about all games: a query reads only those that can match, and finds the same ones."""
+"""With the terms and lines of all games, a query reads fewer games and finds the same ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GAMES = 60
 @pytest.fixture(autouse=True)
 def _many_games(database: Database) -> None:
     names = [("ann", f"bob{n % 7}") if n % 3 else ("carl\x01x ", f"dora{n}") for n in range(GAMES)]
-    database.put([samples.entry(n, *names[n], path=f"/replays/Game_{n:02}.slp") for n in range(GAMES)])
+    database.games.add([samples.entry(n, *names[n], path=f"/replays/Game_{n:02}.slp") for n in range(GAMES)])
 
 
 def _filter(query: str, known: KnownFacts, *, narrowed: bool) -> Filter:
@@ -28,7 +28,7 @@ def _filter(query: str, known: KnownFacts, *, narrowed: bool) -> Filter:
 
 
 def _listed(database: Database, only: MakeFilter, query: GamesQuery) -> list[str]:
-    return [game.game_id for game in every("games", lambda query: database.page(query, (), only), query)]
+    return [game.game_id for game in every("games", lambda query: database.games.page(query, (), only), query)]
 
 
 @pytest.mark.parametrize("order", ["began", "ended"])
@@ -47,12 +47,12 @@ def test_games_of_few_players_are_the_games_that_match(database: Database, query
     assert len(found) == count
 
 
-def test_a_query_that_no_game_can_match_reads_no_game(database: Database) -> None:
+def test_impossible_query_reads_no_game(database: Database) -> None:
     filters: list[Filter] = []
 
     def only(known: KnownFacts) -> Filter:
         filters.append(_filter("stage:fd nobody", known, narrowed=True))
         return filters[0]
 
-    assert database.page(GamesQuery(), (), only).games == []
+    assert database.games.page(GamesQuery(), (), only).games == []
     assert (filters[0].sql, filters[0].lines) == ("(FALSE)", frozenset())

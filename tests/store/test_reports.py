@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from slpstream.model.errors import SinkError
+from slpstream.store.opening import prepare
 from slpstream.store.reports import FILE_NAME, MIGRATIONS, ReportEntry, ReportStore
-from slpstream.store.schema import prepare
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> ReportStore:
     return ReportStore(tmp_path / FILE_NAME)
 
 
-def test_an_entry_takes_the_place_of_the_one_before(store: ReportStore, tmp_path: Path) -> None:
+def test_entry_replaces_the_previous_one(store: ReportStore, tmp_path: Path) -> None:
     store.keep("x", [ReportEntry("a", "1", True, b"one"), ReportEntry("a", "2", True, b"two")], 1)
     store.keep("x", [ReportEntry("a", "1", False, b"three")], 2)
     store.keep("y", [ReportEntry("a", "1", True, b"other")], 2)
@@ -43,7 +43,7 @@ def test_only_finished_entries_are_removed(store: ReportStore) -> None:
     store.close()
 
 
-def test_a_damaged_queue_is_set_aside(tmp_path: Path) -> None:
+def test_damaged_queue_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     path.write_bytes(b"this is no database" * 100)
     told: list[Path] = []
@@ -62,7 +62,7 @@ def test_errors_name_the_reports(store: ReportStore, tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_queue_from_before_the_first_time_at_work_was_stored(tmp_path: Path) -> None:
+def test_queue_from_before_the_first_activity_was_stored(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     prepare(path, MIGRATIONS[:1], on_damage=lambda aside, what: None)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:

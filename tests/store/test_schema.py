@@ -1,7 +1,8 @@
-"""Databases are created, migrated to the newest version, or set aside if they are damaged."""
+"""Databases are created, migrated to the newest version, or renamed if they are damaged."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import sys
@@ -29,19 +30,33 @@ def version(path: Path) -> int:
 def test_new_database(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "state" / FILE_NAME
     with closing(open_database(path)) as database:
-        assert database.page(GamesQuery(limit=10)).games == []
+        assert database.games.page(GamesQuery(limit=10)).games == []
     assert version(path) == VERSION
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
+RELEASED = 14
+"""The newest version of released databases."""
+
+
+def test_released_migrations_never_change() -> None:
+    """Users' databases were created by these statements, in this order."""
+    text = "\n".join(
+        f"{version} {statement}" for version, each in enumerate(MIGRATIONS[:RELEASED]) for statement in each
+    )
+    assert (
+        hashlib.sha256(text.encode()).hexdigest() == "45bd8d7d7a7f0c18adc7bf4a3839792d3c518a27f330248f1e5950dcf8bdd052"
+    )
+
+
 def test_migration_keeps_the_games(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
-        database.put([samples.entry(1)])
+        database.games.add([samples.entry(1)])
     further = (*MIGRATIONS, ("ALTER TABLE games ADD COLUMN remark TEXT",))
     with closing(open_database(path, migrations=further)) as database:
-        assert database.count() == 1
+        assert database.games.count() == 1
     assert version(path) == VERSION + 1
 
 
@@ -50,7 +65,7 @@ def test_games_of_older_versions_have_the_same_facts(tmp_path: Path) -> None:
     entries = [samples.entry(1, "ann", "Bob"), samples.entry(2, "carl"), samples.entry(2, "carl", station="side")]
     tables = ("search", "search_terms", "search_lines", "tags")
     with closing(open_database(path)) as database:
-        database.put(entries)
+        database.games.add(entries)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         before = [sorted(connection.execute(f"SELECT * FROM {table}")) for table in tables]
         assert len(before[0]) == 2
@@ -88,7 +103,7 @@ SUMMARIES = 3
 
 
 def old_database(path: Path, version: int, rows: Mapping[str, Mapping[str, Any]]) -> None:
-    """Make a database as an older version left it, with one game per format; `rows` has further columns of each."""
+    """Make a database of an older version, with one game per format. `rows` has further columns of each game."""
     open_database(path, migrations=MIGRATIONS[:version]).close()
     with closing(sqlite3.connect(path)) as connection:
         for number, (format_name, columns) in enumerate(rows.items()):
@@ -109,11 +124,11 @@ def test_games_of_the_first_version_belong_to_sets(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     old_database(path, 1, {"slippi": {"settings": OLD_SETTINGS, "game_end": OLD_END}})
     with closing(open_database(path, describe=describe_stored)) as database:
-        [game] = database.played("main", 10)
+        [game] = database.games.played("main", 10)
         assert (game.game_id, game.mtime_ns) == (samples.game_id(0), None)
         assert game.summary.versus
         assert game.standings == {}
-        assert database.corrections() == {}
+        assert database.corrections.all() == {}
 
 
 def test_migration_describes_games_of_older_versions(tmp_path: Path) -> None:
@@ -125,7 +140,7 @@ def test_migration_describes_games_of_older_versions(tmp_path: Path) -> None:
     damaged = {"settings": "{", "standings": "{}"}
     old_database(path, 2, {"slippi": slippi, "mk8": damaged, "of a package that is gone": {"settings": OLD_SETTINGS}})
     with closing(open_database(path, describe=describe_stored)) as database:
-        played = database.played("main", 10)
+        played = database.games.played("main", 10)
         others, damaged_game, game = (each.summary for each in played)
     assert (game.place.name, game.winners, game.ending, game.versus) == ("Battlefield", [1], "finished", True)
     ann, bob = game.players
@@ -141,7 +156,7 @@ def test_migration_finds_sudden_deaths(tmp_path: Path) -> None:
     versus = {"summary": '{"versus":true}'}
     old_database(path, 3, {"slippi": versus | {"settings": settings}, "of a package that is gone": versus})
     with closing(open_database(path, describe=describe_stored)) as database:
-        summaries = {game.game_id: game.summary for game in database.played("main", 10)}
+        summaries = {game.game_id: game.summary for game in database.games.played("main", 10)}
     assert summaries[samples.game_id(0)].sudden_death
     assert summaries[samples.game_id(1)] == GameSummary(versus=True)
 
@@ -153,14 +168,14 @@ def test_older_versions_keep_their_order_and_the_decisions_of_operators(tmp_path
         connection.execute("INSERT INTO corrections VALUES ('main', '{\"games\":{}}')")
         connection.commit()
     with closing(open_database(path)) as database:
-        assert [game.format for game in database.page(GamesQuery()).games] == ["gci", "slippi", "mk8"]
-        assert len(database.played("main", 10)) == 3
-        assert {game.arrived_at_ms for game in database.page(GamesQuery()).games} == {None}
-        assert database.corrections() == {"main": b'{"games":{}}'}
+        assert [game.format for game in database.games.page(GamesQuery()).games] == ["gci", "slippi", "mk8"]
+        assert len(database.games.played("main", 10)) == 3
+        assert {game.arrived_at_ms for game in database.games.page(GamesQuery()).games} == {None}
+        assert database.corrections.all() == {"main": b'{"games":{}}'}
         arrived = samples.entry(9)
         arrived.arrived_at_ms = 8_000
-        database.put([arrived])
-        assert [game.listed_at_ms for game in database.page(GamesQuery()).games] == [9_000, 8_000, 7_000, 5]
+        database.games.add([arrived])
+        assert [game.listed_at_ms for game in database.games.page(GamesQuery()).games] == [9_000, 8_000, 7_000, 5]
 
 
 def test_files_of_older_versions_are_read_again_where_their_completeness_matters(tmp_path: Path) -> None:
@@ -174,10 +189,10 @@ def test_files_of_older_versions_are_read_again_where_their_completeness_matters
             )
         connection.commit()
     with closing(open_database(path)) as database:
-        sizes = {name: size_bytes for name, (_, size_bytes) in database.known_files("main").items()}
+        sizes = {name: size_bytes for name, (_, size_bytes) in database.games.known_files("main").items()}
         assert sizes == {b"whole": 100, b"cut": 100, b"one": -1, b"other": -1}
         for number, completeness in ((0, 2), (1, 0), (2, None)):
-            game = database.game(samples.game_id(number))
+            game = database.games.get(samples.game_id(number))
             assert game is not None
             assert {file.completeness for file in game.files} == {completeness}
 
@@ -185,13 +200,13 @@ def test_files_of_older_versions_are_read_again_where_their_completeness_matters
 def test_failed_migration_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
-        database.put([samples.entry(1)])
+        database.games.add([samples.entry(1)])
     broken = (*MIGRATIONS, ("ALTER TABLE games ADD COLUMN remark TEXT", "DROP TABLE nothing"))
     with pytest.raises(sqlite3.OperationalError):
         open_database(path, migrations=broken)
     assert version(path) == VERSION
     with closing(open_database(path)) as database:
-        assert database.count() == 1
+        assert database.games.count() == 1
 
 
 def test_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
@@ -224,10 +239,10 @@ def renames_like_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("renames_like_windows")
 @pytest.mark.parametrize("damage", ["text", "cut", "overwritten"])
-def test_damaged_database_is_set_aside(tmp_path: Path, damage: str) -> None:
+def test_damaged_database_is_renamed(tmp_path: Path, damage: str) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
-        database.put([samples.entry(number) for number in range(200)])
+        database.games.add([samples.entry(number) for number in range(200)])
     data = path.read_bytes()
     assert len(data) > 20_000
     path.write_bytes(
@@ -240,13 +255,13 @@ def test_damaged_database_is_set_aside(tmp_path: Path, damage: str) -> None:
     damaged = path.read_bytes()
     reports: list[tuple[Path, str]] = []
     with closing(open_database(path, on_damage=lambda aside, what: reports.append((aside, what)))) as database:
-        assert database.count() == 0
-        database.put([samples.entry(1)])
+        assert database.games.count() == 0
+        database.games.add([samples.entry(1)])
     [(aside, what)] = reports
     assert what
     assert aside.read_bytes() == damaged
     with closing(open_database(path)) as database:
-        assert database.count() == 1
+        assert database.games.count() == 1
 
 
 def test_folder_that_cannot_be_created(tmp_path: Path) -> None:
@@ -264,7 +279,7 @@ def test_migration_knows_when_games_ended(tmp_path: Path) -> None:
         connection.execute("INSERT INTO files VALUES (?, 'main', ?, 7000000, 1, NULL, 2)", (b"0", samples.game_id(0)))
         connection.commit()
     with closing(open_database(path)) as database:
-        ended = database.page(GamesQuery(order="ended")).games
+        ended = database.games.page(GamesQuery(order="ended")).games
         assert [(game.game_id, game.ended_at_ms) for game in ended] == [
             (samples.game_id(0), 7),
             (samples.game_id(2), 2),
@@ -313,9 +328,9 @@ def test_files_with_doubtful_times_and_winners_are_read_again(
             )
         connection.commit()
     with closing(open_database(path)) as database:
-        known = database.known_files("main")
+        known = database.games.known_files("main")
         assert {file for file, (_, size_bytes) in known.items() if size_bytes == -1} == (
             {b"/a.slp", b"/b.zip", b"/b.zip/m.slp"} if read_again else set()
         )
-        [game] = database.page(GamesQuery(limit=10)).games
+        [game] = database.games.page(GamesQuery(limit=10)).games
         assert game.duration_seconds == (30.0 if keeps_time else None)

@@ -24,7 +24,7 @@ PACING = Pacing(frames_per_second=59.9, stutters=2, late_milliseconds=10, second
 
 @pytest.fixture(autouse=True)
 def _three_games(database: Database) -> None:
-    database.put([samples.entry(number) for number in range(3)])
+    database.games.add([samples.entry(number) for number in range(3)])
 
 
 def lists(database: Database) -> int:
@@ -35,54 +35,54 @@ def lists(database: Database) -> int:
 
 def test_codes_of_one_build_are_kept_once(database: Database) -> None:
     for number in range(2):
-        database.keep_codes(samples.game_id(number), CODES)
-    database.keep_codes(samples.game_id(2), None)
+        database.setups.keep_codes(samples.game_id(number), CODES)
+    database.setups.keep_codes(samples.game_id(2), None)
     assert lists(database) == 1
-    assert database.codes(CODES.fingerprint) == CODES
-    assert database.codes(OTHER.fingerprint) is None
-    assert [row.codes for row in database.setups("main", 5)] == ["", CODES.fingerprint, CODES.fingerprint]
-    found = database.game(samples.game_id(0))
+    assert database.setups.codes(CODES.fingerprint) == CODES
+    assert database.setups.codes(OTHER.fingerprint) is None
+    assert [row.codes for row in database.setups.newest("main", 5)] == ["", CODES.fingerprint, CODES.fingerprint]
+    found = database.games.get(samples.game_id(0))
     assert found is not None
     assert found.codes == CODES.fingerprint
 
 
 def test_codes_that_were_not_read_yet_are_not_known(database: Database) -> None:
-    assert [row.codes for row in database.setups("main", 5)] == [None] * 3
-    database.keep_codes(samples.game_id(9), CODES)
+    assert [row.codes for row in database.setups.newest("main", 5)] == [None] * 3
+    database.setups.keep_codes(samples.game_id(9), CODES)
     assert lists(database) == 0
 
 
-def test_codes_survive_another_look_at_the_file(database: Database) -> None:
-    database.keep_codes(samples.game_id(0), CODES)
-    database.put([samples.entry(0)])
-    assert database.setups("main", 5)[-1].codes == CODES.fingerprint
+def test_codes_survive_another_read_of_the_file(database: Database) -> None:
+    database.setups.keep_codes(samples.game_id(0), CODES)
+    database.games.add([samples.entry(0)])
+    assert database.setups.newest("main", 5)[-1].codes == CODES.fingerprint
 
 
-def test_pacing_is_kept_beside_the_codes(database: Database) -> None:
+def test_pacing_is_kept_with_the_codes(database: Database) -> None:
     entry = samples.entry(1)
     entry.pacing = PACING
-    database.put([entry])
-    database.keep_codes(samples.game_id(1), CODES)
-    database.put([samples.entry(1)])
-    row = database.setups("main", 5)[1]
+    database.games.add([entry])
+    database.setups.keep_codes(samples.game_id(1), CODES)
+    database.games.add([samples.entry(1)])
+    row = database.setups.newest("main", 5)[1]
     assert (row.codes, msgspec.json.decode(row.pacing or "", type=Pacing)) == (CODES.fingerprint, PACING)
 
 
-def test_lists_go_with_their_last_game(database: Database) -> None:
-    database.keep_codes(samples.game_id(0), CODES)
-    database.keep_codes(samples.game_id(1), CODES)
-    database.keep_codes(samples.game_id(2), OTHER)
-    database.remove([samples.entry(0).path])
+def test_lists_are_removed_with_their_last_game(database: Database) -> None:
+    database.setups.keep_codes(samples.game_id(0), CODES)
+    database.setups.keep_codes(samples.game_id(1), CODES)
+    database.setups.keep_codes(samples.game_id(2), OTHER)
+    database.games.remove_files([samples.entry(0).path])
     assert lists(database) == 2
-    database.expire(before_ms=1000 * (samples.DAY_ONE + 61), max_bytes=None)
+    database.games.expire(before_ms=1000 * (samples.DAY_ONE + 61), max_bytes=None)
     assert lists(database) == 1
-    assert [row.codes for row in database.setups("main", 5)] == [OTHER.fingerprint]
+    assert [row.codes for row in database.setups.newest("main", 5)] == [OTHER.fingerprint]
 
 
 def test_only_the_newest_games_of_the_station(database: Database) -> None:
-    database.put([samples.entry(7, station="other")])
-    assert [row.game_id for row in database.setups("main", 2)] == [samples.game_id(2), samples.game_id(1)]
-    assert [row.game_id for row in database.setups("other", 2)] == [samples.game_id(7)]
+    database.games.add([samples.entry(7, station="other")])
+    assert [row.game_id for row in database.setups.newest("main", 2)] == [samples.game_id(2), samples.game_id(1)]
+    assert [row.game_id for row in database.setups.newest("other", 2)] == [samples.game_id(7)]
 
 
 def test_later_report_keeps_the_pacing() -> None:

@@ -1,4 +1,4 @@
-"""Situations in the index: each once, in pages, among the highlights, and gone with their games."""
+"""Situations in the index: stored once, listed in pages and among the highlights, and removed with their games."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import trio
 
 from slpstream.store import FILE_NAME, Database, FoundSituation, GameIndex, HighlightsQuery, open_database
 from slpstream.store.situations_query import SituationKey, SituationsQuery
+from slpstream.store.tables.situations import Situations
 from tests.store.pages import every, highlights
 from tests.store.samples import game_id, with_highlights
 
@@ -41,19 +42,19 @@ def found(
 
 def listed(database: Database, limit: int = 200, **values: Any) -> list[tuple[int, str, int]]:
     """Game, name and number of all situations that match."""
-    found = every("situations", database.situations, SituationsQuery(limit=limit, **values))
+    found = every("situations", database.situations.page, SituationsQuery(limit=limit, **values))
     documents = ((row.game_id, msgspec.json.decode(row.document)) for row in found)
     return [(int(game, 16), document["name"], document["number"]) for game, document in documents]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 200])
-def test_each_is_listed_once_with_the_last_one_first(database: Database, limit: int) -> None:
+def test_situations_are_listed_once_newest_first(database: Database, limit: int) -> None:
     first = [found(0, 1), found(0, 1, "hit"), found(1, 1, station="side"), found(0, 2)]
-    assert [database.keep_situations([each]) for each in first] == [1, 1, 1, 1]
-    assert database.keep_situations([*first, found(0, 3)]) == 1, "the others are known"
+    assert [database.situations.add([each]) for each in first] == [1, 1, 1, 1]
+    assert database.situations.add([*first, found(0, 3)]) == 1, "the others are known"
     everything = [(0, "kill", 3), (0, "kill", 2), (1, "kill", 1), (0, "hit", 1), (0, "kill", 1)]
     assert listed(database, limit) == everything
-    page = database.situations(SituationsQuery(limit=limit))
+    page = database.situations.page(SituationsQuery(limit=limit))
     assert page.next is None or SituationKey.parse(str(page.next)) == page.next
     assert listed(database, limit, station="side") == [(1, "kill", 1)]
     assert listed(database, limit, name="hit") == [(0, "hit", 1)]
@@ -63,72 +64,72 @@ def test_each_is_listed_once_with_the_last_one_first(database: Database, limit: 
 
 def test_situations_of_a_game_at_two_stations_belong_to_both(database: Database) -> None:
     entry = with_highlights(0, [])
-    database.put([entry, msgspec.structs.replace(entry, station="side", path=b"/copies/0.slp")])
-    database.keep_situations([found(0, 1)])
+    database.games.add([entry, msgspec.structs.replace(entry, station="side", path=b"/copies/0.slp")])
+    database.situations.add([found(0, 1)])
     assert listed(database, station="main") == listed(database, station="side") == [(0, "kill", 1)]
     assert listed(database, station="elsewhere") == []
 
 
-def test_another_query_of_the_same_name_replaces_what_was_found(database: Database) -> None:
-    database.put([with_highlights(0, [])])
-    database.keep_situations([found(0, 1, score=50), found(0, 2, score=50), found(0, 1, "hit"), found(1, 1)])
-    assert database.keep_situations([found(0, 1, query="kill, air", score=60)]) == 1
+def test_changed_query_replaces_its_situations(database: Database) -> None:
+    database.games.add([with_highlights(0, [])])
+    database.situations.add([found(0, 1, score=50), found(0, 2, score=50), found(0, 1, "hit"), found(1, 1)])
+    assert database.situations.add([found(0, 1, query="kill, air", score=60)]) == 1
     assert listed(database) == [(0, "kill", 1), (1, "kill", 1), (0, "hit", 1)]
     assert highlights(database) == [(0, 100_000)]
 
 
-def test_situations_are_highlights_beside_those_of_the_log(database: Database) -> None:
-    database.keep_situations([found(0, 1, score=70.5), found(0, 1, "hit"), found(0, 2, score=60)])
+def test_situations_are_listed_among_logged_highlights(database: Database) -> None:
+    database.situations.add([found(0, 1, score=70.5), found(0, 1, "hit"), found(0, 2, score=60)])
     assert highlights(database) == [], "the index does not have the game yet"
-    database.put([with_highlights(0, [65.0]), with_highlights(1, None)])
-    database.keep_situations([found(1, 1, score=80), found(0, 2, score=60)])
+    database.games.add([with_highlights(0, [65.0]), with_highlights(1, None)])
+    database.situations.add([found(1, 1, score=80), found(0, 2, score=60)])
     assert highlights(database) == [(1, 100_000), (0, 100_001), (0, 100_000), (0, 0)]
     assert highlights(database, order="best", limit=1) == [(1, 100_000), (0, 100_000), (0, 0), (0, 100_001)]
-    shown = database.highlights(HighlightsQuery(order="best")).highlights[1].highlight
+    shown = database.highlights.page(HighlightsQuery(order="best")).highlights[1].highlight
     assert msgspec.to_builtins(shown) == {
         "of": "situation", "situation": "kill", "playerIndex": 0, "opponentIndex": 1, "startFrame": 10, "endFrame": 18,
         "score": 70.5, "reasons": (),
     }  # fmt: skip
-    database.put([with_highlights(0, [65.0, 90.0])])
+    database.games.add([with_highlights(0, [65.0, 90.0])])
     assert (0, 100_000) in highlights(database), "another read of the log leaves them"
     assert len(highlights(database)) == 5
 
 
 def test_a_situation_can_become_a_highlight_later(database: Database) -> None:
-    database.put([with_highlights(0, [])])
-    database.keep_situations([found(0, 1)])
-    assert database.keep_situations([found(0, 1, score=55)]) == 0
+    database.games.add([with_highlights(0, [])])
+    database.situations.add([found(0, 1)])
+    assert database.situations.add([found(0, 1, score=55)]) == 0
     assert highlights(database) == [(0, 100_000)]
 
 
-def test_they_go_with_their_game(database: Database) -> None:
-    database.put([with_highlights(number, []) for number in range(2)])
-    database.keep_situations([found(0, 1, score=50), found(1, 1, score=50)])
-    database.remove([with_highlights(0, None).path])
+def test_situations_are_removed_with_their_game(database: Database) -> None:
+    database.games.add([with_highlights(number, []) for number in range(2)])
+    database.situations.add([found(0, 1, score=50), found(1, 1, score=50)])
+    database.games.remove_files([with_highlights(0, None).path])
     assert listed(database) == [(1, "kill", 1)]
-    database.expire(before_ms=1 << 60, max_bytes=None)
+    database.games.expire(before_ms=1 << 60, max_bytes=None)
     assert listed(database) == []
     with closing(sqlite3.connect(database.path)) as connection:
         assert connection.execute("SELECT count(*) FROM highlights").fetchone() == (0,)
 
 
 @pytest.mark.trio
-async def test_what_cannot_be_stored_is_stored_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_situations_are_stored_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = open_database(tmp_path / FILE_NAME)
     index = GameIndex(database, None)
-    store = Database.keep_situations
+    store = Situations.add
 
     def fail(*_: object) -> int:
         raise sqlite3.OperationalError("database or disk is full")
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
-        monkeypatch.setattr(Database, "keep_situations", fail)
+        monkeypatch.setattr(Situations, "add", fail)
         assert await index.keep_situation(found(0, 1))
         assert await index.keep_situation(found(0, 2))
         assert not await index.keep_situation(found(0, 2))
         assert "does not work" in (index.trouble or "")
-        monkeypatch.setattr(Database, "keep_situations", store)
+        monkeypatch.setattr(Situations, "add", store)
         assert await index.keep_situation(found(0, 3))
         await index.written()
         page = await index.situations(SituationsQuery())

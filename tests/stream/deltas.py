@@ -1,4 +1,4 @@
-"""An encoding and a client of the delta subprotocol, with a line for each message."""
+"""An encoding and a client of the delta subprotocol, with one line per message."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class DeltaClient(Client):
 
     def decoded_line(self, line: bytes) -> bytes:
         message = self._decoder.decode(base64.b64decode(line))
-        if message["type"] == "frame":  # after a delta, the members have another order
+        if message["type"] == "frame":  # a delta can change the order of the members
             player = message["frame"]["players"]["0"]
             player["post"] = dict(sorted(player["post"].items()))
         return msgspec.json.encode(message)

@@ -20,7 +20,17 @@ from trio.testing import wait_all_tasks_blocked
 
 from slpstream.model.errors import CursorGone, NoSuchGame, SubscriberError
 from slpstream.model.messages import FramesMode, LogMessage, Position
-from slpstream.stream import Channel, Game, Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
+from slpstream.stream import (
+    Channel,
+    Game,
+    Hub,
+    Outbox,
+    Role,
+    Subscriber,
+    Subscription,
+    WantedChannels,
+    parse_subscription,
+)
 from slpstream.stream.game import Order
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
@@ -30,7 +40,7 @@ settle = wait_all_tasks_blocked
 
 
 async def turns(chance: random.Random) -> None:
-    """Let the tasks take some steps."""
+    """Let the other tasks run for a random number of checkpoints."""
     if chance.random() < 0.2:
         await settle()
     for _ in range(chance.randint(0, 6)):
@@ -38,7 +48,7 @@ async def turns(chance: random.Random) -> None:
 
 
 def subscription(**keys: Any) -> Subscription:
-    """The subscription that a `subscribe` message with these keys requests."""
+    """Return the subscription of a `subscribe` message with these keys."""
     return parse_subscription({"op": "subscribe", **keys})
 
 
@@ -118,7 +128,7 @@ class FakeLog:
 
 
 class FakeFile:
-    """The part of a log that is written so far; read back a few messages at a time, like `GrowingLogReader`."""
+    """The part of a log that is written so far. Reads back a few messages at a time, like `GrowingLogReader`."""
 
     def __init__(self, log: FakeLog, *, seed: int = 1) -> None:
         self.log = log
@@ -138,7 +148,7 @@ class FakeFile:
             raise CursorGone("the replay cannot be read any more")
         batches, messages = self._readable[mode]
         if batches > self.written:
-            batches, messages = 0, []  # the file was written anew
+            batches, messages = 0, []  # the file was rewritten from its beginning
         for batch in self.log.batches[batches : self.written]:
             messages += batch[mode]
         self._readable[mode] = (self.written, messages)
@@ -155,7 +165,7 @@ class FakeFile:
         raise CursorGone(f"frame {number} is not in the game yet")
 
     def forget(self) -> None:
-        """Count how often the cache was freed."""
+        """Count the calls."""
         self.forgotten += 1
 
 
@@ -169,18 +179,20 @@ class FakeStation:
         self.channel.settled = settled
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []
-        """Games from before the daemon started, oldest first. The channel learns of them when one is looked up."""
+        """Games from before the daemon started, oldest first. The channel adds them when it looks one up."""
         self.search_seconds = 0.0
-        """How long a game from before is looked for."""
+        """How long a lookup of an archived game takes."""
         self._ring_bytes = ring_bytes
 
-    def begin(self, log: FakeLog, *, catching_up: bool = False, aside: bool = False) -> Game:
-        """Begin a game, as if its file had appeared. With `aside`, the file has arrived whole."""
+    def begin(self, log: FakeLog, *, catching_up: bool = False, secondary: bool = False) -> Game:
+        """Begin a game, as if its file had appeared. A `secondary` game is a copy of an old one."""
         self.files[log.game_id] = file = FakeFile(log)
         order: Order = self.channel.next_order()
         game = Game(log.game_id, file, ring_bytes=self._ring_bytes, order=order)
-        game.catching_up = catching_up
-        game.arrived_whole = game.aside = aside
+        if catching_up:
+            game.catch_up()
+        if secondary:
+            game.role = Role.SECONDARY
         self.channel.begin(game)
         return game
 
@@ -198,7 +210,7 @@ class FakeStation:
             pass
 
     def play(self, log: FakeLog) -> Game:
-        """Write a whole game at once."""
+        """Begin a game and write all of it."""
         game = self.begin(log)
         self.write_all(game)
         return game
@@ -320,7 +332,7 @@ class Client:
         return line
 
     def _split(self) -> None:
-        """Split what came since the last call. Tests ask often while they wait for tens of thousands of lines."""
+        """Split the bytes received since the last call, because tests poll while tens of thousands of lines arrive."""
         end = self.received.rfind(b"\n") + 1
         if end <= self._split_bytes:
             return

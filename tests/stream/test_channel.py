@@ -59,7 +59,7 @@ async def test_live_subscriber_joins_a_game_with_a_snapshot(mode: FramesMode, de
 
 
 @pytest.mark.parametrize("earlier", [0, 1])
-async def test_live_subscription_before_the_first_and_after_a_finished_game(earlier: int) -> None:
+async def test_live_subscription_between_games_gets_the_next_game_whole(earlier: int) -> None:
     station, log = FakeStation(), FakeLog(2, batches=5)
     for number in range(earlier):
         station.play(FakeLog(number))
@@ -70,7 +70,7 @@ async def test_live_subscription_before_the_first_and_after_a_finished_game(earl
         assert client.lines == lines(log)
 
 
-async def test_start_with_and_without_a_finished_game() -> None:
+async def test_start_begins_with_the_current_or_the_next_game() -> None:
     station, log, next_log = FakeStation(), FakeLog(1), FakeLog(2)
     request = subscription(cursor="start", delivery="lossless")
     async with Client().subscribed(hub_of(station), request) as before:
@@ -98,7 +98,7 @@ async def test_frame_cursor_begins_at_that_frame(mode: FramesMode) -> None:
 
 
 async def test_cursor_past_the_end_of_a_game_is_gone() -> None:
-    """In a game without an end, which can still grow, it is a place to wait at."""
+    """In a game without an end, which can still grow, the subscriber waits there instead."""
     finished, old, unfinished = FakeLog(3), FakeLog(2, batches=6), FakeLog(1, batches=6, ended=False)
     station = FakeStation()
     station.archived(unfinished, old)
@@ -116,7 +116,7 @@ async def test_cursor_past_the_end_of_a_game_is_gone() -> None:
 
 
 async def test_archived_game_is_read_only_once() -> None:
-    """Otherwise a subscriber of a busy station might never become live."""
+    """Otherwise a subscriber of a busy station would never become live."""
     station, old, live = FakeStation(), FakeLog(1, batches=6), FakeLog(2, batches=40)
     station.archived(old)
     game = station.begin(live)
@@ -135,7 +135,7 @@ async def test_archived_game_is_read_only_once() -> None:
         assert client.lines == lines(old)[3:] + lines(live)
 
 
-async def test_archived_game_is_forgotten_once_no_subscriber_reads_it_any_more() -> None:
+async def test_archived_game_is_freed_after_its_last_reader() -> None:
     station, old = FakeStation(), FakeLog(1, batches=6)
     station.archived(old)
     request = subscription(cursor=cursor_of(old.whole()[2]), delivery="lossless")
@@ -262,7 +262,8 @@ async def test_slow_subscriber_catches_up_in_an_older_game(beginning: str, left:
     station.write(first, 10)
     second = station.begin(two)
     station.write(second, 3)
-    first.left = left
+    if left:
+        first.leave()
     cursor = cursor_of(two.batches[1]["live"][0]) if beginning == "resumed" else beginning
     client = Client(limit_bytes=4000)
     async with client.subscribed(hub_of(station), subscription(delivery="lossless", cursor=cursor)):
@@ -302,7 +303,7 @@ async def test_slow_client_keeps_the_newest_frame_of_each_game() -> None:
         assert frames == {one.game_id: 8, two.game_id: 8}
 
 
-async def test_nothing_is_sent_before_the_folder_was_searched() -> None:
+async def test_no_messages_are_sent_before_the_folder_was_searched() -> None:
     station, log = FakeStation(settled=False), FakeLog(1, batches=20)
     hub = hub_of(station)
     cursor = cursor_of(log.whole()[4])
@@ -387,7 +388,7 @@ async def test_old_game_that_continues_reaches_live_subscribers() -> None:
         assert [line for line in recorder.log if current.game_id.encode() in line] == lines(current)[seen:]
 
 
-async def test_game_that_ended_before_the_start_is_known_but_not_streamed() -> None:
+async def test_game_over_before_startup_is_known_but_not_streamed() -> None:
     station, log, next_log = FakeStation(settled=False), FakeLog(1), FakeLog(2, batches=3)
     hub = hub_of(station)
     live, resumed = Client(), Client()
@@ -410,12 +411,11 @@ async def test_game_that_ended_before_the_start_is_known_but_not_streamed() -> N
         assert resumed.lines == lines(log)[half + 1 :] + lines(next_log)
 
 
-async def test_file_read_again_delivers_only_new_messages() -> None:
+async def test_file_that_is_read_again_delivers_only_new_messages() -> None:
     station, log = FakeStation(), FakeLog(1, batches=20)
     async with Client().subscribed(hub_of(station), subscription(delivery="lossless")) as client:
         game = station.begin(log)
         station.write(game, 12)
-        game.read_again = True
         station.files[game.game_id].written = 0
         station.write_all(game)
         await settle()
@@ -461,7 +461,7 @@ async def test_message_is_encoded_once_per_group() -> None:
 
 
 async def test_permanently_slow_client_gets_lagged_messages() -> None:
-    """Reports of missed messages do not wait for an empty queue."""
+    """`lagged` messages do not wait for an empty queue."""
     station, log = FakeStation(), FakeLog(batches=60, ended=False)
     game = station.begin(log)
     station.write(game)
@@ -494,8 +494,8 @@ async def test_undroppable_message_without_room_ends_the_subscription() -> None:
         assert len(client.lines) < len(expected)
 
 
-async def test_nothing_is_sent_after_a_message_that_did_not_fit() -> None:
-    """Not even a smaller message, since its cursor would imply that all messages before it were received."""
+async def test_no_message_is_sent_after_one_that_did_not_fit() -> None:
+    """The cursor of a later message would imply that all messages before it were received."""
     station = FakeStation()
     game = station.begin(FakeLog(batches=0, ended=False))
     station.write_all(game)
@@ -605,7 +605,7 @@ async def test_subscriber_that_catches_up_gets_the_newest_state_and_set() -> Non
         assert client.lines == lines(log)
 
 
-async def test_set_is_sent_to_newcomers_and_when_it_changes() -> None:
+async def test_set_is_sent_to_new_subscribers_and_on_changes() -> None:
     station = FakeStation()
     hub = hub_of(station)
     async with Client().subscribed(hub, subscription(topics=["stats"])) as client:

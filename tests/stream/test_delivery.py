@@ -1,11 +1,11 @@
-"""Random schedules of everything that can happen between a game and its subscribers.
+"""Random schedules of all events between a game and its subscribers.
 
 A lossless subscriber gets each message exactly once, in order. A conflating one loses only droppable messages,
 and their number is reported.
 
-Games are written in pieces, sockets take a few bytes at a time or none, connections break and come back with the last
-cursor, and rings and outboxes are so small that nearly everything is read back. A schedule continues after a random
-number of turns of the event loop, so tasks are interrupted at any of their steps. A schedule depends on its seed alone;
+Games are written in pieces, sockets take a few bytes at a time or none, connections break and resume with the last
+cursor, and rings and outboxes are so small that nearly all messages are read back. A schedule continues after a random
+number of turns of the event loop, so tasks are interrupted at any checkpoint. A schedule depends only on its seed;
 `SLPSTREAM_EXAMPLES` is the number of seeds.
 """
 
@@ -27,7 +27,7 @@ from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, sett
 EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "150"))
 SEEDS_PER_TEST = 25
 CLIENTS: tuple[type[Client], ...] = (Client, DeltaClient)
-"""They receive whole messages or deltas, decoded to the same lines."""
+"""Clients that receive whole messages or deltas, decoded to the same lines."""
 
 
 def seed_ranges() -> list[range]:
@@ -84,7 +84,7 @@ class Reader:
             self._client.allow(self._chance.choice((1, 7, 60, 700, 5000)))
 
     def finish(self) -> None:
-        """Take everything from here on."""
+        """Take all further data."""
         if self._client is None:
             self.connect()
         assert self._client is not None
@@ -92,7 +92,7 @@ class Reader:
 
 
 async def lossless_schedule(seed: int, known_games: int) -> None:
-    """Beyond `known_games`, the station drops its oldest games."""
+    """Play games with random interruptions. The station drops its oldest games beyond `known_games`."""
     chance = random.Random(f"lossless {seed} {known_games}")
     station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)), kept_games=chance.choice((1, 2)))
     max_games, max_batches = (4, 25) if known_games > 4 else (12, 6)
@@ -104,7 +104,7 @@ async def lossless_schedule(seed: int, known_games: int) -> None:
         readers: list[Reader] = []
         for _ in range(chance.randint(1, 3)):
             mode: FramesMode = chance.choice(("live", "finalized"))
-            # It connects before the first game, or later with a cursor of the oldest archived game.
+            # The client connects before the first game, or later with a cursor of the oldest archived game.
             cursor = str(logs[0].whole(mode)[0].cursor) if old else "start"
             readers.append(Reader(chance, hub, nursery, mode, cursor))
             if not old:
@@ -149,7 +149,7 @@ def test_lossless_delivers_each_message_once(seeds: range, known_games: int, mon
 
 
 async def overlapping_schedule(seed: int) -> None:
-    """Several stations and several growing games at a time, over one connection that never breaks."""
+    """Write several games at several stations at the same time, over one connection that never breaks."""
     chance = random.Random(f"overlapping {seed}")
     stations = [FakeStation(name, ring_bytes=chance.choice((1, 2000, 1 << 20))) for name in ("left", "right")]
     async with chance.choice(CLIENTS)(room=0, limit_bytes=chance.choice((1, 300, 3000))).subscribed(

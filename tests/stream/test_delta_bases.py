@@ -1,4 +1,4 @@
-"""Deltas through the fan-out: which messages are whole, and which are deltas that a group shares.
+"""Deltas in the fan-out: whole messages for new subscribers and games, shared deltas for the group.
 
 `test_delivery` has the random schedules.
 """

@@ -1,4 +1,4 @@
-"""A station that has dropped its oldest games still delivers them on request, each line once, in order."""
+"""A station that has dropped its oldest games still delivers them to subscribers, each line once, in order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def next_game(station: FakeStation, number: int) -> Game:
-    """Begin another game; no file of an older one is followed."""
+    """Begin another game. The files of older ones are no longer followed."""
     station.channel.drop_oldest(())
     return station.begin(FakeLog(number, batches=4))
 

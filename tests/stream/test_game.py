@@ -1,4 +1,4 @@
-"""The ring of a game's log, and the parts of a game that a snapshot needs."""
+"""The ring of a game's log, the states of a game, and the messages that a snapshot needs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from slpstream.model.messages import START, LogMessage, Position
 from slpstream.stream import Game, GameLog
+from slpstream.stream.game import FileState
 from tests.stream.fakes import FakeFile, FakeLog
 
 
@@ -87,13 +88,37 @@ def test_snapshot_parts_follow_the_log() -> None:
         assert game.in_progress is not any(m.type == "game_end" for m in seen)
 
 
-@pytest.mark.parametrize("reason", ["ended", "lost", "archived"])
+@pytest.mark.parametrize("reason", ["ended", "left", "lost", "archived"])
 def test_game_is_no_longer_in_progress(reason: str) -> None:
     game = new_game(archived=reason == "archived")
     game.append("live", FakeLog(batches=1, ended=False).whole())
-    game.ended, game.lost = reason == "ended", reason == "lost"
+    game.ended = reason == "ended"
+    if reason == "left":
+        game.leave()
+    elif reason == "lost":
+        game.lose()
     assert not game.in_progress
     assert game.archived is (reason == "archived")
+
+
+def test_resumed_game_is_live_once_its_file_was_read_to_the_end() -> None:
+    game = new_game()
+    game.catch_up()
+    game.leave()
+    game.resume()
+    assert game.catching_up
+    game.lose()
+    game.go_live()
+    assert game.lost
+    game.resume()
+    assert game.file_state is FileState.LIVE
+
+
+def test_game_that_has_ended_is_not_left() -> None:
+    game = new_game()
+    game.append("live", FakeLog(batches=1).whole())
+    game.leave()
+    assert not game.left
 
 
 def test_forgotten_game_keeps_its_head() -> None:

@@ -1,7 +1,7 @@
 """A log consumer gets each message exactly once, in order, at its own pace, and resumes from stored offsets.
 
-The schedules are random, as for subscribers: rings are so small that nearly everything is read back, and consumers stop
-at any of their steps and resume with the offsets that they stored.
+The schedules are random, as for subscribers: rings are so small that nearly all messages are read back, and consumers
+stop at any checkpoint and resume with their stored offsets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEDULES = 40
 
 
 class StoringConsumer:
-    """An owner of a `LogConsumer` that stores messages and offsets together, as the outputs do. It can be restarted."""
+    """A restartable owner of a `LogConsumer` that stores messages and offsets together, like the outputs."""
 
     def __init__(
         self, station: FakeStation, mode: FramesMode = "live", topics: frozenset[Topic] = frozenset(TOPICS)
@@ -44,7 +44,7 @@ class StoringConsumer:
 
     @asynccontextmanager
     async def consuming(self) -> AsyncIterator[None]:
-        """Consume inside the `async with` block, and at its end everything that can be consumed."""
+        """Consume inside the `async with` block, and at its end all remaining messages."""
         async with trio.open_nursery() as nursery:
             self.start(nursery)
             yield
@@ -113,7 +113,7 @@ async def schedule(seed: int) -> None:
                 station.channel.drop_oldest(set(games))
                 games.append(station.begin(waiting.pop(0), catching_up=chance.random() < 0.3))
                 station.write(games[-1])  # the station knows a game once it has a message
-            game = chance.choice(games)  # several at a time
+            game = chance.choice(games)  # several in parallel
             unfinished = station.write(game, chance.choice((1, 1, 2, 8)))
             if game.catching_up and (not unfinished or chance.random() < 0.2):
                 station.channel.caught_up(game)
@@ -141,7 +141,7 @@ def test_each_message_is_consumed_once_in_order(first: int, monkeypatch: pytest.
 
 
 @pytest.mark.trio
-async def test_games_played_meanwhile_are_consumed(autojump_clock: trio.testing.MockClock) -> None:
+async def test_games_played_during_a_pause_are_consumed(autojump_clock: trio.testing.MockClock) -> None:
     logs = [FakeLog(n) for n in range(5)]
     after = FakeStation()
     second = await consumer_after(logs[0], logs[1], after)
@@ -170,13 +170,13 @@ async def test_missing_game_falls_back_to_the_offset_before_it(
 
 
 @pytest.mark.trio
-async def test_game_played_beside_a_running_one_is_consumed() -> None:
+async def test_game_played_during_another_one_is_consumed() -> None:
     ended, running, meanwhile = (FakeLog(n) for n in range(3))
     after = FakeStation()
     second = await consumer_after(ended, running, after)
     after.channel.settled = False
     async with second.consuming():
-        # All files are recent, so they are read again, and two of the games turn out to have ended.
+        # All files are recent, so they are read again, and two of the games prove to have ended.
         games = [after.begin(log, catching_up=True) for log in (running, ended, meanwhile)]
         after.write(games[0], 7)
         for game, mtime_ns in ((games[1], 1), (games[2], 3)):
@@ -269,7 +269,7 @@ async def test_lost_file_is_reported_once() -> None:
     async with consumer.consuming():
         game = station.begin(log)
         station.write(game, 5)
-        game.lost = True
+        game.lose()
         station.channel.notify()
         await settle()
         station.channel.notify()
@@ -288,7 +288,7 @@ def test_offsets_are_limited_and_round_trip_through_text() -> None:
     assert ConsumerOffsets.parse(offsets.dump()).offsets == offsets.offsets
 
 
-def test_game_whose_file_comes_back_is_not_over() -> None:
+def test_game_with_a_returning_file_is_not_over() -> None:
     offsets, log = ConsumerOffsets(), FakeLog(1).whole()
     game_id = FakeLog(1).game_id
     over: list[bool] = []

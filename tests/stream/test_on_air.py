@@ -29,7 +29,7 @@ def playing(name: str, number: int, *, written: int = 5) -> tuple[FakeStation, F
     return station, log, game
 
 
-async def test_follower_misses_no_change_however_slow_it_is(autojump_clock: MockClock) -> None:
+async def test_slow_follower_misses_no_change(autojump_clock: MockClock) -> None:
     on_air = OnAir()
     seen: list[str | None] = []
 
@@ -45,7 +45,7 @@ async def test_follower_misses_no_change_however_slow_it_is(autojump_clock: Mock
         await wait_all_tasks_blocked()
         assert on_air.put("main", "operator", AT)
         await wait_all_tasks_blocked()
-        on_air.put("side", "rule", AT)  # while it acts on the one before
+        on_air.put("side", "rule", AT)  # while the follower is busy with `main`
         on_air.put("third", "rule", AT)
         await trio.sleep(1.5)
         assert not on_air.put("third", "rule", AT + 9)
@@ -69,7 +69,7 @@ async def test_subscription_switches_with_the_station_on_air() -> None:
         before = len(client.lines)
         hub.put_on_air("side", "rule", AT + 1)
         await settle()
-        main.write_all(game)  # of no interest any more
+        main.write_all(game)  # no longer on air
         side.write_all(other)
         await settle()
         [told, snapshot, *rest] = client.lines[before:]
@@ -112,7 +112,7 @@ async def test_cursor_of_another_station_begins_live() -> None:
         assert [message.get("station") for message in client.messages] == ["side", "side"]
 
 
-async def test_station_that_is_removed_while_on_air_leaves_the_subscription_open() -> None:
+async def test_removing_the_station_on_air_leaves_the_subscription_open() -> None:
     main, _, _ = playing("main", 1)
     hub = hub_on_air(main)
     hub.put_on_air("main", "operator", AT)
@@ -124,7 +124,7 @@ async def test_station_that_is_removed_while_on_air_leaves_the_subscription_open
         assert client.of_type("on_air")[-1]["station"] is None
 
 
-async def test_subscription_of_all_stations_is_told_once_a_station_is_on_air() -> None:
+async def test_subscription_of_all_stations_gets_the_station_on_air() -> None:
     main, _, _ = playing("main", 1)
     hub = hub_on_air(main)
     async with (
@@ -159,7 +159,7 @@ async def test_slow_subscriber_ends_with_the_station_that_is_on_air() -> None:
         assert client.of_type("on_air")[-1]["station"] == "main"
 
 
-async def test_station_that_is_named_too_misses_nothing_while_it_is_away() -> None:
+async def test_station_that_is_also_named_continues_without_a_gap() -> None:
     main, log, game = playing("main", 1)
     hub = hub_on_air(main)
     named = subscription(stations=["main", "on-air"], delivery="lossless")
@@ -172,5 +172,5 @@ async def test_station_that_is_named_too_misses_nothing_while_it_is_away() -> No
         hub.add(channel)
         await settle()
         received = client.log
-        assert len(received) > 1, "what was played while the station was away"
+        assert len(received) > 1, "the messages from while the station was off air"
         assert received == [message.json("main") for message in log.whole()][-len(received) :]

@@ -1,4 +1,4 @@
-"""The outbox keeps whole messages in order within a limit, drops droppable ones, and reports how many it dropped."""
+"""The outbox keeps whole messages in order within a limit, drops droppable ones, and reports the number of these."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def outbox(socket: Socket, limit_bytes: int = 100) -> Outbox:
     return Outbox(socket.write, limit_bytes=limit_bytes, tell_missed=lambda missed: b"<missed %d>" % missed)
 
 
-def test_nothing_waits_while_the_socket_has_room() -> None:
+def test_data_is_not_queued_while_the_socket_has_room() -> None:
     socket = Socket(100)
     box = outbox(socket)
     assert box.send(b"<a>")
@@ -56,8 +56,8 @@ def test_newer_entry_replaces_older_and_the_gap_is_reported() -> None:
     assert socket.received.endswith(b"<f3><f4>")  # the gap is reported once
 
 
-def test_large_batch_may_exceed_the_limit_when_nothing_waits() -> None:
-    """A batch is sent with one call while nothing waits; the limit applies to entries that are queued after it."""
+def test_batch_can_exceed_the_limit_of_an_empty_outbox() -> None:
+    """An empty outbox sends a batch with one call; the limit applies to entries that are queued after it."""
     box = outbox(Socket(1), 10)
     assert not box.send(b"<" + b"x" * 98 + b">")
     assert box.queued_bytes == 99
@@ -175,7 +175,7 @@ def test_outbox_matches_a_simple_model(actions: list[tuple[str, str | None, int]
 
 
 def test_dropped_entries_take_no_memory_while_the_socket_is_stuck() -> None:
-    """Beyond what waits, nothing is kept of the entries that newer ones replaced."""
+    """Entries that newer ones replaced take no memory."""
     box = outbox(Socket(1), 1000)
     box.send(b"<abc>")
     tracemalloc.start()

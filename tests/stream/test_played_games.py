@@ -1,9 +1,9 @@
-"""Subscribers come and go while games are played; each receives what `dump` has from its first message on.
+"""Subscribers join and leave while games are played. From its first message on, each receives the messages of `dump`.
 
-A real pipeline feeds the channel, and its messages are made when somebody wants them. What a subscriber gets must not
-show who else was there: whether a frame was ever encoded or decoded, in which form, and whether it still is in the ring
-or is read back from the file. So each schedule mixes both modes, all encodings, topics, fields, rates, sockets that
-take some bytes at a time, and cursors. A schedule depends on its seed alone; each game is played with a seed for every
+A real pipeline feeds the channel, and messages are made when a subscriber wants them. The messages of one subscriber
+must not depend on the others: on whether a frame was ever encoded or decoded, in which form, and whether it is in the
+ring or read back from the file. So each schedule mixes both modes, all encodings, topics, fields, rates, sockets that
+take some bytes at a time, and cursors. A schedule depends only on its seed; each game is played with one seed for every
 75 of `SLPSTREAM_EXAMPLES`.
 """
 
@@ -49,7 +49,7 @@ FIELDS: tuple[tuple[str, ...] | None, ...] = (
 GAMES = existing("quit_0.2", "rollbacks_3.0", "ice_climbers_rollbacks_3.18", "dream_land_3.18", "ics", "geckoCodes")
 
 Decode = Callable[[bytes], Iterator[dict[str, Any]]]
-"""Bytes of a connection to messages; an incomplete message at the end is left out."""
+"""Decode the bytes of a connection to messages. An incomplete message at the end is left out."""
 
 
 def websocket_payloads(received: bytes) -> Iterator[bytes]:
@@ -97,7 +97,7 @@ ENCODINGS: dict[str, tuple[Any, Decode]] = {
 
 
 class Dump:
-    """What `slpstream dump` has for a finished replay."""
+    """The output of `slpstream dump` for a finished replay."""
 
     def __init__(self, path: Path) -> None:
         self._logs: dict[FramesMode, list[LogMessage]] = {mode: list(messages(path, frames=mode)) for mode in MODES}
@@ -125,7 +125,7 @@ class Dump:
         return found
 
     def newest(self, kind: str, mode: FramesMode, through: Position) -> Any:
-        """The payload of the newest message of a type up to a position; `None` if there is none."""
+        """The payload of the newest message of a type up to a position, or `None`."""
         pairs = zip(self._logs[mode], self._decoded[mode], strict=True)
         found = [decoded for message, decoded in pairs if message.type == kind and message.position <= through]
         return found[-1][kind] if found else None
@@ -177,7 +177,7 @@ class Watcher:
         self.client.allow(self._chance.choice((0, 100, 3000, 50_000)))
 
     async def leave(self, head: Position, *, abruptly: bool) -> None:
-        """Leave and check what was received, up to `head`. After an abrupt end the last part may be missing."""
+        """Leave and check the received messages up to `head`. After an abrupt end the last ones can be missing."""
         if not abruptly:
             self.client.allow(None)
             await settle()
@@ -203,7 +203,7 @@ class Watcher:
 
 
 class Played:
-    """A game that is written to a file in pieces, and published like the daemon does."""
+    """A game that is written to a file in pieces, and published like in the daemon."""
 
     def __init__(self, path: Path, data: bytes, channel: Channel, *, ring_bytes: int) -> None:
         self.game: Game | None = None
@@ -212,7 +212,6 @@ class Played:
         self._channel = channel
         self._ring_bytes = ring_bytes
         self._pipeline = Pipeline(SlippiReader(), MODES)
-        channel.publish_held = self._settle
         self._written = 0
         path.write_bytes(b"")
 
@@ -235,8 +234,8 @@ class Played:
     def head(self, mode: FramesMode) -> Position:
         return START if self.game is None else self.game.logs[mode].head
 
-    def _settle(self) -> None:
-        """Publish what waits because nobody reads the log of its mode."""
+    def settle(self) -> None:
+        """Publish the messages that were held back because the log of their mode has no reader."""
         self._publish(self._pipeline.settle())
 
     def _publish(self, batch: Batch) -> None:
@@ -254,7 +253,7 @@ class Played:
 
 
 async def schedule(path: Path, data: bytes, seed: str) -> None:
-    """Play a game once, with subscribers that come and go."""
+    """Play a game once, with subscribers that join and leave."""
     chance = random.Random(seed)
     path.write_bytes(data)
     dump = Dump(path)
@@ -262,7 +261,7 @@ async def schedule(path: Path, data: bytes, seed: str) -> None:
     async def locate(game_id: str) -> None:
         raise AssertionError(f"{game_id} is known")
 
-    channel = Channel(STATION, locate)
+    channel = Channel(STATION, locate, publish_held=lambda: played.settle())
     channel.settled = True
     hub = Hub()
     hub.add(channel)
@@ -272,7 +271,7 @@ async def schedule(path: Path, data: bytes, seed: str) -> None:
     async with trio.open_nursery() as nursery:
         while not played.is_over:
             if len(watchers) < MAX_SUBSCRIBERS and chance.random() < often:
-                channel.publish_held()  # what `Watcher` is about to expect begins at the heads
+                played.settle()  # the messages that `Watcher` expects begin at the heads
                 watchers.append(Watcher(chance, dump, played.game))
                 nursery.start_soon(watchers[-1].run, hub)
                 await settle()
@@ -314,5 +313,5 @@ def play(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_subscribers_receive_what_dump_has(name: str, play: Callable[[bytes], None]) -> None:
+def test_subscribers_receive_the_messages_of_dump(name: str, play: Callable[[bytes], None]) -> None:
     play(replay(name))

@@ -80,7 +80,7 @@ async def test_removed_station_leaves_the_others_running() -> None:
 
 
 @pytest.mark.parametrize("stations", [["left"], ["left", "right"]])
-async def test_subscriber_is_closed_when_its_last_named_station_goes(stations: list[str]) -> None:
+async def test_removal_of_the_last_named_station_closes_the_subscription(stations: list[str]) -> None:
     left, right, third = FakeStation("left"), FakeStation("right"), FakeStation("third")
     hub = hub_of(left, right, third)
     async with Client().subscribed(hub, subscription(stations=stations)) as client:

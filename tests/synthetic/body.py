@@ -1,8 +1,8 @@
 """The physics of a character: movement, landing, hanging from ledges, being launched, and death.
 
-A body is always in one `Mode`, which decides what commands can do and what can happen to it; the action state is how
-that looks in the replay. Every action begins in `Body.enter`. The effect of commands is in `fighter`, and what
-characters do to each other in `combat`.
+A body is always in one `Mode`, which determines the effects of commands and of hits; the action state represents it in
+the replay. Every action begins in `Body.enter`. `fighter` implements the effects of commands, and `combat` the
+interactions between characters.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FOLLOWER_DISTANCE = 10.0
 
 
 class Mode(Enum):
-    """The phases of a character that differ in what commands can do."""
+    """The phases of a character, which differ in the effects of commands."""
 
     ENTRY = auto()
     GROUND = auto()
@@ -138,7 +138,7 @@ class Body:
 
     @property
     def offstage(self) -> bool:
-        """Whether the character is in the air beside or below the floor."""
+        """Whether the character is in the air to the side of the floor or below it."""
         return not self.grounded and (abs(self.x) > self.stage.edge + 1.0 or self.y < -1.0)
 
     def enter(
@@ -155,7 +155,7 @@ class Body:
         """Begin an action that ends after `frames`; 0 has no end.
 
         `then` is called at the end, by default `settle`. `counter` is the first value of the action state counter, and
-        `rate` what is added to it each frame. An action that continues another one keeps its instance id.
+        `rate` its increment per frame. An action that continues another one keeps its instance id.
         """
         self.state, self.mode = state, mode
         self.counter, self.rate, self.age = counter, rate, 0
@@ -191,7 +191,7 @@ class Body:
         self.enter(state, Mode.STUN, counter=1.0)
 
     def die(self) -> None:
-        """Die beyond a blast line. The stock is lost at once, above the stage only when the star goes out."""
+        """Die beyond a blast line. The stock is lost immediately, or when the star goes out in a star KO."""
         left, right, _, bottom = self.stage.blast
         self.speed_x = self.speed_y = self.knock_x = self.knock_y = 0.0
         self.hitstun = self.hitlag = 0
@@ -203,7 +203,7 @@ class Body:
         self.lose_stock()
 
     def lose_stock(self) -> None:
-        """Lose a stock. Followers have no stocks of their own."""
+        """Lose a stock. Followers do not have stocks."""
         if not self.follower:
             self.stocks -= 1
 
@@ -215,7 +215,7 @@ class Body:
             self.return_to_play()
 
     def return_to_play(self) -> None:
-        """Begin to come down on the rebirth platform."""
+        """Begin to descend on the rebirth platform."""
         self.x, self.y = (5.0 if self.follower else 0.0), self.stage.rebirth[0]
         self.percent = 0.0
         self.grounded, self.ground_id, self.jumps = False, _NO_GROUND, 1
@@ -287,7 +287,7 @@ class Body:
         if self.mode is Mode.STUN:
             self.leave_ground()
         elif ground is surfaces[0] or self.mode in (Mode.SHIELD, Mode.HOLD, Mode.DOWN):
-            # Characters stop at the edge of the floor: bots never mean to fall off it.
+            # Characters stop at the edge of the floor: bots never fall off on purpose.
             self.x = max(ground.left, min(ground.right, self.x))
             self.speed_x = self.knock_x = 0.0
         else:

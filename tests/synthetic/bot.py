@@ -2,7 +2,7 @@
 
 A bot follows one plan at a time (approach with some attack, dash dance, retreat, hold the shield, ...) and drops it
 when it no longer fits. It follows up on a stunned opponent, which makes combos; it recovers when it is off the stage;
-and above a certain percent it looks for the hit that kills. All randomness comes from the generator it is given.
+and above a certain percent it looks for a hit that kills. All randomness comes from the given generator.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Bot:
         return self._leap(me, foe)
 
     def _plan_follow(self, me: Fighter, foe: Fighter) -> Command:
-        """Move to where a stunned or lying opponent is going to be, and hit again."""
+        """Move to the expected position of a stunned or lying opponent, and hit again."""
         self._plan_frames_left = 0
         ahead = foe.x + (foe.speed_x + foe.knock_x) * 6 - me.x
         above = foe.y - me.y
@@ -251,7 +251,7 @@ class Bot:
         return Command(Verb.REST, toward)
 
     def _best_aerial(self, me: Fighter, foe: Fighter) -> str:
-        """The planned aerial if it reaches, else a random one that does; empty when none does."""
+        """The planned aerial if it reaches, else a random one that does; empty without any."""
         names = [name for name in _AERIALS if self._reaches(me, name, foe)]
         if self._aerial in names:
             return self._aerial
@@ -329,7 +329,7 @@ class Bot:
         return Command(Verb.REST, -0.6 if me.x > 0 else 0.6)
 
     def _tech(self) -> Command:
-        # Decided anew each frame, because only a press in the frame of the landing counts.
+        # Decided every frame, because only a press in the frame of the landing counts.
         if self._rng.random() < _TECH_PROBABILITY:
             return Command(Verb.TECH, self._rng.choice((0.0, 0.0, -1.0, 1.0)))
         return REST

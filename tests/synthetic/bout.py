@@ -1,7 +1,7 @@
 """The simulation of a match: bots decide, fighters move, hits are dealt and stocks lost until one side is left.
 
 A `Bout` is an iterator of `FrameEvents`. Each part of it draws from its own random generator, all derived from one
-seed, so that an option such as items changes nothing but its own effects.
+seed, so that an option such as items has no effect on the rest.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Bout:
         """
         self.random_seed = random.Random(seed).getrandbits(32)
         self.ending = "game"
-        """How the match ended: `game`, `time` or `quit`."""
+        """The end of the match: `game`, `time` or `quit`."""
         self.quitter: int | None = None
         self.last_number = FIRST_FRAME
         instances = count(1)

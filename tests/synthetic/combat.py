@@ -1,6 +1,6 @@
 """Hits, shields, grabs, throws and shots between fighters, with the game's own knockback formula.
 
-All hits of a frame are found before the first one is dealt, so two attacks that connect in the same frame trade. Angles
+All hits of a frame are found before the first one is dealt, so that two attacks in the same frame trade. Angles
 and launch states follow the game: weak hits on the ground slide, strong ones tumble, and hits from above bounce off
 the floor.
 """

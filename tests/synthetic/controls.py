@@ -80,7 +80,7 @@ class Pad(NamedTuple):
 
     @property
     def processed(self) -> int:
-        """The buttons as the game sees them: the physical ones, and bits for the sticks and the trigger."""
+        """The game's view of the buttons: the physical ones, and bits for the sticks and the trigger."""
         bits = self.physical | _directions(self.stick_x, self.stick_y)
         bits |= _directions(self.c_x, self.c_y) << _C_STICK_SHIFT
         return bits | (_TRIGGER if self.trigger > 0 else 0)

@@ -1,7 +1,7 @@
 """A character that obeys commands: the effect of each command in each mode.
 
 `Fighter.advance` plays one frame: time passes, the handler of the current mode acts on the command, and the body moves.
-In hitlag everything is frozen but the hitlag itself.
+In hitlag everything is frozen except the hitlag itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Fighter(Body):
         """The fighter that this one holds in a grab."""
         self._jump = Verb.REST
         self._climb_from = (0.0, 0.0)
-        # The players enter one after the other.
+        # The players enter one after another.
         self.timer = _ENTRY_FRAMES * (index + 1) + 1
         self.on_timer = self._start_entry
 

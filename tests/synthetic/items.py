@@ -1,4 +1,4 @@
-"""Items: lasers, which fly and hit, and things that fall onto the stage, lie there and vanish."""
+"""Items: lasers that fly and hit, and objects that fall onto the stage, lie there and vanish."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.synthetic.fighter import Fighter
 from tests.synthetic.stages import Platform
 
 MAX_ITEMS = 15
-"""Largest number of items that a replay has in one frame."""
+"""The maximum number of items in a frame."""
 
 _LASER_SPEED, _LASER_FRAMES, _LASER_DAMAGE, _LASER_MOVE = 7.0, 34, 3.0, 18
 _MUZZLE_X, _MUZZLE_Y = 12.0, 8.5
@@ -60,7 +60,7 @@ class _Item:
 
 
 class Items:
-    """All items of a match. With `spawning`, things fall onto the stage from time to time."""
+    """All items of a match. With `spawning`, objects fall onto the stage from time to time."""
 
     def __init__(self, rng: random.Random, *, spawning: bool) -> None:
         self._rng = rng

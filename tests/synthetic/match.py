@@ -13,12 +13,12 @@ from slpstream.formats.slippi.result import GAME, NO_CONTEST, RESOLVED, TIME, UN
 from tests.formats.slippi.gecko_lists import INSERT, code
 from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start
 from tests.synthetic.bout import Bout
-from tests.synthetic.netplay import Sending, sendings
+from tests.synthetic.netplay import Transmission, transmissions
 from tests.synthetic.roster import LINE_UP, Character
 from tests.synthetic.stages import BATTLEFIELD, STAGES
 
 ROLLBACKS_SINCE: Version = (3, 0, 0)
-"""Earlier versions have no Frame Bookends, and no rollback was ever seen in them."""
+"""Earlier versions have no Frame Bookends, and their known replays no rollbacks."""
 
 Names = tuple[str, str, str]
 """Display name, connect code and name tag of a player."""
@@ -73,13 +73,13 @@ def synthetic_match(
 ) -> bytes:
     """Simulate a match and return its replay, complete with metadata and raw length.
 
-    The same arguments give the same bytes. Events and fields that a version does not have are left out.
+    The same arguments give the same bytes. Events and fields that a version lacks are omitted.
 
     - `frames` limits the length: in a match that lasts longer, the losing player quits at the last frame.
     - `players` (2 to 4) play with the first of `characters`, by default Fox, Marth, Falco and Captain Falcon.
     - `stage_id` is one of `stages.STAGES`. Fountain of Dreams, Dream Land and Stadium have stage events since 3.18.
-    - `rollbacks`: online play, with frames that are sent again.
-    - Zelda and Sheik, whom `characters` can have, transform every few seconds.
+    - `rollbacks`: online play, with resent frames.
+    - Zelda and Sheik, if they are among `characters`, transform every few seconds.
     - `followers`: the first player has the Ice Climbers.
     - `items`: characters shoot lasers, and items fall onto the stage.
     - `teams`: players 0 and 2 play against 1 and 3.
@@ -89,7 +89,7 @@ def synthetic_match(
     - `pauses`: the lengths of pauses in frames, by the number of the frame after the pause. They show since 3.10.
     - `names` of the players.
     - `sizes`: payload sizes that differ from those of the version, by command byte.
-    - `rows` of Game Start that differ, by name.
+    - `rows`: values of Game Start that differ, by name.
 
     Raises `ValueError` for rollbacks before 3.0, and for impossible players, characters, stages, stocks or lengths.
     """
@@ -133,7 +133,7 @@ def synthetic_match(
     start = game_start(version, players=setups, **settings)
     parts = [writer.open(), writer.event(start), writer.gecko_list(codes)]
     frames_played: Counter[tuple[int, int]] = Counter()
-    for frame, finalized in _sendings(bout, seed, rollbacks=rollbacks):
+    for frame, finalized in _transmissions(bout, seed, rollbacks=rollbacks):
         frames_played.update((post.player_index, post.internal_character_id) for post in frame.posts)
         parts.append(
             writer.frame(
@@ -155,10 +155,10 @@ def synthetic_match(
     return writer.header() + b"".join(parts)[len(writer.header()) :]
 
 
-def _sendings(bout: Bout, seed: int, *, rollbacks: bool) -> Iterator[Sending]:
+def _transmissions(bout: Bout, seed: int, *, rollbacks: bool) -> Iterator[Transmission]:
     if rollbacks:
-        return sendings(bout, random.Random(f"slpstream {seed} netplay"))
-    return (Sending(frame, frame.number) for frame in bout)
+        return transmissions(bout, random.Random(f"slpstream {seed} netplay"))
+    return (Transmission(frame, frame.number) for frame in bout)
 
 
 def _players(

@@ -1,8 +1,7 @@
-"""Rollbacks: turns the frames of a match into the sendings of a netplay replay.
+"""Rollbacks: turns the frames of a match into the transmissions of a netplay replay.
 
-While the inputs of the remote player are still on their way, the game continues with the last ones it has. If the guess
-was wrong, the game goes back and sends all guessed frames again before the next one. Each Frame Bookend has the latest
-finalized frame.
+Until the inputs of the remote player arrive, the game continues with the last known ones. If that guess was wrong, the
+game goes back and resends all guessed frames before the next one. Each Frame Bookend has the latest finalized frame.
 """
 
 from __future__ import annotations
@@ -39,18 +38,18 @@ _INPUTS = (
 )
 
 
-class Sending(NamedTuple):
-    """One sending of a frame, and the latest finalized frame in its bookend."""
+class Transmission(NamedTuple):
+    """One transmission of a frame, and the latest finalized frame in its bookend."""
 
     frame: FrameEvents
     finalized: int
 
 
-def sendings(frames: Iterable[FrameEvents], rng: random.Random, *, remote: int = 1) -> Iterator[Sending]:
+def transmissions(frames: Iterable[FrameEvents], rng: random.Random, *, remote: int = 1) -> Iterator[Transmission]:
     """The frames of a match in the order of a netplay replay. `remote` is the index of the player with late inputs.
 
-    The last sending of each frame number is the true one. The latest finalized frame never decreases and lags by at
-    most 6 frames, also at the end of the match; a finalized frame is not sent again.
+    The last transmission of each frame number is final. The latest finalized frame never decreases and lags by at
+    most 6 frames, even at the end of the match; a finalized frame is never resent.
     """
     finalized = FIRST_FRAME - 1
     confirmed: FrameEvents | None = None
@@ -61,28 +60,28 @@ def sendings(frames: Iterable[FrameEvents], rng: random.Random, *, remote: int =
         if can_guess and rng.random() < _ROLLBACK_PROBABILITY:
             depth = rng.choices(_DEPTHS, _DEPTH_WEIGHTS)[0]
         if depth == 0 or confirmed is None:
-            # The guess was right; the confirmation may still be on its way.
+            # The guess was right; the confirmation can still be in flight.
             lag = rng.choices(_LAGS, _LAG_WEIGHTS)[0]
             finalized = max(finalized, frame.number - lag)
-            yield Sending(frame, finalized)
+            yield Transmission(frame, finalized)
             confirmed = frame
             continue
         guessed.append(frame)
-        yield Sending(_guess(frame, confirmed, remote), finalized)
+        yield Transmission(_guess(frame, confirmed, remote), finalized)
         if len(guessed) == depth:
             if rng.random() < _SECOND_GUESS_PROBABILITY:
                 for true_frame in guessed:
-                    yield Sending(_guess(true_frame, confirmed, remote), finalized)
+                    yield Transmission(_guess(true_frame, confirmed, remote), finalized)
             for true_frame in guessed:
                 finalized = true_frame.number
-                yield Sending(true_frame, finalized)
+                yield Transmission(true_frame, finalized)
             confirmed, guessed, depth = frame, [], 0
     for true_frame in guessed:
-        yield Sending(true_frame, finalized)
+        yield Transmission(true_frame, finalized)
 
 
 def _guess(frame: FrameEvents, confirmed: FrameEvents, remote: int) -> FrameEvents:
-    """The frame as it is guessed: the remote player with the inputs of the last confirmed frame, and displaced."""
+    """The guessed frame: the remote player has the inputs of the last confirmed frame, and is displaced."""
     last = next((pre for pre in confirmed.pres if pre.player_index == remote), None)
     if last is None:
         return frame

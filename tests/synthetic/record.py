@@ -1,4 +1,4 @@
-"""Encodes a fighter's frame as the events of a replay: Pre-Frame Update and Post-Frame Update."""
+"""Encode a fighter's frame as the events of a replay: Pre-Frame Update and Post-Frame Update."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Records the matches that `slpstream demo` plays: `python -m tests.synthetic.record_demo`.
+"""Record the matches that `slpstream demo` plays: `python -m tests.synthetic.record_demo`.
 
-Writes `slpstream/simulate/matches/*.slplog`. The replays in them are the same on every machine, which a test checks;
+Writes `slpstream/simulate/matches/*.slplog`. The replays in them are equal on every machine, which a test checks;
 the compressed bytes can differ between versions of liblzma.
 """
 
@@ -48,7 +48,7 @@ def main(folder: Path = FOLDER) -> None:
     """Write all replay logs."""
     folder.mkdir(exist_ok=True)
     for name in MATCHES:
-        # The demo only reads whole replays, so keyframes would just make the files larger.
+        # The demo reads only whole replays, so keyframes would only make the files larger.
         packed = pack(record(name), "slippi", f"{name}.slp", MAX_KEYFRAME_FRAMES)
         target = folder / f"{name}.slplog"
         target.write_bytes(packed)

@@ -1,4 +1,4 @@
-"""The characters: how they move, and their attacks.
+"""The characters: their movement and attacks.
 
 The numbers are close to the game's published frame data, with speeds in game units per frame and times in frames. Each
 move is simplified to one hitbox, a rectangle in front of the character that is the same for all its active frames. That
@@ -15,7 +15,7 @@ from tests.synthetic import states
 class Move(NamedTuple):
     """An attack or throw.
 
-    `move_id` is that of `ids.MOVES`. The attack hits in the frames `first` to `last` of `total`; for a throw, `first`
+    `move_id` is an id of `ids.MOVES`. The attack hits in the frames `first` to `last` of `total`; for a throw, `first`
     is the frame of the release. `angle` is in degrees, where 361 stands for an angle that depends on the knockback, and
     `base` and `growth` are parameters of the knockback formula. The hitbox extends from `back` to `front` in the
     direction that the character faces and from `low` to `high` above its feet, in game units. An L-cancel halves the

@@ -1,8 +1,8 @@
 """The six tournament stages: floors, platforms, blast zones, and moving parts.
 
-The geometry is in the game's own units, as the community measured it; slopes are left out. `Scenery` produces the
-stage events that replays have since 3.18 (platform heights on Fountain of Dreams, Whispy's wind, transformations of
-Stadium), early enough that even a short match has some.
+The geometry is in the game's own units, as measured by the community, without slopes. `Scenery` produces the stage
+events of replays since 3.18 (platform heights on Fountain of Dreams, Whispy's wind, transformations of Stadium), early
+enough that even a short match has some.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ STAGES = {
 
 
 class Scenery:
-    """The moving parts of a stage. `platforms` are where they are in the current frame."""
+    """The moving parts of a stage. `platforms` has their positions in the current frame."""
 
     def __init__(self, stage: Stage, rng: random.Random) -> None:
         self.stage = stage

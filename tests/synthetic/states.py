@@ -77,7 +77,7 @@ _RUN_STARTS = [start for start, _ in _RUNS]
 
 
 def animation_index(state: int) -> int:
-    """The animation index that replays have for an action state."""
+    """The animation index of an action state in replays."""
     start, index = _RUNS[bisect_right(_RUN_STARTS, state) - 1]
     return NO_ANIMATION if index is None else index + state - start
 

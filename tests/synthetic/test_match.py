@@ -1,4 +1,4 @@
-"""The synthetic match is plausible: values stay in the game's ranges, and everything that stats count happens.
+"""The synthetic match is plausible: values stay in the game's ranges, and all events that stats count occur.
 
 Other tests and the demo rely on this. `tests.replays` has matches of all versions, and checks that they do not change.
 """
@@ -45,7 +45,7 @@ class Read:
         return [event for event in self.events if isinstance(event, kind)]
 
     def posts(self, player: int, side: str = "players") -> Iterator[Any]:
-        """The Post-Frame Updates of a player in order, from the last sending of each frame."""
+        """The Post-Frame Updates of a player in order, from the last transmission of each frame."""
         for number in sorted(self.last_sendings):
             characters = getattr(self.last_sendings[number].entry, side)
             if characters is not UNSET and player in characters:
@@ -59,7 +59,7 @@ def read(**options: Any) -> Read:
 
 @pytest.fixture(scope="module")
 def match() -> Read:
-    """A whole match with the default options."""
+    """A complete match with the default options."""
     return read()
 
 
@@ -102,7 +102,7 @@ def test_values_stay_in_their_ranges(match: Read) -> None:
             assert bool(post.state_flags_4 & 0x02) == (post.misc_action_state > 0)
 
 
-def test_everything_that_stats_count_happens(match: Read) -> None:
+def test_all_counted_events_occur(match: Read) -> None:
     seen: Counter[int] = Counter()
     cancels: Counter[int] = Counter()
     moves: set[int] = set()
@@ -194,7 +194,7 @@ def test_rollbacks_revise_guessed_frames(version: tuple[int, int, int], follower
     assert revisions[1] > 40
     assert revisions[2] > 5
     assert set(match.last_sendings) == set(calm.last_sendings)
-    # The last sendings are the match without rollbacks.
+    # The last transmissions are the match without rollbacks.
     for number, frame in calm.last_sendings.items():
         assert match.last_sendings[number].entry.players == frame.entry.players
         assert match.last_sendings[number].entry.items == frame.entry.items
@@ -206,7 +206,7 @@ def test_rollbacks_revise_guessed_frames(version: tuple[int, int, int], follower
     assert counted == len(match.frames)
 
 
-def test_finalized_frames_are_not_sent_again() -> None:
+def test_finalized_frames_are_not_resent() -> None:
     match = read(rollbacks=True, frames=3000)
     bookends = list(raw_bookends(synthetic_match(rollbacks=True, frames=3000)))
     final = None

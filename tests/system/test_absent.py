@@ -1,4 +1,4 @@
-"""Optional dependencies of libraries that are kept from being loaded."""
+"""Optional dependencies of libraries that must not be loaded."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from slpstream.system.absent import absent
 
 NAME = "this"
-"""A module that nobody loads."""
+"""A module that no other code loads."""
 
 
-def test_module_is_absent_inside_unless_it_is_loaded_already(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_module_is_absent_unless_it_is_already_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, NAME, raising=False)
     with absent(NAME), pytest.raises(ModuleNotFoundError):
         importlib.import_module(NAME)

@@ -106,7 +106,7 @@ async def test_file_from_the_year_2286_is_indexed(tmp_path: Path) -> None:
 
 
 def test_open_file_can_be_renamed_and_deleted(tmp_path: Path) -> None:
-    """Windows allows it only if the file was opened that way."""
+    """Windows allows this only for files that were opened as shared."""
     path, other = tmp_path / "a.slp", tmp_path / "b.slp"
     path.write_bytes(b"replay")
     with open_regular(path) as file:
@@ -127,6 +127,6 @@ def test_open_file_can_be_renamed_and_deleted(tmp_path: Path) -> None:
         ({"st_flags": 0x40000000}, True),
     ],
 )
-def test_placeholders_of_clouds(fields: dict[str, int], expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_placeholders_of_cloud_storage(fields: dict[str, int], expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "lstat", lambda path: SimpleNamespace(**fields))
     assert is_placeholder("a.slp") is expected

@@ -1,4 +1,4 @@
-"""Containment of bugs: what is contained, what is raised, and how parts are started again."""
+"""Containment of bugs: which exceptions are contained or raised, and how parts are restarted."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_journal_lines_begin_with_their_level(
 
 @pytest.mark.usefixtures("_restored_logging")
 @pytest.mark.parametrize("log_format", ["json", "console"])
-def test_names_cannot_steer_the_terminal(log_format: logs.LogFormat) -> None:
+def test_names_cannot_control_the_terminal(log_format: logs.LogFormat) -> None:
     stream = io.StringIO()
     logs.configure(log_format, "info", stream)
     logs.get_logger().info("file", file="a\x1b]0;title\x07\x1b[2J\u202egpj.slp\nsecond line", players=["\x1b[31m"])

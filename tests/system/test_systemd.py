@@ -1,4 +1,4 @@
-"""`slpstream.system.systemd` against real datagram sockets, compared with what systemd would read."""
+"""`slpstream.system.systemd` with real datagram sockets in place of systemd."""
 
 import os
 import secrets
@@ -55,7 +55,7 @@ def test_notify_sends_one_datagram_with_an_assignment_per_line(
         pytest.param("STATUS=もげ.slp", "STATUS=もげ.slp", id="utf-8"),
     ],
 )
-def test_status_may_carry_any_file_name(manager: socket.socket, status: str, line: str) -> None:
+def test_status_can_contain_any_file_name(manager: socket.socket, status: str, line: str) -> None:
     assert notify("READY=1", status) is True
     assert manager.recv(65536).decode() == f"READY=1\n{line}"
 

@@ -1,7 +1,7 @@
-"""The steps of slippi-ai's `parse_local` as the facts page describes them, over peppi-py-vladfi, which it reads with.
+"""The steps of slippi-ai's `parse_local` from the facts page, over peppi-py-vladfi, the parser that slippi-ai uses.
 
-Run as a program: `python slippi_ai_reference.py OUT REPLAY...` writes OUT/NAME.npz with one array a leaf. It needs a
-process of its own, because peppi-py and peppi-py-vladfi install the same module. It shares no code with slpstream.
+Run as a program: `python slippi_ai_reference.py OUT REPLAY...` writes OUT/NAME.npz with one array per leaf. It needs a
+separate process, because peppi-py and peppi-py-vladfi install the same module. It shares no code with slpstream.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ITEMS = 15
 
 
 def numbers(column: Any, count: int, kind: Any) -> Any:
-    """A column as numpy; zeros where the replay does not have it, or the character is not there."""
+    """A column as numpy; zeros if the replay lacks it or the character is absent."""
     if column is None:
         return np.zeros(count, kind)
     if not column.null_count:
@@ -27,7 +27,7 @@ def numbers(column: Any, count: int, kind: Any) -> Any:
 
 
 def fighter(post: Any, present: Any) -> dict[str, Any]:
-    """The fields that a player and a follower have in common."""
+    """The common fields of a player and a follower."""
     n = len(present)
     values = {
         "percent": numbers(post.percent, n, np.float32).astype(np.uint16),

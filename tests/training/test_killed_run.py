@@ -1,4 +1,4 @@
-"""A training set whose export was killed again and again has the files of one that was not."""
+"""An export that was killed repeatedly gives the same files as an undisturbed one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEADLINE_SECONDS = 120.0
 
 
 def write_games(folder: Path) -> None:
-    """Games that differ in their random seed alone, and so are different games."""
+    """Different games that differ only in their random seed."""
     folder.mkdir()
     data = bytearray(Built((3, 16, 0)).frames(-123, FRAMES - 123).end().closed())
     game_start_at = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]
@@ -89,7 +89,7 @@ def test_shards_of_a_killed_run_equal_those_of_an_undisturbed_run(tmp_path: Path
             kills += 1
             kills_with_parts += parts_of(out) > 0
         run.wait()
-        if not (out / "plan.json").exists():  # complete before it was killed: begin again
+        if not (out / "plan.json").exists():  # complete before it was killed: start again
             completed.append(content(out))
             rmtree(out)
     completed.append(finished(out))

@@ -1,4 +1,4 @@
-"""Rows for training: the same whole and live, and each value where the replay has it."""
+"""Rows for training: equal for whole and live games, with each value of the replay in its place."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def test_rows_do_not_depend_on_how_the_bytes_arrive(
 
 
 @pytest.mark.parametrize("sending", SENDINGS)
-def test_each_value_is_the_one_of_the_event(tmp_path: Path, sending: Sending) -> None:
-    """Against the frames of the live reader, read field by field."""
+def test_values_are_those_of_the_events(tmp_path: Path, sending: Sending) -> None:
+    """Compares with the frames of the live reader, field by field."""
     path = tmp_path / "Game_a.slp"
     path.write_bytes(synthetic_match(frames=400, rollbacks=True))
     rows = open_replay(path).training_rows(sending=sending)
@@ -136,7 +136,7 @@ def test_rows_are_the_same_without_the_kernel(path: Path, sending: Sending) -> N
         assert values.tobytes() == pure[name].tobytes(), name  # NaNs too
 
 
-def test_a_flag_is_0_or_1_whatever_its_byte(tmp_path: Path) -> None:
+def test_flags_are_0_or_1_for_any_byte(tmp_path: Path) -> None:
     data = bytearray(Built().frames(-123, -122).end().closed())
     path = tmp_path / "Game_a.slp"
     path.write_bytes(data)
@@ -147,7 +147,7 @@ def test_a_flag_is_0_or_1_whatever_its_byte(tmp_path: Path) -> None:
     assert open_replay(path).training_rows()["p0_post_is_airborne"].tolist() == [0, 1]
 
 
-def test_values_that_a_replay_does_not_have_are_nan_or_zero(tmp_path: Path) -> None:
+def test_missing_values_are_nan_or_zero(tmp_path: Path) -> None:
     path = tmp_path / "old.slp"
     path.write_bytes(Built((1, 0, 0)).frames(-123, -110).end().closed())
     rows = open_replay(path).training_rows()
@@ -158,7 +158,7 @@ def test_values_that_a_replay_does_not_have_are_nan_or_zero(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("table", "size"), [(ITEM_UPDATE, 35), (FRAME_START, 4), (FOD_PLATFORMS, 5)])
-def test_events_without_the_fields_of_all_versions_have_no_values(tmp_path: Path, table: Table, size: int) -> None:
+def test_events_without_basic_fields_have_no_values(tmp_path: Path, table: Table, size: int) -> None:
     sizes = Built().writer.payloads.sizes | {table.command: size}
     game = Built(sizes=sizes)
     game_start = bytearray(game.game_start)
@@ -199,7 +199,7 @@ def test_the_slot_freed_last_is_taken_first() -> None:
     assert slots.take([7, 9, 10]) == [0, 2, 1]
 
 
-def test_randall_is_where_libmelee_says() -> None:
+def test_randall_moves_as_in_libmelee() -> None:
     stages = pytest.importorskip("melee.stages", reason="libmelee is not installed")
     frames = np.arange(-123, 5000)
     x, y = randall(frames)

@@ -1,4 +1,4 @@
-"""slippi-ai's layout, compared with the steps of its own parser over peppi-py-vladfi."""
+"""slippi-ai's layout, compared with the steps of slippi-ai's parser over peppi-py-vladfi."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def leaves(array: pa.StructArray, path: str = "") -> dict[str, pa.Array]:
 def rows_before_a_gap(exists: Any) -> int:
     """The rows up to the first absence of a follower.
 
-    Behind it the peer's rows of the follower are shifted: it has those of `sheik_vs_ics_yoshis` without the 13 frames
-    in which Nana is gone, and as many too few at the end (peppi-py-vladfi 0.9.2).
+    After it, the peer's rows of the follower are shifted: in `sheik_vs_ics_yoshis`, the 13 frames without Nana are
+    missing, so the rows end 13 frames early (peppi-py-vladfi 0.9.2).
     """
     absent = np.flatnonzero(~exists)
     return int(absent[0]) if len(absent) else len(exists)
@@ -140,7 +140,7 @@ def test_the_folder_is_the_one_that_slippi_ai_trains_on(tmp_path: Path) -> None:
     assert [player["port"] for player in entry["players"]] == [0, 1]
 
 
-def test_the_first_sending_counts_unless_another_is_wanted(tmp_path: Path) -> None:
+def test_first_sending_counts_by_default(tmp_path: Path) -> None:
     replay = tmp_path / "a.slp"
     built = Built((3, 16, 0), major_scene=ONLINE).frames(-123, -101, finalized=-110)
     replay.write_bytes(built.frames(-105, -90, percent=50.0).end().closed())

@@ -1,4 +1,4 @@
-"""Training sets: shards that do not depend on how the run went, and windows of them."""
+"""Training sets: shards that do not depend on interruptions of the run, and their windows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.formats.slippi.writer import PlayerSetup, game_start
 
 
 def write_games(folder: Path, count: int = 12) -> None:
-    """Games of different lengths, one of them twice, and files that are no games for training."""
+    """Games of different lengths, one of them twice, and files that cannot be used for training."""
     folder.mkdir()
     for number in range(count):
         built = Built((3, 16, 0), random_seed=number).frames(-123, 200 + 200 * (number % 5), items=number % 3)
@@ -44,7 +44,7 @@ def write_games(folder: Path, count: int = 12) -> None:
 
 
 def export(games: Path, out: Path, *options: str, jobs: int = 1) -> subprocess.CompletedProcess[str]:
-    """Run the command: in this process, or with two workers in processes of their own."""
+    """Run the command: in this process, or with two worker processes."""
     arguments = ["--to", "training", "--shard-mib", "1", "--jobs", str(jobs), "-o", str(out), *options, str(games)]
     if jobs == 1:
         result = called(command, *arguments)
@@ -67,12 +67,12 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def finished(games: Path) -> Path:
     out = games.parent / "finished"
     run = export(games, out, "--validation", "0.3", "--seed", "7")
-    assert run.returncode == 1, run.stderr  # because of the file that is no replay
+    assert run.returncode == 1, run.stderr  # because of the file that is not a replay
     return out
 
 
 @pytest.mark.slow
-def test_what_is_left_out_is_said(games: Path, tmp_path: Path) -> None:
+def test_omitted_files_are_reported(games: Path, tmp_path: Path) -> None:
     run = export(games, tmp_path / "out")
     assert "doubles.slp: left out, because it has 4 players instead of two" in run.stderr
     assert "copy.slp: left out, because it has the same game as" in run.stderr
@@ -143,7 +143,7 @@ def named_game(name: str, last: int = 100, **rows: Any) -> bytes:
     return built.frames(-123, last).end().closed()
 
 
-def test_an_anonymised_copy_is_the_same_game(tmp_path: Path) -> None:
+def test_anonymised_copy_is_the_same_game(tmp_path: Path) -> None:
     games = tmp_path / "games"
     games.mkdir()
     session: dict[str, Any] = {"session_id": "mode.unranked-1", "game_number": 1}
@@ -187,7 +187,7 @@ def test_rows_in_shards_are_those_of_the_replays(games: Path, finished: Path) ->
 
 
 @pytest.mark.parametrize("sending", ["first", "last"])
-def test_shards_have_the_sending_that_is_wanted(tmp_path: Path, sending: Sending) -> None:
+def test_shards_have_the_requested_sending(tmp_path: Path, sending: Sending) -> None:
     replay = tmp_path / "Game_1.slp"
     built = Built((3, 16, 0), major_scene=ONLINE).frames(-123, -101, finalized=-110)
     replay.write_bytes(built.frames(-105, -90, percent=50.0).end().closed())
@@ -198,7 +198,7 @@ def test_shards_have_the_sending_that_is_wanted(tmp_path: Path, sending: Sending
     assert game["p0_post_percent"].tolist() == [0.0] * 18 + [again] * 5 + [50.0] * 11
 
 
-def test_shards_are_no_larger_than_asked_for(finished: Path) -> None:
+def test_shards_respect_the_size_limit(finished: Path) -> None:
     data = TrainingSet(finished)
     row_bytes = sum(np.dtype(column.dtype).itemsize for column in COLUMNS)
     for shard in {game.shard for game in data.games}:
@@ -239,7 +239,7 @@ def test_the_seed_decides_the_split(games: Path, finished: Path, tmp_path: Path)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be synchronised there")
 @pytest.mark.parametrize("layout", ["training", "slippi-ai"])
-def test_a_list_is_on_the_disk_after_all_that_it_lists(
+def test_list_is_on_the_disk_after_its_games(
     games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
 ) -> None:
     out = tmp_path / "set"
@@ -254,7 +254,7 @@ def test_a_list_is_on_the_disk_after_all_that_it_lists(
             named.clear()
 
     named: set[str] = set()
-    """The names that were given since their folder was synchronised last."""
+    """The names that were written since their folder was last synchronised."""
 
     def replaced(file: Path, target: Path) -> Path:
         assert "plan.json" not in named
@@ -288,7 +288,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("layout", ["training", "slippi-ai"])
 @pytest.mark.parametrize("name", ["plan.json", "index.json", "shard-00000-000.arrow", "parts/part-00000.json"])
-def test_files_of_others_are_never_removed(tmp_path: Path, layout: str, name: str) -> None:
+def test_foreign_files_are_never_removed(tmp_path: Path, layout: str, name: str) -> None:
     folder = tmp_path / "project"
     (folder / "games").mkdir(parents=True)
     (folder / "games" / "Game_1.slp").write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
@@ -304,7 +304,7 @@ def test_files_of_others_are_never_removed(tmp_path: Path, layout: str, name: st
         assert files_below(folder) == before
 
 
-def test_overwrite_removes_only_what_an_export_has_made(tmp_path: Path) -> None:
+def test_overwrite_removes_only_files_of_exports(tmp_path: Path) -> None:
     out, games = tmp_path / "project", tmp_path / "project" / "games"
     games.mkdir(parents=True)
     (games / "Game_1.slp").write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
@@ -383,7 +383,7 @@ def test_a_kill_while_a_set_is_overwritten_leaves_no_index(
 
 
 @pytest.mark.slow
-def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path: Path) -> None:
+def test_query_selects_the_same_games_as_find(games: Path, tmp_path: Path) -> None:
     query = "duration:>10s"
     found = set(slpstream("find", games, "--paths", query).stdout.splitlines())
     found -= {str(games / name) for name in ("copy.slp", "doubles.slp")}
@@ -453,7 +453,7 @@ def test_an_unfinished_set_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 3])
-def test_windows_come_once_and_do_not_overlap(finished: Path, seed: int | None) -> None:
+def test_windows_occur_once_and_do_not_overlap(finished: Path, seed: int | None) -> None:
     data = TrainingSet(finished)
     seen: set[tuple[str, int]] = set()
     for window in data.windows(16, seed=seed):
@@ -514,7 +514,7 @@ def test_the_places_of_millions_of_windows_take_little_memory(finished: Path, mo
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 60 * count + (1 << 20)  # with all places as numbers of Python, more than 90 bytes a window
+    assert peak < 60 * count + (1 << 20)  # with all places as Python numbers, more than 90 bytes per window
 
 
 def test_batches_are_the_same_windows(finished: Path) -> None:
@@ -529,7 +529,7 @@ def test_batches_are_the_same_windows(finished: Path) -> None:
                 assert np.array_equal(batch[name][place], window[name])
 
 
-def test_the_reader_needs_nothing_but_numpy_and_pyarrow(finished: Path) -> None:
+def test_reader_needs_only_numpy_and_pyarrow(finished: Path) -> None:
     script = f"""
 import sys
 from slpstream.training.windows import TrainingSet

@@ -1,4 +1,4 @@
-"""The browsers and the daemon that the tests of the pages share, and a page for each test."""
+"""Browsers and a daemon shared by the tests of the pages, and a page for each test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.browsers.pages import WatchedPage
 
-# Imports are not at the top: Windows' Python runs the other tests of this folder, and has no Playwright.
+# Imported late: Windows' Python also runs tests of this folder, and has no Playwright.
 
 
 @pytest.fixture
@@ -30,13 +30,13 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def patient_clock() -> MockClock:
-    """Jumps when all tasks wait, after a threshold, because bytes on the loopback need a moment of real time."""
+    """A clock that jumps when all tasks wait, after a threshold because loopback bytes need a moment of real time."""
     return MockClock(autojump_threshold=0.05)
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[Served]:
-    """The web server in the test's event loop, for a station `main`."""
+    """The web server with the station `main`, in the test's event loop."""
     async with served() as server:
         yield server
 
@@ -51,12 +51,12 @@ def playwright() -> Iterator[Playwright]:
 
 
 DRAWING = ("test_fonts", "test_icons", "test_scenes", "test_scenes_boards")
-"""The modules that measure what is drawn."""
+"""The modules that measure drawn pixels."""
 
 
 @pytest.fixture(scope="module")
 def browser(request: pytest.FixtureRequest) -> Browser:
-    """Chromium for modules that measure what is drawn, and `headless_browser` for the others."""
+    """Chromium for modules that measure drawn pixels, `headless_browser` for the others."""
     is_drawing = request.path.stem in DRAWING
     browser: Browser = request.getfixturevalue("drawing_browser" if is_drawing else "headless_browser")
     return browser
@@ -82,7 +82,7 @@ def drawing_browser(playwright: Playwright) -> Iterator[Browser]:
 
 @pytest.fixture
 def watched(browser: Browser) -> Iterator[WatchedPage]:
-    """A page of 1920x1080 pixels in a context of its own, with a record of its console messages and requests."""
+    """A page of 1920x1080 pixels in a separate context, with a record of its console messages and requests."""
     from tests.browsers.pages import open_page
 
     with open_page(browser) as watched:
@@ -91,13 +91,13 @@ def watched(browser: Browser) -> Iterator[WatchedPage]:
 
 @pytest.fixture
 def page(watched: WatchedPage) -> Page:
-    """The page that is `watched`."""
+    """The page of `watched`."""
     return watched.page
 
 
 @pytest.fixture(scope="package")
 def empty_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon whose stations `station` and `side` have no games, for tests that only look at its pages."""
+    """A daemon whose stations `station` and `side` have no games, for tests that only read its pages."""
     base = tmp_path_factory.mktemp("empty")
     folders = [base / name for name in ("station", "side")]
     for folder in folders:

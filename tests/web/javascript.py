@@ -1,4 +1,4 @@
-"""Runs the project's JavaScript modules in node, without a page and with a controlled clock."""
+"""Run the project's JavaScript modules in node, without a page and with a controlled clock."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def modules() -> Path:
 
 
 def run(script: str, given: Any) -> Any:
-    """The result of a function body `async (given) => ...`, which may import the modules from `./`."""
+    """Run a function body `async (given) => ...` that can import the modules from `./`, and return its result."""
     program = modules() / "script.js"
     program.write_text(
         f"const main = async (given) => {{{script}}};\nconsole.log(JSON.stringify(await main({json.dumps(given)})));\n"

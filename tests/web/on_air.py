@@ -1,6 +1,6 @@
-"""Scenes over a made-up picture of a game, fed by the test: messages over the page's websocket, answers over HTTP.
+"""Scenes over a fake picture of a game, fed by the test: messages over the page's websocket, responses over HTTP.
 
-The picture has the game's own display painted where Melee has it, so that a screenshot shows what a scene covers.
+The game's own display is painted where Melee draws it, so that a screenshot shows which parts a scene covers.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def person(index: int, name: str, *, team: int = 0) -> dict[str, Any]:
 
 
 class Station:
-    """The daemon's end of a page's websocket, for one station. It can feed many pages one after another."""
+    """The daemon's end of a page's websocket, for one station. It can feed several pages in turn."""
 
     def __init__(self, page: Page, state: str = "playing") -> None:
         self._routes: list[WebSocketRoute] = []
@@ -203,7 +203,7 @@ class Station:
 
 
 def opened(page: Page, address: str, state: str = "playing") -> Station:
-    """Open a scene or an overlay, whose messages are then the test's, and wait until it is connected."""
+    """Open a scene or an overlay that gets its messages from the test, and wait until it is connected."""
     station = Station(page, state)
     page.goto(address)
     page.locator("[data-phase]").first.wait_for(state="attached")
@@ -279,20 +279,20 @@ const clips = (element) => {
   return boxes;
 };
 """
-"""Every text that is seen: where its letters are, line by line, and the boxes that clip it."""
+"""Every visible text: where its letters are, line by line, and the boxes that clip it."""
 
 CROWDED = f"""() => {{
   {TEXTS}
   const problems = [];
   const drawn = [];
   for (const {{ element, lines, name, words }} of texts) {{
-    if (element.closest(".window:not(.still)") !== null) continue;  // it runs through the picture
+    if (element.closest(".window:not(.still)") !== null) continue;  // it moves across the picture
     const boxes = clips(element);
     for (const line of lines) {{
       const outside = ([by]) => boxes.some((box) => line.left < box.left - by || line.right > box.right + by
         || line.top < box.top - by || line.bottom > box.bottom + by);
       const gone = boxes.some((box) => line.left >= box.right || line.top >= box.bottom);
-      if (gone && element.closest(".seed, .still") !== null) continue;  // left out as a whole
+      if (gone && element.closest(".seed, .still") !== null) continue;  // omitted as a whole
       if (outside([1.5])) problems.push(`cut: ${{name}}: ${{words}}`);
       const y = (line.top + line.bottom) / 2;
       for (const x of [line.left + 1, (line.left + line.right) / 2, line.right - 1]) {{
@@ -313,7 +313,7 @@ CROWDED = f"""() => {{
   }}));
   return [...new Set(problems)];
 }}"""
-"""Texts that are cut by a box or the page, covered by something else, or drawn over each other."""
+"""Texts that are cut by a box or the page, covered by another element, or overlapping."""
 
 _STRIPES = "repeating-linear-gradient(90deg, #000 0 6px, #fff 6px 12px)"
 _HIDE_TEXTS = f"""() => {{
@@ -334,7 +334,7 @@ _SHOW_TEXTS = """before => {
   document.documentElement.style.background = before;
 }"""
 _CONTRASTS = """async (png) => {
-  if (window.shownTexts.some(({ element }) => !element.isConnected)) return null;  // drawn anew since it was hidden
+  if (window.shownTexts.some(({ element }) => !element.isConnected)) return null;  // redrawn since it was hidden
   const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
   const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });
@@ -377,7 +377,7 @@ _CONTRASTS = """async (png) => {
 
 
 _PICTURES = 10
-"""A page that is drawn anew while its picture is taken is looked at again, this often at most."""
+"""The maximum number of attempts to take a picture of a page without a redraw in between."""
 
 
 def settle(page: Page) -> None:
@@ -391,8 +391,8 @@ def settle(page: Page) -> None:
 def contrasts(page: Page) -> list[Any]:
     """Class, text, contrast, and the contrast that it needs, of every text on the page.
 
-    The contrast is that of the text's colour with the pixel behind its letters that is worst, over a video of black and
-    white stripes.
+    It is the lowest contrast between the text's colour and a background pixel under its letters, over a video of black
+    and white stripes.
     """
     devtools = page.context.new_cdp_session(page)  # takes a picture in much less time than Playwright
     for _ in range(_PICTURES):

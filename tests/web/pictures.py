@@ -3,8 +3,8 @@
     python -m tests.web.pictures [NAME...]
 
 writes them to `docs/pictures/`, and the one of the first-run page to the package. They differ a little each time,
-because they show games in progress; take them again after a change of what they show. Pictures of the same games are
-taken together, and the others of these are kept until they are asked for.
+because they show games in progress; take them again after a page has changed. Pictures of the same games are taken
+together, and kept until they are requested.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.browsers.pages import open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
-from tests.outputs import obs_pictures
+from tests.parts.obs import obs_pictures
 from tests.project import ROOT
 from tests.replays.in_progress import begun
 from tests.web import setups, tournament_pictures
@@ -53,7 +53,7 @@ BOARDS = (
     ("set-result", "dark", ".decisive"),
     ("replay", "neon", "stage-view[data-frame]:not([data-frame=''])"),
 )
-"""Scenes after a set, their themes, and what they show when they are ready."""
+"""Scenes after a set: their themes, and the text that they show when they are ready."""
 ANIMATION_FRAMES = 24
 ANIMATION_MS = 250
 
@@ -64,12 +64,12 @@ def _image(page: Page, selector: str | None = None) -> Image.Image:
 
 
 def _later(page: Page, frame: int) -> None:
-    """Wait until the open station has come to a frame of its game."""
+    """Wait until the open station reaches a frame of its game."""
     page.wait_for_function("wanted => document.querySelector('stage-view').frame?.frame >= wanted", arg=frame)
 
 
 def _draw_game(page: Page) -> None:
-    """Draws a picture of a game below a scene."""
+    """Draw a picture of a game below a scene."""
     size = page.viewport_size
     assert size is not None
     picture = game_picture(size["width"], size["height"], players=2)
@@ -125,7 +125,7 @@ def _games(into: Path, count: int) -> Path:
 
 @cache
 def _first_pictures(browser: Browser) -> Mapping[str, Image.Image]:
-    """The page of the first run, and the part of it with the address for OBS; with names that readers recognise."""
+    """The first-run page, and its part with the address for OBS, with names that readers recognise."""
     with _station(browser) as (url, _, page):
         usual = {"station": "Slippi", "name": "Slippi", "folder": r"C:\Users\you\Documents\Slippi", "exists": True}
         page.route("**/v1/setup", lambda route: route.fulfill(json={"folders": [usual]}))
@@ -363,7 +363,7 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "seats_phone.png": tournament_pictures.seats,
     "setups_phone.png": tournament_pictures.setups,
 }
-"""How each is taken. Those of the same games are next to each other, so that one process takes them."""
+"""How each picture is taken. Pictures of the same games are next to each other, so that one process takes them."""
 ANIMATION = "live.webp"
 NAMES = (*STILLS, ANIMATION)
 

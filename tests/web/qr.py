@@ -1,4 +1,4 @@
-"""QR codes read by zxing-cpp, which shares nothing with the encoder, from the picture that Chromium makes of them."""
+"""Read QR codes, drawn by Chromium, with zxing-cpp, which shares no code with the encoder."""
 
 from __future__ import annotations
 

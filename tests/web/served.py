@@ -1,8 +1,8 @@
 """The web server in the test's own event loop, on a free port of 127.0.0.1, over stations without files; and a plain
 HTTP client that sends exactly the given bytes.
 
-Determinism: port 0; a server is always stopped; where time matters, the clock is trio's autojump clock, with a
-threshold, because loopback sockets need a moment of real time; elsewhere only `fail_after` depends on time.
+Determinism: servers use port 0 and are always stopped. Tests that depend on time use trio's autojump clock, with a
+threshold because loopback sockets need a moment of real time. Elsewhere only `fail_after` depends on time.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScor
 from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub, WantedChannels
-from slpstream.web import schemas
+from slpstream.web import schemas, seats
 from slpstream.web.access import Access
+from slpstream.web.app import CORE_PAGES
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 from slpstream.web.observer import Observer
 from slpstream.web.server import Limits, WebServer, listen
+from slpstream.web.site import Page as SitePage
+from slpstream.web.site import Site
 from tests.stream.fakes import FakeStation
 
 TIMEOUT_SECONDS = 10.0
@@ -44,7 +47,7 @@ class FakeStations:
         self.now_ms = 1_700_000_000_000
         self.full = False
         self.correction_seconds = 0.0
-        """How long a correction of a set takes."""
+        """The duration of a correction of a set, in seconds."""
         self.reloaded: schemas.Reloaded | None = None
         self.refused: ConfigError | None = None
         self.discovered: list[str] = []
@@ -90,7 +93,7 @@ class FakeStations:
         return self.ledger.changes
 
     async def remove_discovered(self, station: str) -> bool:
-        """Removes the station of a discovered console."""
+        """Remove the station of a discovered console."""
         if station not in self.discovered:
             return False
         self.discovered.remove(station)
@@ -127,7 +130,7 @@ class FakeGames:
         self.opened: list[io.BytesIO] = []
         self.file_name = "Game_1.slp"
         self.wait_seconds = 0.0
-        """How long a game is looked for."""
+        """The duration of a search for a game, in seconds."""
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
         self.queries.append(query)
@@ -194,7 +197,7 @@ class Caller:
         await self.stream.send_all(data)
 
     async def begun(self) -> None:
-        """Waits for the first bytes of a response."""
+        """Wait for the first bytes of a response."""
         with trio.fail_after(TIMEOUT_SECONDS):
             await self._more()
 
@@ -252,7 +255,7 @@ class Served:
         self.dropped: list[str] = []
 
     def count_lagged(self) -> None:
-        """Counts a missed message."""
+        """Count a missed message."""
         self.lagged += 1
 
     @property
@@ -264,11 +267,11 @@ class Served:
         return Caller(await trio.open_tcp_stream("127.0.0.1", self.port))
 
     async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
-        """The response to one request on a new connection. Headers are keywords: `x_forwarded_for="..."`."""
-        return await self.bring(b"", target, method, **headers)
+        """Send a request on a new connection and return the response. Headers are keywords: `x_forwarded_for="..."`."""
+        return await self.send_body(b"", target, method, **headers)
 
-    async def bring(self, body: bytes, target: str, method: str, **headers: str) -> Answer:
-        """The response to one request with a body."""
+    async def send_body(self, body: bytes, target: str, method: str, **headers: str) -> Answer:
+        """Send one request with a body and return the response."""
         length = {"content-length": str(len(body))} if body else {}
         rows = {"host": self.host.decode(), **length, **{k.replace("_", "-"): v for k, v in headers.items()}}
         head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in rows.items()) + "\r\n"
@@ -302,8 +305,9 @@ async def served(
     settled: bool = True,
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
+    pages: Sequence[SitePage] = CORE_PAGES,
 ) -> AsyncIterator[Served]:
-    """Runs a server for stations of these names, by default `main`."""
+    """Run a server for stations with these names, by default `main`."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
     hub = CountingHub()
     for station in stations:
@@ -322,8 +326,7 @@ async def served(
             on_closed=lambda code: running.closed.append(code),
             on_dropped=lambda reason: running.dropped.append(reason),
         ),
-        overlay_folder=overlay_folder,
-        name_folders=name_folders,
+        site=Site(pages, name_folders=name_folders, overlay_folder=overlay_folder, claim_paths=(seats.PREFIX,)),
     )
     running = Served(port, server, hub, stations)
     running.fake = fake

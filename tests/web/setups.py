@@ -1,4 +1,4 @@
-"""A tournament of 16 setups: synthetic matches, which a thread writes at once, as the games would."""
+"""A tournament of 16 setups: synthetic matches, written simultaneously by a thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = tuple(f"setup{i + 1:02}" for i in range(COUNT))
 STAGE_IDS = (31, 2, 3, 8, 28, 32)
 FRAMES = 1500
 HALF_TIME_SECONDS = 12.0
-"""Game time at which it slows down; every match is longer."""
+"""Game time at which the matches slow down; every match is longer."""
 BEFORE, DURING, AFTER = 2.5, 0.1, 5.0
 """Speeds as multiples of real time."""
 _TICK_SECONDS = 0.02
@@ -56,7 +56,7 @@ def path_of(folder: Path, i: int) -> Path:
 
 @contextmanager
 def written(base: Path) -> Iterator[Callable[[], None]]:
-    """Begins all matches, which slow down in mid-game, so that a test has time to look. The function lets them end."""
+    """Start all matches, which slow down in mid-game to give a test time. The yielded function lets them end."""
     writes = [(i, write) for i in range(COUNT) for write in schedule(match(i), "dolphin")]
     writes.sort(key=lambda each: each[1].at_seconds)
     ending, stop = Event(), Event()
@@ -70,7 +70,7 @@ def written(base: Path) -> Iterator[Callable[[], None]]:
 
 
 def _write(base: Path, writes: list[tuple[int, Write]], ending: Event, stop: Event) -> None:
-    """Writes the files in bursts like Dolphin, by one clock of game time for all setups."""
+    """Write the files in bursts like Dolphin, by one clock of game time for all setups."""
     seconds, before = 0.0, time.monotonic()
     with ExitStack() as stack:
         files = [stack.enter_context(path_of(base, i).open("xb", buffering=0)) for i in range(COUNT)]
@@ -90,13 +90,13 @@ class Ending(NamedTuple):
 
     game_id: str
     values: dict[int, tuple[float, int]]
-    """Percent and stocks by player index, from the last frame that the player was in."""
+    """Percent and stocks by player index, from the last frame with that player."""
     winners: list[int]
     stats: dict[str, Any]
 
 
 def ending(path: Path) -> Ending:
-    """The end of a match, read from the log of its file."""
+    """Read the end of a match from the log of its file."""
     values: dict[int, tuple[float, int]] = {}
     winners: list[int] = []
     stats: dict[str, Any] = {}

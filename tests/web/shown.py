@@ -1,7 +1,7 @@
-"""Compares an overlay, read from its DOM, with the log of the game.
+"""Compare an overlay, read from its DOM, with the log of the game.
 
-The page writes the number of the displayed frame into `data-frame`, so each look at the page is compared with exactly
-that frame.
+The page writes the number of the displayed frame into `data-frame`, so that each reading of the page is compared with
+exactly that frame.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ READ_PAGE = """() => {
   };
 }"""
 
-RECORD_WHAT_IS_SHOWN = f"""() => {{
+RECORD_DISPLAY = f"""() => {{
   const read = {READ_PAGE};
   window.shown = [];
   const observer = new MutationObserver(() => window.shown.push(read()));
   const everything = {{attributes: true, childList: true, characterData: true, subtree: true}};
   observer.observe(document.querySelector(".overlay"), everything);
 }}"""
-"""Records the displayed values after every change of the page."""
+"""A script that records the displayed values after every change of the page."""
 
 
 class Log:
@@ -79,11 +79,11 @@ class Log:
             self.ended = True
 
     def pages(self, number: int) -> list[dict[str, Any]]:
-        """The values that a page may show with this frame: one for each revision."""
+        """The values that are valid for this frame: one for each revision."""
         return [self._page(number, entry) for entry in self.frames.get(number, ())]
 
     def combos(self, attacker: int) -> list[tuple[int, tuple[int, str] | None]]:
-        """The combos of a player as (frame, display from then on). Single hits are not displayed."""
+        """The combos of a player as (frame, text displayed from that frame). Single hits are not displayed."""
         changes = []
         for event in self._combos:
             moves = event["combo"]["moves"]
@@ -130,7 +130,7 @@ def log_of(replay: Path) -> Log:
 
 @contextmanager
 def written_live(replay: Path, into: Path, speed: float) -> Iterator[subprocess.Popen[bytes]]:
-    """Runs the `simulate` command as a separate process, so that the game goes on without the daemon."""
+    """Run the `simulate` command as a separate process, so that the game continues without the daemon."""
     command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
     process = subprocess.Popen([*command, "--speed", str(speed), "--writer", "frame"], stdout=subprocess.DEVNULL)
     try:
@@ -141,7 +141,7 @@ def written_live(replay: Path, into: Path, speed: float) -> Iterator[subprocess.
 
 
 def shown(page: Page) -> dict[str, Any]:
-    """The values that the page shows at this moment."""
+    """The values that the page shows now."""
     read: dict[str, Any] = page.evaluate(READ_PAGE)
     return read
 
@@ -159,7 +159,7 @@ def values(read: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(read: Mapping[str, Any], log: Log) -> None:
-    """Checks that the displayed values are those of the displayed frame."""
+    """Check that the displayed values are those of the displayed frame."""
     may_show = log.pages(int(read["frame"]))
     assert values(read) in may_show, f"{values(read)} is not in {may_show}"
 

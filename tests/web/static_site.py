@@ -16,7 +16,7 @@ BASE = "http://static.test"
 
 
 def serve_static(page: Page, body: str, *, own: Path | None = None) -> None:
-    """Opens a page with this body. `/static/` has the project's files and the tables of names, `/custom/` has `own`."""
+    """Open a page with this body. `/static/` has the project's files and the tables of names, `/custom/` has `own`."""
 
     def answer(route: Route) -> None:
         path = route.request.url.removeprefix(BASE).partition("?")[0]

@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from slpstream.config.sections import Server
 from slpstream.daemon import service
 from slpstream.model.errors import ConfigError
+from slpstream.parts import registry
 from slpstream.web.access import Access, Denied, Role
 from slpstream.web.app import STATIC, described_endpoints
 from slpstream.web.server import Limits
@@ -56,7 +57,7 @@ REFUSED_HOSTS = (
 
 @pytest.mark.parametrize("host", REFUSED_HOSTS)
 def test_refused_hosts(host: str) -> None:
-    """DNS rebinding: a page whose name was rebound to 127.0.0.1 sends its own name."""
+    """DNS rebinding: a page whose host name was rebound to 127.0.0.1 sends that name."""
     for access in (OPEN, Access(allowed_hosts=("stream-pc",))):
         assert access.check({"host": host}, "127.0.0.1", None) is Denied.HOST
 
@@ -151,7 +152,7 @@ def test_tokens(authorization: str, query: str | None, fits: bool) -> None:
 
 @pytest.mark.parametrize("role", [Role.READ, Role.OPERATE])
 def test_tokens_are_compared_in_constant_time(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each token is compared with `hmac.compare_digest`, whatever the result for the other one."""
+    """Both tokens are compared with `hmac.compare_digest`, whatever the result of the first comparison."""
     compared: list[tuple[bytes, bytes]] = []
 
     def compare(given: bytes, token: bytes) -> bool:
@@ -213,7 +214,7 @@ def test_roles(access: Access, peer: str, token: str | None, read: Denied | None
     ],
 )
 @pytest.mark.parametrize("operate_token", [None, "operate"])
-def test_pages_of_other_origins_never_operate(
+def test_pages_of_other_origins_are_never_operators(
     headers: dict[str, str], denied: Denied | None, operate_token: str | None
 ) -> None:
     """Not even with the right token."""
@@ -231,11 +232,11 @@ def test_pages_of_other_origins_never_operate(
     st.text(max_size=20),
     st.none() | st.text(max_size=10),
 )
-def test_any_headers_give_a_decision(headers: dict[str, str], peer: str, token: str | None) -> None:
+def test_arbitrary_headers_get_a_decision(headers: dict[str, str], peer: str, token: str | None) -> None:
     assert LOCKED.check(headers, peer, token) in (None, *Denied)
     may_read, may_operate = (OPERATED.check(headers, peer, token, role) is None for role in (Role.READ, Role.OPERATE))
     assert OPERATED.check(headers, peer, token, Role.CLAIM) in (None, Denied.HOST, Denied.ORIGIN, Denied.FOREIGN)
-    assert may_read or not may_operate, "operating includes reading"
+    assert may_read or not may_operate, "operators can read too"
 
 
 def access_of(**server: object) -> Access:
@@ -304,12 +305,12 @@ async def test_refused_requests_are_problems_with_challenges() -> None:
 
 
 @pytest.mark.trio
-async def test_operating_endpoints_need_the_role() -> None:
+async def test_operator_endpoints_require_the_role() -> None:
     async with served(access=OPERATED) as server:
         path = "/v1/stations/main/set"
 
         async def operate(target: str = path, **headers: str) -> Answer:
-            return await server.bring(b"{}", target, "PATCH", content_type="application/json", **headers)
+            return await server.send_body(b"{}", target, "PATCH", content_type="application/json", **headers)
 
         for headers, status, challenge in (
             ({}, 401, 'Bearer realm="slpstream"'),
@@ -320,7 +321,7 @@ async def test_operating_endpoints_need_the_role() -> None:
             answer = await operate(**headers)
             assert answer.problem["status"] == status
             assert answer.headers.get("www-authenticate") == challenge
-            assert (await server.ask(path, **headers)).status == 200, "reading needs no role"
+            assert (await server.ask(path, **headers)).status == 200, "reading requires no role"
         assert (await operate(authorization="Bearer operate")).status == 200
         assert (await operate(f"{path}?token=operate")).status == 200
         limits = Limits(max_connections=100, outbox_bytes=65536, socket_buffer_bytes=65536)
@@ -332,12 +333,12 @@ async def test_operating_endpoints_need_the_role() -> None:
 
 
 @pytest.mark.process
-def test_every_endpoint_that_changes_something_is_for_operators(folder: Path, tmp_path: Path) -> None:
-    changing = [each for each in described_endpoints() if each.method != "GET" or each.operates]
+def test_every_changing_endpoint_requires_the_operator_role(folder: Path, tmp_path: Path) -> None:
+    changing = [each for each in described_endpoints(registry.endpoints({})) if each.method != "GET" or each.operates]
     assert {"/v1/reload", "/v1/on-air", "/v1/setup", "/v1/stations/{station}/set"} <= {each.path for each in changing}
     with running(folder, arguments=requiring_tokens(tmp_path)) as daemon:
         for endpoint in changing:
-            if endpoint.path.startswith("/v1/seats/"):  # it has tokens of its own
+            if endpoint.path.startswith("/v1/seats/"):  # it has separate tokens
                 continue
             path = re.sub(r"\{\w+\}", "main", endpoint.path)
             for headers, status in (
@@ -350,8 +351,8 @@ def test_every_endpoint_that_changes_something_is_for_operators(folder: Path, tm
 
 
 @pytest.mark.trio
-async def test_pages_that_ask_for_the_token_themselves_are_for_everybody() -> None:
-    """Every page that the dashboard links to; those of the API have the token in their links, as scenes have."""
+async def test_pages_with_a_token_form_are_public() -> None:
+    """Every page that the dashboard links to. Pages of the API get the token in their links, like scenes."""
     links = re.findall(r'<a[^>]* href="(\w[\w/-]*)"(?! data-needs-token)', (STATIC / "index.html").read_text())
     assert {"bracket", "audit", "docs", "seat-codes"} <= set(links)
     async with served(access=Access(token="secret")) as server:
@@ -364,7 +365,7 @@ async def test_pages_that_ask_for_the_token_themselves_are_for_everybody() -> No
 
 
 @pytest.mark.trio
-async def test_websockets_of_other_pages_are_refused_in_the_handshake() -> None:
+async def test_websockets_of_other_origins_are_refused_in_the_handshake() -> None:
     async with served(access=Access(allowed_origins=("https://a.example",))) as server:
         for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "https://evil.example"}, 403)):
             async with await server.call() as caller:
@@ -377,7 +378,7 @@ async def test_websockets_of_other_pages_are_refused_in_the_handshake() -> None:
 
 
 @pytest.mark.trio
-async def test_a_websocket_without_the_token_is_closed_with_4401() -> None:
+async def test_websocket_without_token_is_closed_with_4401() -> None:
     async with served(access=LOCKED) as server:
         for query, reason in (("", "a token is required"), ("?token=wrong", "the token is wrong")):
             async with server.websocket(query) as websocket:

@@ -1,7 +1,7 @@
-"""Every scene and the dashboard show the state of the API, no matter when they are loaded or when their data arrive.
+"""Every scene and the dashboard show the state of the API, whenever they are loaded and whenever their data arrive.
 
-A set is played in the folder of a real daemon, which is restarted in between. At each moment, the pages that were open
-all the time show what the API says, and so do the same pages after they were loaded again.
+A set is played in the folder of a real daemon, which is restarted in between. At each moment, pages that have been open
+from the start show the state of the API, and so do the same pages after a reload.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.synthetic.match import synthetic_match
 from tests.web.on_air import opened, scene_address
 
 SEEDS = (11, 4, 10)
-"""Of short games, which the first player wins 2-1. In half of the first one nobody loses a stock."""
+"""Seeds of short games, which the first player wins 2-1. No stock is lost in the first half of the first game."""
 SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller", "ticker")
 DASHBOARD = {"card": "/#", "detail": "/#station/station", "wall": "/#wall"}
 CARD = "[data-station=station].station"
@@ -68,7 +68,7 @@ READ: Mapping[str, Mapping[str, str]] = {
     },
     "wall": {"names": f"{TILE} .player-name", "scores": f"{TILE} .set-score", "percents": f"{TILE} .damage"},
 }
-"""The visible texts that are compared, by selector."""
+"""The compared texts, by selector."""
 TEXTS = """(selectors) => Object.fromEntries(Object.entries(selectors).map(([name, selector]) => [name,
     [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility())
         .map((each) => each.textContent.replaceAll(/\\s+/g, " ").trim()).filter(Boolean)]))"""
@@ -77,7 +77,7 @@ Texts = dict[str, list[str]]
 
 
 class Venue:
-    """A daemon with the stations `station` and `side`, which can be restarted, and what its API says."""
+    """A daemon with the stations `station` and `side` that can be restarted, and the answers of its API."""
 
     def __init__(self, folder: Path) -> None:
         self.folders = [folder / "station", folder / "side"]
@@ -93,7 +93,7 @@ class Venue:
         return daemon
 
     def restart(self) -> None:
-        """Restart the daemon on the same port, so that open pages connect again."""
+        """Restart the daemon on the same port, so that open pages reconnect."""
         port = self.daemon.url.rpartition(":")[2]
         self.daemon.terminate()
         self.daemon = self._started("--port", port)
@@ -115,7 +115,7 @@ class Venue:
         return found
 
     def expected(self) -> dict[str, dict[str, Any]]:
-        """What each page has to show, by the API alone."""
+        """The expected text of each page, derived from the API alone."""
         found, games = self.set, self.games
         people = sorted(found["players"], key=lambda player: player["port"])
         names = [player.get("name", "") for player in people]
@@ -215,11 +215,11 @@ class Pages:
 
     def _load(self, name: str) -> None:
         page = self._pages[name]
-        page.goto("about:blank")  # the fragment of the dashboard's address alone would not load it again
+        page.goto("about:blank")  # a change of the fragment alone would not reload the dashboard
         page.goto(self._venue.address(name))
 
     def check(self, moment: str) -> None:
-        """Every page shows the state of the API, and does so again after it was loaded at this moment."""
+        """Check that every page shows the state of the API now, and again after a reload."""
         expected = self._venue.expected()
         for name, texts in expected.items():
             self._shows(name, texts, f"{moment}: {name}, open since before")
@@ -246,7 +246,7 @@ class Pages:
 
 
 CORE = ("game 2", "restart", "next set")
-"""The moments that the gate looks at."""
+"""The moments that the gate checks."""
 
 
 @pytest.mark.parametrize("moments", ["core", *release("all")])
@@ -264,7 +264,7 @@ def test_pages_show_the_state_of_the_api(browser: Browser, tmp_path: Path, momen
 
 
 def play(venue: Venue) -> Iterator[str]:
-    """Plays a set and announces the next one. Stops at each moment."""
+    """Play a set and announce the next one. Yields at each moment."""
     names = {"0": "Mika", "1": "Juno"}
     correct_set(venue.daemon, "station", {"names": names, "round": "Winners Final"})
     yield "before"
@@ -313,7 +313,7 @@ GATE = (("up-next", "en", "names"), ("live", "ja", "all"), ("set-result", "ja", 
 def test_late_names_and_pictures_are_drawn(
     browser: Browser, empty_daemon: DaemonProcess, scene: str, language: str, files: str
 ) -> None:
-    """A page that gets names, pictures and its stylesheet late looks like one that had them in time."""
+    """A page that gets names, pictures and its stylesheet late looks like one that gets them in time."""
     with open_page(browser, reduced_motion="reduce") as watched:
         early, late = watched.page, watched.page.context.new_page()
         for page in (early, late):
@@ -329,7 +329,7 @@ def test_late_names_and_pictures_are_drawn(
         without = late.evaluate(DRAWN)
         if scene not in ("replay", "ticker", "controller"):
             assert without != early.evaluate(DRAWN)
-        held.let_go()
+        held.release()
         deadline = time.monotonic() + LONG_MS / 1000
         while (shown := late.evaluate(DRAWN)) != (wanted := early.evaluate(DRAWN)):
             assert time.monotonic() < deadline, [
@@ -340,8 +340,8 @@ def test_late_names_and_pictures_are_drawn(
 
 
 @pytest.mark.parametrize("scene", ["live", *release("versus", "controller", "ticker")])
-def test_a_late_set_is_drawn(page: Page, empty_daemon: DaemonProcess, scene: str) -> None:
-    """A set that arrives in the middle of a game brings its names and scores."""
+def test_late_set_is_drawn(page: Page, empty_daemon: DaemonProcess, scene: str) -> None:
+    """A set that arrives in the middle of a game adds its names and scores."""
     station = opened(page, scene_address(empty_daemon, scene))
     station.start("Vixen", "Altea")
     station.frame(1200, 134, 47)

@@ -1,5 +1,4 @@
-"""Files that change while they are served, as with an editor, a network share or an upgrade: only one response
-suffers."""
+"""Files that change while they are served, by an editor, a network share or an upgrade, damage only one response."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ import pytest
 
 from slpstream.system.files import open_regular
 from slpstream.web.access import Access
+from slpstream.web.app import CORE_PAGES
 from tests.web.served import Served, served
 
 pytestmark = pytest.mark.trio
@@ -21,7 +21,7 @@ BIG_BYTES = 8_000_000
 PAGE = "https://overlays.example"
 
 
-async def test_custom_files_are_served_as_they_are_now(tmp_path: Path) -> None:
+async def test_changed_custom_files_are_served(tmp_path: Path) -> None:
     async with served(overlay_folder=tmp_path / "custom") as server:
         assert (await server.ask("/custom/my.css")).status == 404, "the folder does not exist yet"
         (tmp_path / "custom" / "sub").mkdir(parents=True)
@@ -54,7 +54,7 @@ async def test_media_types_do_not_depend_on_the_machine(tmp_path: Path, monkeypa
 
 
 @pytest.mark.not_on_windows("folders have no named pipes there")
-async def test_files_that_cannot_be_opened_are_404(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unreadable_files_are_404(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "good.css").write_text("a{}")
     (tmp_path / "loop.css").symlink_to("loop.css")
     (tmp_path / "gone.css").symlink_to("nothing.css")
@@ -80,7 +80,7 @@ async def test_files_that_cannot_be_opened_are_404(tmp_path: Path, monkeypatch: 
 
 async def test_page_removed_by_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.web.app.STATIC", tmp_path)
-    async with served() as server:
+    async with served(pages=[page._replace(folder=tmp_path) for page in CORE_PAGES]) as server:
         for target in ("/", "/overlay/main", "/static/slpstream.js"):
             assert (await server.ask(target)).status == 404
         (tmp_path / "index.html").write_text("<p>new")
@@ -115,7 +115,7 @@ async def test_file_that_changes_while_it_is_sent(
         assert (await server.ask("/healthz")).status == 200
 
 
-async def test_allowed_origins_may_import_the_client_module() -> None:
+async def test_allowed_origins_can_import_the_client_module() -> None:
     async with served(access=Access(allowed_origins=(PAGE,))) as server:
         for origin in (PAGE, "file://", "https://elsewhere.example"):
             answer = await server.ask("/static/slpstream.js", origin=origin)  # `ask` allows no duplicate headers

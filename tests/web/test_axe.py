@@ -1,9 +1,9 @@
-"""Axe finds nothing on any page, in any scheme or theme, and pages do not move while they load. A new page is a new row
+"""Axe finds no fault on any page, in any scheme or theme, and pages do not move while they load. A new page needs a row
 of `PAGES`.
 
-The gate looks at each page in one scheme and size, and at each scene in one theme.
+The gate checks each page in one scheme and size, and each scene in one theme.
 
-The other modules run axe on single states of a page, such as an open dialog or sixteen stations that play.
+Other modules run axe on single states of a page, such as an open dialog or sixteen playing stations.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "unknown station": ("/overlay/nobody", "body[data-problem=unknown_station] h1"),
     "unknown page": ("/nothing", "body[data-problem=not_found] h1"),
 }
-"""Pages with a light and a dark scheme: address, and what is visible once the page is complete."""
+"""Pages with a light and a dark scheme: address, and a selector that is visible once the page is complete."""
 SCENES: Mapping[str, tuple[str, str]] = {
     "overlay": ("/overlay/playing", ".player .name"),
     "live, sides": ("/scenes/live/playing", ".player .name"),
@@ -72,7 +72,7 @@ def opened(page: Page, site: DaemonProcess, address: str, complete: str) -> None
 
 
 MAX_SHIFT = 0.1
-"""The largest cumulative layout shift that is called good."""
+"""The largest cumulative layout shift that counts as good."""
 SHIFT = """() => new Promise((done) => {
     let shift = 0;
     const add = (list) => list.getEntries().forEach(({ value }) => { shift += value; });
@@ -89,7 +89,7 @@ LOOKS: Mapping[str, Sequence[tuple[ViewportSize, Literal["dark", "light"]]]] = {
 def test_axe_finds_nothing_on_pages(browser: Browser, site: DaemonProcess, name: str, looks: str) -> None:
     with open_page(browser, viewport=WIDE, reduced_motion="reduce", bypass_csp=True) as watched:
         opened(watched.page, site, *PAGES[name])
-        if name not in ("first run", "login"):  # they push the stations down when it is known that they are needed
+        if name not in ("first run", "login"):  # they push the stations down once they are needed
             assert watched.page.evaluate(SHIFT) < MAX_SHIFT
         for viewport, scheme in LOOKS[looks]:
             watched.page.set_viewport_size(viewport)
@@ -99,7 +99,7 @@ def test_axe_finds_nothing_on_pages(browser: Browser, site: DaemonProcess, name:
 
 @pytest.mark.parametrize(("name", "theme"), [*product(SCENES, THEMES[:1]), *release(*product(SCENES, THEMES[1:]))])
 def test_axe_finds_nothing_on_scenes(browser: Browser, site: DaemonProcess, name: str, theme: str) -> None:
-    """Over a picture, which axe cannot measure contrasts on: those of scenes are measured by tests of their own."""
+    """Without contrasts, which axe cannot measure over a picture: separate tests measure those of scenes."""
     with open_page(browser, reduced_motion="reduce", bypass_csp=True) as watched:
         page = watched.page
         opened(page, site, *SCENES[name])

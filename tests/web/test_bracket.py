@@ -1,7 +1,6 @@
 """The page of the bracket, `/bracket`, in a real browser, wide and at the size of a phone: every decision, by clicks.
 
-The bracket is the double of start.gg. It has the set that is played, and another one that waits for a
-station.
+The bracket is the double of start.gg. It has the set that is played, and another one that waits for a station.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def venue(folder: Path, *, first: str = "altea") -> Iterator[tuple[DaemonProcess
 
 
 def play(daemon: DaemonProcess, folder: Path) -> None:
-    """Play the set to its end, each game when the one before is over."""
+    """Play the set to its end, game by game."""
     for number in range(1, GAMES + 1):
         add_game(folder / "setup-1", number)
         daemon.until(partial(_has_ended, daemon, number), 60)
@@ -73,7 +72,7 @@ def fits(page: Page) -> bool:
 
 
 @pytest.mark.parametrize("viewport", [PHONE, *release(WIDE)])
-def test_a_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, viewport: Any) -> None:
+def test_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, viewport: Any) -> None:
     with venue(tmp_path) as (daemon, double), open_page(browser, viewport=viewport, bypass_csp=True) as watched:
         play(daemon, tmp_path)
         page = watched.page
@@ -118,7 +117,7 @@ def test_a_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, v
 
 
 @pytest.mark.parametrize("viewport", [PHONE, *release(WIDE)])
-def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, viewport: Any) -> None:
+def test_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, viewport: Any) -> None:
     with venue(tmp_path) as (daemon, double), open_page(browser, viewport=viewport, bypass_csp=True) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/bracket")
@@ -144,7 +143,7 @@ def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("viewport", [PHONE, *release(WIDE)])
-def test_a_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: Any) -> None:
+def test_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: Any) -> None:
     # The bracket does not have the first player's name, so a person chooses the set.
     with (
         venue(tmp_path, first="Another name") as (daemon, double),
@@ -187,7 +186,7 @@ def bracket_set(set_id: str, *names: str) -> dict[str, Any]:
 
 
 class Bracket:
-    """The bracket that a page is told of, and what the page sends."""
+    """The bracket shown by a page, and the requests that the page sends."""
 
     def __init__(self, page: Page) -> None:
         self.queue = [entry("b", "Mika", "Juno")]
@@ -212,13 +211,13 @@ def settle(page: Page) -> None:
 
 
 def press(page: Page, button: Locator) -> None:
-    """Press a button, and wait until what it sends was answered."""
+    """Press a button, and wait until its request has been answered."""
     with page.expect_response(lambda response: response.request.method == "POST"):
         button.click()
 
 
-def test_a_set_that_appears_above_takes_no_press(page: Page, empty_daemon: DaemonProcess) -> None:
-    """Each set keeps its card, a result is sent after a question that repeats it, and a moved button does nothing."""
+def test_moved_buttons_ignore_clicks_after_a_new_set(page: Page, empty_daemon: DaemonProcess) -> None:
+    """Each set keeps its card, a result is sent only after a question that repeats it, and moved buttons do nothing."""
     bracket = Bracket(page)
     asked: list[str] = []
 
@@ -260,8 +259,8 @@ def test_a_set_that_appears_above_takes_no_press(page: Page, empty_daemon: Daemo
     assert [each.get("do") for each in bracket.sent] == ["confirm", "call"]
 
 
-def test_a_message_that_appears_above_takes_no_press(page: Page, empty_daemon: DaemonProcess) -> None:
-    """It moves all buttons, and those of the sets do nothing for a moment."""
+def test_moved_buttons_ignore_clicks_after_a_message(page: Page, empty_daemon: DaemonProcess) -> None:
+    """The message moves all buttons, and those of the sets ignore clicks for a moment."""
     bracket = Bracket(page)
     page.set_viewport_size(PHONE)
     page.goto(f"{empty_daemon.url}/bracket")

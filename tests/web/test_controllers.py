@@ -39,7 +39,7 @@ def test_findings_on_the_dashboard(browser: Browser, daemon: DaemonProcess) -> N
         panel = page.locator(".controllers")
         rows = panel.locator(".finding")
         expect(rows).to_have_count(2)
-        expect(panel).to_contain_text("Look at these controllers. This is no verdict.")
+        expect(panel).to_contain_text("Check these controllers. This is not a verdict.")
         expect(rows.nth(0)).to_contain_text("Port 1 · stick · does not rest at the centre")
         expect(rows.nth(0)).to_contain_text("it returns to (9, -7), 14% of a full push away.")
         expect(rows.nth(1)).to_contain_text("Port 2 · stick · no travel time")

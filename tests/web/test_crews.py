@@ -1,6 +1,6 @@
-"""A crew battle, a long set and the zip of replays, as an operator has them on the dashboard.
+"""A crew battle, a long set and the zip of replays on an operator's dashboard.
 
-Determinism: the replays are synthetic and finished, and a test waits for what the pages show, with a deadline.
+Determinism: the replays are synthetic and finished, and tests wait for the pages' contents, with a deadline.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def test_operator_makes_a_set_a_crew_battle(page: Page, daemon: DaemonProcess, t
     expect(panel.locator(".points").last).to_have_text("3")
     panel.get_by_role("button", name="Give Blue a stock").click()
     expect(panel.locator(".points").last).to_have_text("4")
-    panel.get_by_role("button", name="No crew battle").click()
+    panel.get_by_role("button", name="End crew battle").click()
     expect(panel.locator(".points").first).to_have_text("0")  # the last game has other players: a set of its own
     found = daemon.get("/v1/stations/main/set")
     assert "crewBattle" not in found
 
 
-def test_text_for_crews_is_kept_until_it_is_sent(page: Page, daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_unsent_crew_text_is_kept(page: Page, daemon: DaemonProcess, tmp_path: Path) -> None:
     page.goto(f"{daemon.url}/#station/main")
     panel = page.locator(".set")
     panel.locator(".crew-battle summary").click()
@@ -77,7 +77,7 @@ def test_text_for_crews_is_kept_until_it_is_sent(page: Page, daemon: DaemonProce
     first.fill("Red")
     second.click()
     add(tmp_path / "main", 1, replay({0: ANN, 1: BOB}, {0: 0, 1: 2}, seconds=60, minute=4), minutes_ago=8)
-    expect(panel.locator(".points").last).to_have_text("1")  # the panel was drawn again
+    expect(panel.locator(".points").last).to_have_text("1")  # the panel has been redrawn
     expect(first).to_have_value("Red")
     second.press("Escape")
     expect(first).to_have_value("")
@@ -92,14 +92,14 @@ def test_crew_battle_in_the_overlay(page: Page, daemon: DaemonProcess, tmp_path:
     for number, name in ((1, "Red"), (2, "Blue")):
         page.get_by_label(f"Crew {number}", exact=True).fill(name)
     page.get_by_role("button", name="Make this set a crew battle").click()
-    expect(page.get_by_role("button", name="No crew battle")).to_be_visible()
+    expect(page.get_by_role("button", name="End crew battle")).to_be_visible()
     page.goto(f"{daemon.url}/overlay/main")
     expect(page.locator(".best-of")).to_have_text("Red – Blue")
     scores = [str(side["score"]) for side in daemon.get("/v1/stations/main/set")["sides"]]
     expect(page.locator(".player .score")).to_have_text(scores)
 
 
-def test_any_length_and_the_zip(page: Page, daemon: DaemonProcess) -> None:
+def test_set_length_and_zip(page: Page, daemon: DaemonProcess) -> None:
     page.goto(f"{daemon.url}/#station/main")
     panel = page.locator(".set")
     for length in ("2", "99"):
@@ -111,8 +111,8 @@ def test_any_length_and_the_zip(page: Page, daemon: DaemonProcess) -> None:
     assert problems(io.BytesIO(downloading.value.path().read_bytes())) == []
 
 
-def test_a_gateway_has_no_zip_and_no_audit(page: Page, daemon: DaemonProcess) -> None:
-    """A gateway, for which this daemon stands in, has no such addresses as `/v1/seats`."""
+def test_gateway_has_no_zip_and_no_audit(page: Page, daemon: DaemonProcess) -> None:
+    """A gateway, which this daemon imitates, has no addresses like `/v1/seats`."""
     page.route("**/v1/seats", lambda route: route.fulfill(status=404, json={"error": "not found"}))
     page.goto(f"{daemon.url}/#station/main")
     expect(page.locator(".set .points")).to_have_count(2)

@@ -1,6 +1,6 @@
-"""The dashboard in a real browser, with a tournament of 16 setups that all play at once.
+"""The dashboard in a real browser, with a tournament of 16 setups that play simultaneously.
 
-Determinism: the matches are synthetic. A test waits for what the page shows, with a deadline, and compares the final
+Determinism: the matches are synthetic. Tests wait for the page's contents, with a deadline, and compare the final
 display with the logs of the files, so speed does not matter.
 """
 
@@ -55,14 +55,14 @@ def shown_values(row_of: Any) -> dict[int, tuple[str, str]]:
 
 
 def written(values: dict[int, tuple[float, int]]) -> dict[int, tuple[str, str]]:
-    """The values of a log in the form in which the page displays them."""
+    """The values of a log, formatted like on the page."""
     return {
         index: ("out" if stocks == 0 else f"{int(percent)}%", "1 stock" if stocks == 1 else f"{stocks} stocks")
         for index, (percent, stocks) in values.items()
     }
 
 
-def test_sixteen_setups_at_once(browser: Browser, tmp_path: Path) -> None:
+def test_sixteen_simultaneous_setups(browser: Browser, tmp_path: Path) -> None:
     with (
         running(*setups.folders(tmp_path)) as daemon,
         open_page(browser, viewport=WIDE, color_scheme="dark") as wide,
@@ -107,7 +107,7 @@ def test_sixteen_setups_at_once(browser: Browser, tmp_path: Path) -> None:
 
 
 def watch_stage(page: Page) -> dict[int, str]:
-    """Waits until the picture and its text have changed; returns the texts by frame number."""
+    """Wait until the picture and its text have changed; return the texts by frame number."""
     pictures: set[str] = set()
     texts: dict[int, str] = {}
     while len(texts) < 2 or len(pictures) < 3:
@@ -120,7 +120,7 @@ def watch_stage(page: Page) -> dict[int, str]:
 
 
 def check_endings(page: Page, endings: list[setups.Ending]) -> None:
-    """Checks that every card has the values of the last frame, and the winner."""
+    """Check that every card has the values of the last frame, and the winner."""
     for i, ending in enumerate(endings):
         card = page.locator(f".station[data-station={setups.NAMES[i]}]")
         assert card.get_attribute("data-game") == ending.game_id
@@ -131,7 +131,7 @@ def check_endings(page: Page, endings: list[setups.Ending]) -> None:
 
 
 def check_words(texts: dict[int, str], path: Path) -> None:
-    """Checks the text of the stage view against the log of its frame."""
+    """Check the text of the stage view against the log of its frame."""
     frames = {line["frame"]["frame"]: line["frame"] for line in setups.lines(path, "frame")}
     names = {0: "Vixen, Ice Climbers", 1: "Altea, Marth"}
     for number, words in texts.items():
@@ -147,7 +147,7 @@ def check_words(texts: dict[int, str], path: Path) -> None:
 
 
 def check_summary(page: Page, ending: setups.Ending) -> None:
-    """Checks the card after the game against the last stats."""
+    """Check the card after the game against the last stats."""
     panel = page.locator(".panel")
     expect(panel).to_have_attribute("data-ended", "true")
     expect(panel.locator(".result")).to_have_text(re.compile("wins$"))
@@ -176,7 +176,7 @@ def table_row(page: Page, name: str) -> Any:
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_reduced_motion(browser: Browser, playing: Demo, motion: Literal["reduce", "no-preference"]) -> None:
-    """Users who prefer reduced motion get a few pictures per second, others many."""
+    """Users who prefer reduced motion get only a few pictures per second."""
     gaps = """async () => {
         const view = document.querySelector("stage-view");
         const shown = [];
@@ -192,8 +192,8 @@ def test_reduced_motion(browser: Browser, playing: Demo, motion: Literal["reduce
     assert min(between) >= 8 if motion == "reduce" else min(between) < 8, between
 
 
-def test_game_that_ended_before_the_page_was_opened(watched: WatchedPage, page: Page, folder: Path) -> None:
-    """Its card is complete, with a plot from the first frame on."""
+def test_game_that_ended_before_page_load_is_complete(watched: WatchedPage, page: Page, folder: Path) -> None:
+    """The card of the game is complete, with a plot from the first frame."""
     with running(folder) as daemon:
         daemon.wait_ready()
         path = folder / "Game_1.slp"
@@ -203,7 +203,7 @@ def test_game_that_ended_before_the_page_was_opened(watched: WatchedPage, page: 
         ending = setups.ending(path)
         expect(page.locator(".panel")).to_have_attribute("data-ended", "true")
         widths = page.locator(".panel .player .who").evaluate_all("all => all.map((who) => who.clientWidth)")
-        assert len(set(widths)) == 1, "the winner's name has as much room"
+        assert len(set(widths)) == 1, "the winner's name has the same width"
         check_summary(page, ending)
         expect(page.locator(".panel .kills li")).to_have_count(1)
         lost = next(stock for stock in ending.stats["stocks"] if "endPercent" in stock)
@@ -212,8 +212,8 @@ def test_game_that_ended_before_the_page_was_opened(watched: WatchedPage, page: 
         )
         game = page.locator(".games .game")
         expect(game).to_contain_text(f"{NAMES[ending.winners[0]]} wins")
-        game.get_by_role("link", name="Vixen against Altea").click()
-        expect(page.locator("#detail-title")).to_have_text("Vixen against Altea")
+        game.get_by_role("link", name="Vixen vs Altea").click()
+        expect(page.locator("#detail-title")).to_have_text("Vixen vs Altea")
         expect(table_row(page, "Kills")).to_have_text(
             [str(int(index in ending.winners)) for index in range(len(NAMES))]
         )
@@ -221,8 +221,8 @@ def test_game_that_ended_before_the_page_was_opened(watched: WatchedPage, page: 
         watched.check(daemon.url)
 
 
-def test_game_at_two_stations_is_shown_at_the_one_where_it_has_ended(page: Page, tmp_path: Path) -> None:
-    """The other station has a beginning of its replay, which may still grow."""
+def test_shared_game_is_shown_at_the_station_where_it_ended(page: Page, tmp_path: Path) -> None:
+    """The other station has the beginning of the same replay, which may still grow."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     for folder in (whole, cut):
         folder.mkdir()
@@ -239,10 +239,10 @@ def test_game_at_two_stations_is_shown_at_the_one_where_it_has_ended(page: Page,
         expect(page.locator(".outcome")).to_have_text(winner)
 
 
-def test_listed_game_with_high_frame_numbers_is_shown_from_its_first_frame(page: Page, tmp_path: Path) -> None:
-    """As in Slo-Mo Melee: its stats, which arrive later than the list, say which one that is.
+def test_game_with_high_frame_numbers_starts_at_its_first_frame(page: Page, tmp_path: Path) -> None:
+    """Slo-Mo Melee: the first frame is known from the stats, which arrive after the list.
 
-    Nothing is shown until that frame has arrived.
+    No frame is shown before that frame has arrived.
     """
     first = 262_433
     game = renumbered(synthetic_match(seed=3, stocks=1, stage_id=2), lambda number: number + 123 + first)
@@ -255,14 +255,14 @@ def test_listed_game_with_high_frame_numbers_is_shown_from_its_first_frame(page:
             page.locator(".games .game .open").click()
         page.wait_for_timeout(300)
         expect(page.locator(".panel.loading")).to_have_count(1, timeout=1000)
-        held.let_go()
+        held.release()
         expect(page.locator(".panel stage-view")).to_be_visible(timeout=LONG_MS)
         bar = page.locator(".panel replay-bar")
         expect(bar).to_have_attribute("data-waiting", "false")
         expect(bar.locator("[type=range]")).to_have_value(str(first))
 
 
-def test_names_and_order_of_the_operator_are_shown_everywhere(page: Page, tmp_path: Path) -> None:
+def test_operators_names_and_order_are_shown_everywhere(page: Page, tmp_path: Path) -> None:
     folder, other = tmp_path / "setup-1", tmp_path / "setup-2"
     stations = ""
     for each, name in ((folder, "Main stage"), (other, "Side stage")):
@@ -278,9 +278,9 @@ def test_names_and_order_of_the_operator_are_shown_everywhere(page: Page, tmp_pa
         page.goto(f"{daemon.url}/")
         shown = ["Bobby", "Annabel"]
         expect(page.locator("[data-station=setup-1]").first.locator(".players .name")).to_have_text(shown)
-        expect(page.locator(".games .game .open")).to_have_text("Annabel against Bobby")
+        expect(page.locator(".games .game .open")).to_have_text("Annabel vs Bobby")
         page.goto(f"{daemon.url}/#game/{game['gameId']}")
-        expect(page.locator("#detail-title")).to_have_text("Annabel against Bobby")
+        expect(page.locator("#detail-title")).to_have_text("Annabel vs Bobby")
         page.goto(f"{daemon.url}/#station/setup-1")
         expect(page.locator(".panel .players .name")).to_have_text(shown)
         expect(page.locator(".panel .highlights .what").first).to_contain_text(re.compile("Annabel|Bobby"))
@@ -290,7 +290,7 @@ def test_names_and_order_of_the_operator_are_shown_everywhere(page: Page, tmp_pa
         expect(page.locator(".queue .station").first).to_have_text("Main stage")
 
 
-def test_recent_games_show_both_times_where_they_differ(page: Page, empty_daemon: DaemonProcess) -> None:
+def test_recent_games_show_both_times_if_they_differ(page: Page, empty_daemon: DaemonProcess) -> None:
     described = msgspec.to_builtins(schemas.described(DescribedGame.of_payloads("0", {}, None).summary()))
     item = {
         "format": "gci",

@@ -46,7 +46,7 @@ def on_the_wire(log: list[LogMessage]) -> list[bytes]:
 
 
 def encoded(payloads: Iterable[bytes]) -> list[str]:
-    """Payloads as node reads them."""
+    """Payloads encoded for node."""
     return [base64.b64encode(data).decode() for data in payloads]
 
 
@@ -116,7 +116,7 @@ def test_node_rejects_invalid_messagepack() -> None:
 
 @needs_node
 def test_shapes_in_node_and_python_are_equal() -> None:
-    """Keys sorted by code point, numbers as keys, keys that appear and disappear."""
+    """Keys are sorted by code point, look like numbers, appear and disappear."""
     states: list[dict[str, Any]] = [
         {"10": 1, "9": 2, "\U0001f600": 3, "\uffff": 4, "a": {"b": [], "c": [[1], {"d": None}]}},
         {"10": 5, "9": 2.5, "\U0001f600": 7, "\uffff": 8, "a": {"b": [1], "c": [[1, 2], {"d": 0.1}]}},
@@ -176,7 +176,7 @@ def test_client_uses_deltas_and_delivers_whole_messages() -> None:
 
 @pytest.mark.trio
 @pytest.mark.parametrize("delivery", ["lossless", "conflate"])
-async def test_on_a_websocket(delivery: str) -> None:
+async def test_over_a_websocket(delivery: str) -> None:
     log = FakeLog(batches=30)
     async with served("main") as server:
         station = server.stations[0]

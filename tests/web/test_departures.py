@@ -1,6 +1,6 @@
-"""Clients that leave before they have a response: the server lets go of their connections within moments.
+"""The server promptly releases the connections of clients that leave before they get a response.
 
-Determinism: trio's autojump clock, see `served.py`. A response that waits takes an hour.
+Determinism: trio's autojump clock, see `served.py`. A delayed response takes an hour.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ RESET = b"\1\0\0\0\0\0\0\0"
 
 
 async def released(running: Served) -> None:
-    """Let the server notice that a client has left."""
+    """Wait until the server has noticed that a client left."""
     await trio.sleep(LEFT_SECONDS + 0.5)
     assert running.server.connections == 0
 
 
 async def waiting(running: Served, request: bytes) -> Caller:
-    """A client whose request is being answered."""
+    """A client that waits for its response."""
     caller = await running.call()
     await caller.send(request)
     await trio.sleep(5)
@@ -51,7 +51,7 @@ async def waiting(running: Served, request: bytes) -> Caller:
     ],
     ids=["GET", "HEAD", "pipelined", "events"],
 )
-async def test_client_that_leaves(request_: bytes, with_reset: bool, patient_clock: MockClock) -> None:
+async def test_client_leaves_before_its_response(request_: bytes, with_reset: bool, patient_clock: MockClock) -> None:
     async with served() as running:
         running.games.wait_seconds = running.stations[0].search_seconds = HOUR_SECONDS
         caller = await waiting(running, request_)

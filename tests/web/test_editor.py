@@ -27,14 +27,14 @@ CUT = """() => [...document.querySelectorAll(
   .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline"
     || each.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
   .map((each) => each.textContent)"""
-"""The texts of the editor that are wider than their places."""
+"""The texts of the editor that are wider than their boxes."""
 
 
 @contextmanager
 def editor(
     browser: Browser, daemon: DaemonProcess, fragment: str = "#editor", **options: Any
 ) -> Iterator[tuple[WatchedPage, Page]]:
-    """The editor in a page that is watched, and the page."""
+    """The editor in a watched page, and the page."""
     with open_page(browser, **({"viewport": WIDE, "color_scheme": "dark"} | options)) as watched:
         watched.page.goto(f"{daemon.url}/{fragment}")
         expect(address(watched.page)).to_have_value(re.compile("/scenes/"))
@@ -46,7 +46,7 @@ def address(page: Page) -> Locator:
 
 
 def colours_at(page: Page, *places: tuple[float, float]) -> list[tuple[int, ...]]:
-    """Colours of the preview, red, green and blue, at places in shares of its width and height."""
+    """Red, green and blue of the preview at points given as shares of its width and height."""
     picture = Image.open(BytesIO(page.locator(".preview-stage").screenshot())).convert("RGB")
     corners = [(int(x * (picture.width - 1)), int(y * (picture.height - 1))) for x, y in places]
     return [tuple(picture.crop((left, top, left + 1, top + 1)).tobytes()) for left, top in corners]
@@ -64,7 +64,7 @@ def preview(page: Page) -> FrameLocator:
 
 @needs_node
 def test_addresses_and_drafts() -> None:
-    """Options without effect are left out, and everything else is the same after it was read again."""
+    """Options without effect are omitted, and all others survive a round trip."""
     script = """
       const { addressOf, draftOf, hashOf, readAddress } = await import("./dashboard/editor/address.js");
       return given.map((address) => {
@@ -127,7 +127,7 @@ def test_every_option_has_a_control_and_a_label() -> None:
 
 
 def test_controls_write_the_address(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    """And a default leaves it again."""
+    """Choosing a default removes the option from the address."""
     with editor(browser, empty_daemon, "#editor/station") as (_, page):
         field = address(page)
         live = f"{empty_daemon.url}/scenes/live/station"
@@ -149,7 +149,7 @@ def test_controls_write_the_address(browser: Browser, empty_daemon: DaemonProces
         page.get_by_label("Port 1").uncheck(force=True)
         expect(field).to_have_value(f"{live}?players=2")
         page.get_by_label("Port 2").click(force=True)
-        expect(page.get_by_label("Port 2")).to_be_checked()  # the last one stays
+        expect(page.get_by_label("Port 2")).to_be_checked()  # the last one cannot be removed
         choose(page, "All")
         page.get_by_label("Whole scene").fill("125")
         page.get_by_label("Names").last.fill("80")
@@ -165,13 +165,13 @@ def test_controls_write_the_address(browser: Browser, empty_daemon: DaemonProces
         page.get_by_text("Further options").click()
         page.get_by_label("Language").first.select_option("ja")
         page.get_by_label("Save traffic").check()
-        page.get_by_label("Stylesheet of your own").fill("../x")
+        page.get_by_label("Your own stylesheet").fill("../x")
         page.keyboard.press("Enter")
         expect(page.locator("[data-option=css] .problem")).to_contain_text("the path of a stylesheet")
-        page.get_by_label("Stylesheet of your own").fill("my.css")
+        page.get_by_label("Your own stylesheet").fill("my.css")
         page.keyboard.press("Enter")
         expect(field).to_have_value(f"{live}?lang=ja&css=my.css&delta=1")
-        page.get_by_label("Stylesheet of your own").fill("")
+        page.get_by_label("Your own stylesheet").fill("")
         page.keyboard.press("Enter")
         page.get_by_role("combobox", name="Station").select_option("side")
         expect(field).to_have_value(f"{empty_daemon.url}/scenes/live/side?lang=ja&delta=1")
@@ -181,7 +181,7 @@ def test_controls_write_the_address(browser: Browser, empty_daemon: DaemonProces
 
 
 def test_options_follow_the_scene(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    """Those of another scene are not shown and not in the address, and come back with it."""
+    """Options of another scene are neither shown nor in the address, and return with that scene."""
     with editor(browser, empty_daemon, "#editor/station") as (_, page):
         choose(page, "Top")
         choose(page, "Set result")
@@ -271,7 +271,9 @@ def test_own_picture_stays_in_the_browser(browser: Browser, empty_daemon: Daemon
             page.evaluate(script, [way, list(saved.getvalue())])
         expect(remove).to_be_enabled()
         expect(page.get_by_role("combobox", name="Below it")).to_have_value("own")
-        assert colours_at(page, (0.05, 0.3), (0.5, 0.3)) == [(0, 0, 0), (255, 0, 0)], "in the middle, with black beside"
+        assert colours_at(page, (0.05, 0.3), (0.5, 0.3)) == [(0, 0, 0), (255, 0, 0)], (
+            "centred, with black on both sides"
+        )
         remove.click()
         expect(remove).to_be_disabled()
         assert colours_at(page, (0.5, 0.3)) != [(255, 0, 0)]
@@ -298,14 +300,12 @@ def test_address_is_copied_with_the_token(browser: Browser, tmp_path: Path) -> N
         expect(preview(page).locator(".plate .name").first).to_have_text("Vixen")
 
 
-def test_links_lead_to_the_editor_which_costs_nothing_before(
-    watched: WatchedPage, page: Page, empty_daemon: DaemonProcess
-) -> None:
+def test_editor_is_loaded_only_when_opened(watched: WatchedPage, page: Page, empty_daemon: DaemonProcess) -> None:
     page.goto(f"{empty_daemon.url}/#station/side")
     link = page.locator(".detail").get_by_role("link", name="Adjust a scene…")
     expect(link).to_be_visible()
     early = [url for url in watched.requested if "/editor/" in url or "/scenes/" in url]
-    assert {url.rsplit("/", 1)[1] for url in early} == {"names.js", "people.js"}  # which the wall and the cards need
+    assert {url.rsplit("/", 1)[1] for url in early} == {"names.js", "people.js"}  # the wall and the cards need these
     link.click()
     expect(address(page)).to_have_value(f"{empty_daemon.url}/scenes/live/side")
     page.goto(f"{empty_daemon.url}/#wall")
@@ -317,7 +317,7 @@ def test_links_lead_to_the_editor_which_costs_nothing_before(
 
 
 def test_keyboard_alone(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    """From the dashboard to a copied address, and back."""
+    """The keyboard suffices from the dashboard to a copied address, and back."""
     with open_page(
         browser, viewport=WIDE, permissions=["clipboard-read", "clipboard-write"], color_scheme="light"
     ) as watched:

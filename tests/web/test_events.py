@@ -1,4 +1,4 @@
-"""`/v1/events`: the log of a station as server-sent events: encoding, resuming, slow clients, the end."""
+"""`/v1/events`, the log of a station as server-sent events: encoding, resuming, slow clients, the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Event(NamedTuple):
 
 
 class Source:
-    """Reads events as an `EventSource` does."""
+    """Reads events like an `EventSource`."""
 
     def __init__(self, stream: trio.SocketStream, head: str, rest: bytes) -> None:
         self.stream = stream
@@ -76,7 +76,7 @@ class Source:
 
 
 async def follow(server: Served, *, last: str = "", origin: str = "", **query: Any) -> Source:
-    """Opens a stream."""
+    """Open a stream."""
     stream = await trio.open_tcp_stream("127.0.0.1", server.port)
     header = f"last-event-id: {last}\r\n" if last else ""
     header += f"origin: {origin}\r\n" if origin else ""
@@ -97,7 +97,7 @@ def log_events(log: FakeLog) -> list[tuple[str, str | None]]:
     return [(message.type, message.cursor) for message in log.whole()]
 
 
-async def test_a_whole_game(server: Served) -> None:
+async def test_whole_game(server: Served) -> None:
     log = FakeLog(1, batches=20)
     game = server.stations[0].begin(log)
     source = await follow(server, cursor="start", delivery="lossless")
@@ -117,7 +117,7 @@ async def test_a_whole_game(server: Served) -> None:
     assert source.retry == [2000]
 
 
-async def test_reconnecting_client_gets_what_follows(server: Served) -> None:
+async def test_reconnecting_client_gets_the_following_messages(server: Served) -> None:
     log = FakeLog(1, batches=20)
     server.stations[0].play(log)
     whole = log_events(log)
@@ -167,7 +167,7 @@ async def test_refused_requests() -> None:
         assert server.server.event_streams == 0
 
 
-async def test_pages_of_allowed_origins_read_it_with_the_token() -> None:
+async def test_allowed_origins_can_read_with_the_token() -> None:
     page = "https://overlays.example"
     async with served(access=Access("secret", require_token=True, allowed_origins=(page,))) as server:
         source = await follow(server, origin=page, token="secret")
@@ -196,7 +196,7 @@ async def test_cursor_that_vanishes_later_is_reported(server: Served) -> None:
         assert error.data["code"] == 4410
         assert error.id is None
         assert await source.next() is None
-    assert source.retry == [2000, 30_000], "a browser reconnects, but not at once"
+    assert source.retry == [2000, 30_000], "browsers reconnect after a pause"
 
 
 async def test_removed_station_ends_its_streams_and_websockets() -> None:
@@ -241,7 +241,7 @@ async def test_shutdown_ends_the_stream() -> None:
             await server.stopped.wait()
 
 
-async def test_client_that_leaves_is_released(server: Served) -> None:
+async def test_departed_client_is_released(server: Served) -> None:
     source = await follow(server)
     await source.until("station")
     await source.stream.aclose()
@@ -262,7 +262,7 @@ async def test_slow_client_has_a_bounded_outbox_and_gets_lagged() -> None:
             while server.stations[0].write(game, 50):
                 await trio.sleep(0)
                 most = max(most, server.server.queued_bytes)
-            assert 0 < most <= 20_000 + 70_000, "a batch that the socket accepted in part, and the outbox"
+            assert 0 < most <= 20_000 + 70_000, "a batch partly accepted by the socket, and the outbox"
             seen = await source.until("lagged")
             assert 0 < seen[-1].data["missed"] <= server.lagged
 

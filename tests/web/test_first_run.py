@@ -1,6 +1,6 @@
-"""The page of the first run in a real browser, and the demo inside a running daemon.
+"""The first-run page in a real browser, and the demo inside a running daemon.
 
-Determinism: tests wait for what the page shows, with a deadline. The demo is stopped, not played to its end.
+Determinism: tests wait for the page's contents, with a deadline. The demo is stopped, not played to its end.
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ def test_page_names_folder_and_overlay_until_the_first_game(watched: WatchedPage
         watched.check(daemon.url, interrupted=True)
 
 
-def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(
-    watched: WatchedPage, page: Page, folder: Path
-) -> None:
+def test_page_is_only_linked_if_the_folder_has_games(watched: WatchedPage, page: Page, folder: Path) -> None:
     game = folder / "Game_1.slp"
     game.write_bytes(synthetic_match(seed=3, frames=300))
     os.utime(game, (1_700_000_000, 1_700_000_000))
@@ -74,7 +72,7 @@ def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(
         watched.check(daemon.url)
 
 
-def test_demo_plays_and_leaves_nothing(watched: WatchedPage, page: Page, folder: Path) -> None:
+def test_demo_plays_and_leaves_no_traces(watched: WatchedPage, page: Page, folder: Path) -> None:
     with running(folder) as daemon:
         page.goto(f"{daemon.url}/")
         expect(page.locator(".demo")).to_be_visible()
@@ -105,7 +103,7 @@ def test_no_demo_while_a_game_is_played(folder: Path) -> None:
         assert "a game is being played" in problem["detail"]
 
 
-def test_outputs_and_sets_do_not_get_the_demo(folder: Path, tmp_path: Path) -> None:
+def test_demo_is_hidden_from_outputs_and_sets(folder: Path, tmp_path: Path) -> None:
     lines = tmp_path / "lines"
     with running(folder, arguments=configuration(tmp_path, f"[[jsonl]]\nfolder = '{lines}'\n")) as daemon:
         assert change(daemon, {"demo": True})[1]["demo"] == "demo"
@@ -114,7 +112,7 @@ def test_outputs_and_sets_do_not_get_the_demo(folder: Path, tmp_path: Path) -> N
         assert "demo" not in own
         assert played["demo"] is True
         assert ask(daemon, "/v1/stations/demo/set", {"newSet": True}, method="PATCH").status == 409
-        (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300))  # the outputs do get this one
+        (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300))  # the outputs do get this game
         daemon.until(lambda: any(lines.rglob("*.jsonl")))
         assert {path.parent.name for path in lines.rglob("*.jsonl")} == {"Slippi"}
         assert daemon.terminate() == 0

@@ -1,4 +1,4 @@
-"""The bundled fonts: what they draw, what their stylesheet says of it, and their licences."""
+"""The bundled fonts: their characters, their stylesheet, and their licences."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ DRAWN_WITH = """
     document.body.innerHTML = `<p id="name" style="font: WEIGHT 40px var(--condensed)"></p>`;
     document.querySelector("#name").textContent = NAME;
     await loadFonts(NAME);
-    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);  // until it is laid out and painted
+    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);  // wait for layout and painting
 """
 
 
@@ -106,13 +106,13 @@ def test_digits_have_one_width_and_japanese_letters_keep_the_height(page: Page) 
             }""",
             weight,
         )
-        assert len(set(widths)) == 1, "percents do not jump"
+        assert len(set(widths)) == 1, "percents have a constant width"
         assert widths[0] < 20 * 40 * 0.6, "the digits are condensed"
         assert heights[0] == heights[1]
 
 
 @pytest.mark.browser
-def test_a_page_does_not_wait_for_ever_for_a_font(browser: Browser) -> None:
+def test_page_does_not_wait_forever_for_a_font(browser: Browser) -> None:
     with open_page(browser) as watched:
         watched.page.clock.install()
         serve_static(watched.page, STYLESHEET)
@@ -130,7 +130,7 @@ def test_a_page_does_not_wait_for_ever_for_a_font(browser: Browser) -> None:
 
 @pytest.mark.release
 @pytest.mark.process
-def test_fonts_can_be_made_again(tmp_path: Path) -> None:
+def test_fonts_can_be_rebuilt(tmp_path: Path) -> None:
     if shutil.which("npm") is None or shutil.which("uv") is None:
         pytest.skip("no npm or no uv")
     done = subprocess.run([ROOT / "deploy/fonts/build", tmp_path], capture_output=True, text=True, check=False)

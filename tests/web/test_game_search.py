@@ -1,4 +1,4 @@
-"""The search field of the dashboard: completion by keyboard, games that match, and mistakes where they are."""
+"""The search field of the dashboard: completion by keyboard, matching games, and marked mistakes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.synthetic.match import synthetic_match
 
 @pytest.fixture
 def daemon(folder: Path) -> Iterator[DaemonProcess]:
-    """A daemon with two games that are over."""
+    """A daemon with two finished games."""
     for number in (1, 2):
         (folder / f"Game_{number}.slp").write_bytes(synthetic_match(seed=number, frames=300 * number))
     with running(folder) as daemon:
@@ -28,7 +28,7 @@ def daemon(folder: Path) -> Iterator[DaemonProcess]:
 
 
 @pytest.mark.process
-def test_mistakes_have_their_place_in_the_response(daemon: DaemonProcess) -> None:
+def test_response_has_the_position_of_errors(daemon: DaemonProcess) -> None:
     query = quote("duration:<8s char:zz nokey:1")
     status, _, body = ask(daemon, f"/v1/games?query={query}")
     assert status == 422

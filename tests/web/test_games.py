@@ -1,4 +1,4 @@
-"""`/v1/games` and the paths below it, over made-up games: parameters, paging, ETag, gzip, files and ranges."""
+"""`/v1/games` and the paths below it, with made-up games: parameters, paging, ETag, gzip, files and ranges."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def known(server: Served) -> None:
     server.games.known[ID] = one_game()
 
 
-async def test_a_list(server: Served) -> None:
+async def test_list(server: Served) -> None:
     assert (await server.ask("/v1/games")).json == {"games": []}
     assert server.games.queries == [GamesQuery()]
     server.games.items = [schemas.GameItem(**item()), schemas.GameItem(**item(game_id=OTHER, reason=None))]
@@ -163,7 +163,7 @@ async def test_frames(server: Served) -> None:
         assert (await server.ask(f"/v1/games/{ID}/frames?{wrong}")).status == 422
 
 
-async def test_the_file(server: Served) -> None:
+async def test_file_download(server: Served) -> None:
     known(server)
     server.games.file = bytes(range(256)) * 1000
     answer = await server.ask(f"/v1/games/{ID}/replay")
@@ -203,7 +203,7 @@ async def test_names_of_replays() -> None:
         *(replay_name(game_id, start, through) for game_id in (ID, OTHER) for through in (None, -5, 5, 100)),
         replay_name(ID, "2023-11-14T22:13:21.000Z"),
     ]
-    assert len(set(names)) == len(names), "a file that has grown is another file for programs that keep downloads"
+    assert len(set(names)) == len(names), "programs that cache downloads must not mistake a grown file for the old one"
     assert all(re.fullmatch(r"Game_\w+\.slp", name, re.ASCII) for name in names)
 
 
@@ -226,7 +226,7 @@ async def test_response_breaks_off_when_the_file_shrinks(server: Served) -> None
     assert (await server.ask("/healthz")).status == 200
 
 
-async def test_allowed_origins_may_read_responses() -> None:
+async def test_allowed_origins_can_read_responses() -> None:
     page = "https://overlays.example"
     async with served(access=Access(allowed_origins=(page,))) as server:
         known(server)

@@ -1,4 +1,4 @@
-"""Pictures of characters and stages: the bundled glyphs, and the user's own before them."""
+"""Pictures of characters and stages: the bundled glyphs, and the user's own, which take precedence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def load(page: Page, own: Path | None = None) -> None:
-    """Opens a page with the module as `icons`, and with the names loaded."""
+    """Open a page with the module as `icons` and the names loaded."""
     serve_static(page, STYLESHEET, own=own)
     page.evaluate(
         """async () => {
@@ -54,7 +54,7 @@ def load(page: Page, own: Path | None = None) -> None:
     )
 
 
-def test_glyph_is_one_path_in_the_colour_of_its_place() -> None:
+def test_glyph_is_one_path_in_the_surrounding_colour() -> None:
     for path in FILES:
         size = "64 36" if path.parent.name == "stages" else "64 64"
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}">'
@@ -63,7 +63,7 @@ def test_glyph_is_one_path_in_the_colour_of_its_place() -> None:
 
 
 @pytest.mark.browser
-def test_every_character_and_stage_has_a_picture_that_can_be_seen(page: Page) -> None:
+def test_every_character_and_stage_has_a_visible_picture(page: Page) -> None:
     load(page)
     for method, ids, folder in (("characterGlyphName", CHARACTERS, "characters"), ("stageGlyph", STAGES, "stages")):
         shown = page.evaluate(f"(ids) => ids.map((id) => String(icons.{method}(id)))", ids)
@@ -86,7 +86,7 @@ def test_every_character_and_stage_has_a_picture_that_can_be_seen(page: Page) ->
         })"""
     )
     assert len(boxes) > len(CHARACTERS)
-    assert min(boxes) > 20, "each is drawn"
+    assert min(boxes) > 20, "every glyph is visible"
 
 
 @pytest.mark.browser
@@ -109,7 +109,7 @@ def test_glyph_has_the_colours_of_costume_and_port(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_own_pictures_are_preferred(page: Page, tmp_path: Path) -> None:
+def test_own_pictures_take_precedence(page: Page, tmp_path: Path) -> None:
     for name in ("icons/2/0.png", "icons/2/3.webp", "portraits/2/0.png", "stages/31.png"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(PIXEL)

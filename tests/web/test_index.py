@@ -35,7 +35,7 @@ def test_shows_whether_the_daemon_is_running(watched: WatchedPage, page: Page, f
         watched.check(second.url, interrupted=True)
 
 
-def test_shows_what_does_not_work(page: Page, folders: list[Path]) -> None:
+def test_shows_failures(page: Page, folders: list[Path]) -> None:
     with running(folders[0], folders[0] / "missing") as daemon:
         page.goto(f"{daemon.url}/")
         expect(page.locator(".health")).to_have_text("not ready")

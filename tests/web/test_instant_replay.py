@@ -1,7 +1,7 @@
-"""Instant replay on the dashboard, in a real browser: scrubbing in a running game, and back to live.
+"""Instant replay on the dashboard, in a real browser: scrubbing in a running game, and returning to live.
 
-Determinism: the stage view is compared with the log of the file by frame number. The running game has no end, and the
-test waits for what the page shows, so speed does not matter.
+Determinism: the stage view is compared with the log of the file by frame number. The running game has no end, and
+tests wait for the page's contents, so speed does not matter.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHOWN = """async () => {
 
 
 def entries(path: Path) -> dict[int, list[Any]]:
-    """The players that the stage may show, by frame number. The last revision of a frame is the final one."""
+    """The valid players on the stage, by frame number. The last revision of a frame is final."""
     found: dict[int, list[Any]] = {}
     for message in messages(path, topics=("frame",), frames="finalized"):
         if message.type == "frame":
@@ -47,7 +47,7 @@ def entries(path: Path) -> dict[int, list[Any]]:
 
 
 def shows(page: Page, frame: int) -> None:
-    """Waits until the stage shows a frame."""
+    """Wait until the stage shows a frame."""
     page.locator(f"stage-view[data-frame='{frame}']").wait_for()
 
 
@@ -65,7 +65,7 @@ def plays_past(page: Page, frame: int) -> None:
 
 @contextmanager
 def written_without_end(path: Path, begun: int = 1000) -> Iterator[None]:
-    """A game with this number of frames at once, and further ones in real time."""
+    """Write a game: `begun` frames immediately, and further ones in real time."""
     game, stop = EndlessGame(), threading.Event()
 
     def write() -> None:
@@ -152,8 +152,8 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(
 
 
 def test_finished_game(watched: WatchedPage, page: Page, folder: Path) -> None:
-    """It is available from the first frame to the last, and has no live view to return to. Few of its frames stay in
-    memory, however long it is watched."""
+    """It can be watched from its first frame to its last, and has no live view to return to. Only a few of its frames
+    stay in memory, however long it is watched."""
     path = folder / "Game_1.slp"
     path.write_bytes(synthetic_match(seed=3, frames=3000, stocks=4, stage_id=2))
     expected = entries(path)

@@ -20,7 +20,7 @@ FOCUS = """() => {
     if (focused === null || focused === document.body) {
         return "lost";
     }
-    // A link in a card has the outline of its card.
+    // A link in a card is outlined by the card.
     for (let each = focused; each !== null && each !== document.body; each = each.parentElement) {
         const { outlineStyle, outlineWidth } = getComputedStyle(each);
         if (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) {
@@ -38,7 +38,7 @@ FOCUS = """() => {
 
 
 class Keyboard:
-    """The only way in which this test uses a page. After each key, the focus must be visible on the page."""
+    """The only way in which this test controls a page. After each key, the focus must be visible on the page."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -67,7 +67,7 @@ class Keyboard:
         self.press(key)
 
     def _check(self, key: str) -> None:
-        # A control that has disappeared keeps the focus until the next picture.
+        # A control that has disappeared keeps the focus until the next redraw.
         self._page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         problem = self._page.evaluate(FOCUS)
         assert problem == "", f"after {key}: {problem}"
@@ -102,7 +102,7 @@ def test_operators_day(browser: Browser, daemon: DaemonProcess) -> None:
 
 
 def log_in(page: Page, keyboard: Keyboard) -> None:
-    """The form has the focus. Afterwards the page begins anew, with the skip link."""
+    """The form has the focus. Afterwards the page restarts, with the skip link."""
     token = page.get_by_label("Access token")
     expect(token).to_be_focused()
     keyboard.type("guess")
@@ -134,7 +134,7 @@ def find_the_station(page: Page, keyboard: Keyboard) -> None:
 
 
 def correct_the_set(page: Page, keyboard: Keyboard) -> None:
-    """Names, round, length, score; and undo of two changes in a row."""
+    """Enter names, round, length and score, and undo two changes in a row."""
     panel = page.locator(".detail .set")
     expect(panel.locator(".set-game")).to_have_count(3)
     keyboard.tab_to(panel.get_by_label("Name of the player on port 1"))
@@ -162,7 +162,7 @@ def correct_the_set(page: Page, keyboard: Keyboard) -> None:
 
 
 def decide_the_games(page: Page, keyboard: Keyboard) -> None:
-    """The order of the sides, a game that does not count, and the winner of another."""
+    """Swap the sides, exclude a game, and change the winner of another."""
     panel = page.locator(".detail .set")
     keyboard.tab_to(panel.get_by_role("button", name="Swap left and right"), "Shift+Tab")
     keyboard.press("Space")
@@ -198,7 +198,7 @@ def copy_the_address(page: Page, keyboard: Keyboard, daemon: DaemonProcess) -> N
 
 
 def watch_a_replay(page: Page, keyboard: Keyboard) -> None:
-    """Ten seconds back, a frame further with the arrows of the slider, pause, and back to the live game."""
+    """Go back ten seconds, step a frame with the arrow keys on the slider, pause, and return to the live game."""
     bar = page.locator(".panel replay-bar")
     keyboard.tab_to(bar.locator(".back-ten"), "Shift+Tab")
     keyboard.press("Enter")
@@ -217,7 +217,7 @@ def begin_a_new_set(page: Page, keyboard: Keyboard) -> None:
     panel = page.locator(".detail .set")
     new_set = panel.get_by_role("button", name="New set", exact=True)
     keyboard.go_to(new_set)
-    expect(page.get_by_role("dialog")).to_contain_text("Begin a new set?")
+    expect(page.get_by_role("dialog")).to_contain_text("Start a new set?")
     keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(new_set).to_be_focused()
@@ -227,7 +227,7 @@ def begin_a_new_set(page: Page, keyboard: Keyboard) -> None:
 
 
 def leave(page: Page, keyboard: Keyboard) -> None:
-    """Back to the wall, whose filter is still there, and out."""
+    """Return to the wall, which has kept its filter, and log out."""
     keyboard.press("Escape")
     expect(page.get_by_role("link", name="main", exact=True)).to_be_focused()
     expect(page.locator(".tile")).to_have_count(1)

@@ -14,12 +14,12 @@ from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 
 QUERY = "fox>marth stage:fd duration:>3m"
-"""The example in the search field. Queries are the same in all languages."""
+"""The example in the search field. Queries are the same in every language."""
 PROPER_NAMES = {
     "slpstream", "API", "zip", "OBS", "Slippi", "Launcher", "Game", "L", "N", "KO", "MiB", "WebSocket", "ms", "v1",
     "stations",
 }  # fmt: skip
-"""Words of Latin letters that stay in every language, besides what is named in the game."""
+"""Words of Latin letters that stay in every language, in addition to the names of the game."""
 LANGUAGE_NAMES = ("English", "日本語", "Español")
 READ = """() => {
     const found = [];
@@ -50,7 +50,7 @@ def texts(page: Page) -> list[str]:
 
 
 def check_japanese(page: Page, names: set[str]) -> None:
-    """Checks that no text has words of Latin letters but proper names."""
+    """Check that no text has words of Latin letters except proper names."""
     known = PROPER_NAMES | {word for name in names for word in WORD.findall(name)}
     left = [
         text
@@ -61,7 +61,7 @@ def check_japanese(page: Page, names: set[str]) -> None:
 
 
 def check_spanish(page: Page) -> None:
-    """Checks that no text is one that the English table has and the Spanish one does not."""
+    """Check that no text is in the English table and missing in the Spanish one."""
     english, spanish = page.evaluate(
         "async () => Promise.all(['en', 'es'].map(async (each) => Object.values("
         "(await import(`/static/texts/${each}.js`)).default).filter((text) => typeof text === 'string')))"

@@ -1,7 +1,7 @@
-"""Lighthouse's findings about the pages that people open: accessibility and layout shift.
+"""Lighthouse finds no fault with the pages that people open: accessibility and layout shift.
 
-Lighthouse runs as a black box with Debian's Chromium. Its scores for speed depend on the machine, so they are not asked
-for.
+Lighthouse runs as a black box with Debian's Chromium. Its scores for speed depend on the machine, so they are not
+requested.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _OPTIONS = (
     "--only-audits=cumulative-layout-shift",
     "--only-categories=accessibility",
     "--no-enable-error-reporting",
-    "--disable-full-page-screenshot",  # it is only for people who look at the report
-    "--max-wait-for-load=15000",  # the dashboard asks for news every few seconds, so the network is never quiet
+    "--disable-full-page-screenshot",  # only for people who read the report
+    "--max-wait-for-load=15000",  # the dashboard polls every few seconds, so the network is never quiet
     "--chrome-flags=--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking",
 )
 
@@ -59,7 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
 
 
 def look_at(address: str, into: Path) -> Any:
-    """The report of one run of Lighthouse."""
+    """Run Lighthouse once and return its report."""
     output = into / "report.json"
     command = ["node", str(LIGHTHOUSE), address, f"--output-path={output}", *_OPTIONS]
     environment = {**os.environ, "CHROME_PATH": str(CHROMIUM)}

@@ -1,5 +1,5 @@
-"""At the production desk: a station goes on air and Dolphin mirrors it; a moment is marked with the button or the key,
-played as an instant replay, and undone; and highlights."""
+"""The production desk: Dolphin mirrors the station on air; a moment is marked with the button or the key, played as an
+instant replay, and undone; and highlights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browsers.axe import check_with_axe
 from tests.browsers.pages import LONG_MS, WIDE, open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
-from tests.outputs.communication import CommunicationChecks
+from tests.parts.communication import CommunicationChecks
 from tests.synthetic.match import synthetic_match
 
 
@@ -52,7 +52,7 @@ def test_mark_a_moment_play_it_and_undo(browser: Browser, daemon: DaemonProcess,
         round_of_set.press("m")
         expect(round_of_set).to_have_value("m")
         round_of_set.press("Escape")
-        assert len(daemon.get("/v1/stations/main/marks")["marks"]) == 2, "a field keeps its letters"
+        assert len(daemon.get("/v1/stations/main/marks")["marks"]) == 2, "keys typed into a field are not shortcuts"
 
         marks.first.get_by_role("button", name="Play in Dolphin").click()
         expect(panel.get_by_role("status")).to_contain_text("Dolphin shows it for about")

@@ -1,4 +1,4 @@
-"""The tables of names on the pages: served as they are on the disk, and read by the scripts."""
+"""The tables of names on the pages: served unchanged, and read by the scripts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.web.served import served
 FILES = [(name, file.name) for name, folder in name_folders().items() for file in sorted(folder.glob("*.json"))]
 
 
-def test_the_overlay_page_lists_the_files_of_slippi() -> None:
+def test_overlay_page_lists_the_files_of_slippi() -> None:
     page = (ROOT / "docs" / "howto" / "overlay.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `slippi/(\w+\.json)` \|", page, re.MULTILINE)
     assert sorted(listed) == [file for name, file in FILES if name == "slippi"]
@@ -26,17 +26,17 @@ def test_the_overlay_page_lists_the_files_of_slippi() -> None:
 
 LOAD_FROM_DISK = """
     const { readFile } = await import("node:fs/promises");
-    globalThis.fetch = async (url) => ({ ok: true, json: async () => JSON.parse(await readFile(url, "utf8")) });
+    globalThis.fetch = async (url) => ({ status: 200, json: async () => JSON.parse(await readFile(url, "utf8")) });
 """
 
 
 def load(script: str, given: Any) -> Any:
-    """The result of a script in node, where `fetch` reads the tables from the disk."""
+    """Run a script in node, where `fetch` reads the tables from the disk, and return its result."""
     return run(LOAD_FROM_DISK + script, given)
 
 
 @pytest.mark.trio
-async def test_the_files_of_the_formats_are_served() -> None:
+async def test_name_files_of_all_formats_are_served() -> None:
     async with served(name_folders=name_folders()) as server:
         for name, file in FILES:
             answer = await server.ask(f"/static/names/{name}/{file}")
@@ -54,11 +54,11 @@ async def test_the_files_of_the_formats_are_served() -> None:
             "nothing/stages.json",
             "slippi/../gci/parts.py",
         ):
-            assert (await server.ask(f"/static/names/{path}")).status == 404, "nothing else"
+            assert (await server.ask(f"/static/names/{path}")).status == 404, "no other files are served"
 
 
 @pytest.mark.trio
-async def test_a_format_of_another_package_has_its_names_served(tmp_path: Path) -> None:
+async def test_names_of_a_third_party_format_are_served(tmp_path: Path) -> None:
     (tmp_path / "buttons.json").write_text('{"rows": {"1": {"name": "the button"}}}')
     async with served(name_folders={"tap": tmp_path}) as server:
         answer = await server.ask("/static/names/tap/buttons.json")
@@ -133,8 +133,8 @@ def test_swatches_have_the_colours_of_the_table() -> None:
 
 
 @needs_node
-def test_a_replay_knows_the_platforms_that_move() -> None:
-    """On Fountain of Dreams the newest height of each side platform, and on other stages nothing."""
+def test_replay_has_the_heights_of_moving_platforms() -> None:
+    """The newest height of each side platform on Fountain of Dreams; other stages have no such platforms."""
     heights = load(
         """
         globalThis.HTMLElement ??= class {};
@@ -178,7 +178,7 @@ def test_a_replay_knows_the_platforms_that_move() -> None:
 
 @needs_node
 def test_pages_count_time_from_the_first_frame() -> None:
-    """In Slo-Mo Melee, whose stats count the frames in which players have control, and in a usual game."""
+    """Both in Slo-Mo Melee, whose stats count the frames in which players have control, and in an ordinary game."""
     found = run(
         """
         const { clock, timerStart } = await import("./slippi.js");
@@ -194,8 +194,8 @@ def test_pages_count_time_from_the_first_frame() -> None:
 
 
 @needs_node
-def test_names_of_a_set_are_preferred_to_those_that_the_daemon_had_for_a_game() -> None:
-    """They may have been taken back since; a game of an earlier set keeps those that the daemon had."""
+def test_names_of_a_set_take_precedence_over_those_of_a_game() -> None:
+    """The daemon's names may be outdated. A game of an earlier set keeps the names from the daemon."""
     found = run(
         """
         const { gamePlayers } = await import("./slippi.js");

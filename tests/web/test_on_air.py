@@ -1,4 +1,4 @@
-"""The station on air over HTTP, on the websocket and in server-sent events, with a daemon that is started again."""
+"""The station on air over HTTP, websocket and server-sent events, across a restart of the daemon."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_operator_puts_a_station_on_air_and_everything_follows(folders: tuple[Pa
         assert put(daemon, {"station": None}).body["station"] is None
 
 
-def test_station_cannot_be_called_on_air(tmp_path: Path) -> None:
+def test_station_cannot_have_the_id_on_air(tmp_path: Path) -> None:
     folder = tmp_path / "on-air"
     folder.mkdir()
     with running(folder) as daemon:

@@ -1,4 +1,4 @@
-"""Pages of the station on air: they switch without being loaded again, and the dashboard chooses the station."""
+"""Pages of the station on air switch without a reload, and the dashboard chooses the station."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_dashboard_puts_a_station_on_air(watched: WatchedPage, page: Page, tmp_p
         page.locator("#detail-title").focus()
         page.keyboard.press("o")
         expect(button).to_have_text("Keep on air", timeout=LONG_MS)
-        assert on_air(daemon) == ("left", "rule"), "with no game, the rule leaves the station on air"
+        assert on_air(daemon) == ("left", "rule"), "without a game, the rule keeps the station on air"
         put_on_air(daemon, "right")
         expect(button).to_have_text("Put on air", timeout=LONG_MS)
         page.goto(f"{daemon.url}/#wall")

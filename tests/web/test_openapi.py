@@ -1,4 +1,4 @@
-"""`/openapi.json`: it is complete and true, and schemathesis finds nothing."""
+"""`/openapi.json` is complete and correct, and schemathesis finds no fault."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_document_is_complete(document: Any) -> None:
 
 
 def test_responses_have_the_documented_types(daemon: DaemonProcess) -> None:
-    """Strictly: a missing member or one of the wrong type is an error."""
+    """The check is strict: a missing member or a member of the wrong type is an error."""
 
     def strict(path: str, kind: Any) -> Any:
         value = daemon.get(path)
@@ -105,7 +105,7 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
         assert not IN_CI, "CI installs the dependency group `peers`"
         pytest.skip("schemathesis is not installed (dependency group `peers`)")
     known = [game["gameId"] for game in daemon.get("/v1/games")["games"]]
-    # Seats need a token of their own, see tests/web/test_seats_api.py. No Dolphin reads the file of this daemon, so
+    # Seats need a separate token (tested in tests/web/test_seats_api.py). No Dolphin reads the file of this daemon, so
     # `/readyz` answers 503 after a while, as it should. There is no discovered station to remove.
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "run", f"{daemon.url}/openapi.json", "--checks", "all",
@@ -135,7 +135,7 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
     assert int(tested[1]) > 200
     answered = re.search(r'slpstream_http_requests_total\{status="200"\} (\d+)', daemon.text("/metrics"))
     assert answered is not None
-    assert int(answered[1]) > 100, "many of the requests ask for existing things"
+    assert int(answered[1]) > 100, "many requests are for existing objects"
     assert daemon.get("/healthz") == {"status": "ok"}
 
 

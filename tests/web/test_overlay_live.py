@@ -1,7 +1,7 @@
-"""The overlay during a real game: every number that it shows is right, and its memory does not grow.
+"""The overlay during a real game: every displayed number is right, and its memory does not grow.
 
-`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test: ten minutes of games. The page's share of a
-core is measured by `python -m tests.bench overlay`.
+`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test: ten minutes of games. `python -m tests.bench
+overlay` measures the page's share of a core.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.browsers.pages import WatchedPage
 from tests.daemons.process import running
 from tests.project import IN_CI
 from tests.web.shown import (
-    RECORD_WHAT_IS_SHOWN,
+    RECORD_DISPLAY,
     Log,
     check,
     game_file,
@@ -30,13 +30,13 @@ from tests.web.shown import (
 
 LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI else "20"))
 SPEED = 3.0
-"""The last test plays faster games: the memory of a page grows with the frames that it gets, not with time."""
+"""The last test plays games faster: the memory of a page would grow with the number of frames, not with time."""
 MAX_HEAP_GROWTH_BYTES = 500_000
 LATEST_COMBO_FRAMES = 12
 """Events arrive when their frame is final, some frames after it was first shown."""
 
 
-def test_every_shown_value_is_that_of_the_log_although_the_daemon_is_killed(
+def test_displayed_values_equal_the_log_despite_a_killed_daemon(
     watched: WatchedPage, page: Page, folder: Path, tmp_path: Path
 ) -> None:
     """Rollbacks, names, a lost stock: every state of the page is compared with the log."""
@@ -47,7 +47,7 @@ def test_every_shown_value_is_that_of_the_log_although_the_daemon_is_killed(
         page.get_by_text("waiting for a game").wait_for()
         with written_live(replay, folder, speed=6.0):
             shows_a_frame(page)
-            page.evaluate(RECORD_WHAT_IS_SHOWN)
+            page.evaluate(RECORD_DISPLAY)
             page.locator(".combo.shown").first.wait_for()
             page.locator(".icon.lost").first.wait_for(state="attached")
             played = page.evaluate("window.shown")
@@ -79,7 +79,7 @@ def test_every_shown_value_is_that_of_the_log_although_the_daemon_is_killed(
 
 
 def may_be_shown(log: Log, attacker: int, frame: int) -> set[tuple[int, str]]:
-    """Combos that were the player's newest one in one of the last frames."""
+    """The player's newest combos in each of the last frames."""
     known = [(begins, combo) for begins, combo in log.combos(attacker) if begins <= frame]
     lately = [combo for begins, combo in known if begins > frame - LATEST_COMBO_FRAMES]
     before = [combo for begins, combo in known if begins <= frame - LATEST_COMBO_FRAMES][-1:]
@@ -87,7 +87,7 @@ def may_be_shown(log: Log, attacker: int, frame: int) -> set[tuple[int, str]]:
 
 
 @pytest.mark.release
-def test_the_heap_of_the_overlay_stays_flat(browser: Browser, tmp_path: Path) -> None:
+def test_overlay_heap_stays_flat(browser: Browser, tmp_path: Path) -> None:
     measured = overlay.measure(browser, tmp_path, LONG_SECONDS / SPEED, speed=SPEED)
     assert measured.frames > 0
     assert measured.updates > 0

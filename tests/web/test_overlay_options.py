@@ -1,4 +1,4 @@
-"""The options of the overlay, stylesheets, score and result, with messages made by the test."""
+"""The overlay's options, stylesheets, score and result, with messages made by the test."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_unknown_options_are_reported_on_the_page_and_the_console(
     assert page.locator("html").get_attribute("data-theme") == "dark"
 
 
-def test_the_delay_holds_messages_back(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
+def test_delay_postpones_messages(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
     page.clock.install(time=0)
     page.clock.pause_at(1)
     feed = Station(page)
@@ -131,7 +131,7 @@ def test_the_delay_holds_messages_back(watched: WatchedPage, page: Page, daemon:
     watched.check(daemon.url)
 
 
-def test_combos_grow_end_and_go(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
+def test_combos_grow_end_and_disappear(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
     feed = open_overlay(page, daemon)
     feed.start("Left", "Right")
     combo = page.locator(".combo").first

@@ -1,8 +1,8 @@
 """No response contains a path of the server, and only indexed files are served.
 
-The one exception is `/v1/setup`, which says to operators where their folders are.
+The one exception is `/v1/setup`, which shows operators the paths of their folders.
 
-The folders of a real daemon, in which everything goes wrong that can, have unique names; every response of every
+The folders of a real daemon, in which everything fails that can fail, have unique names. Every response of every
 endpoint and every message of every stream is searched for these names.
 """
 
@@ -108,7 +108,7 @@ def game_of(daemon: DaemonProcess, file_name: str) -> str:
 
 
 def names(root: Path) -> re.Pattern[bytes]:
-    """Names that no response may contain: our folders, those of the program, of Python, of the user."""
+    """Names that no response may contain: our folders, and those of the program, of Python and of the user."""
     program = ROOT
     places = {MARK, str(root), str(program), str(Path(os.__file__).parent), str(Path.home()), "site-packages"} - {"/"}
     return re.compile(b"|".join(re.escape(os.fsencode(place)) for place in places))
@@ -139,7 +139,7 @@ def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
         for headers in ({}, {"Range": "bytes=99999999-"}, {"Host": "evil.example"}):
             status, head, body = ask(daemon, target, **headers)
             seen[status] = seen.get(status, 0) + 1
-            # The requested name may be repeated, but nothing that the daemon knows by itself.
+            # A response may repeat the requested name, but reveal no other name.
             response = head.encode() + body.replace(target.encode(), b"")
             if MARK not in target:
                 assert not secret.search(response), (target, status, response[:500])
@@ -149,7 +149,7 @@ def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
                 assert b"root:" not in body
             assert status < 500 or target.startswith("/readyz"), (target, status, body)
     assert {200, 404, 416, 421, 422} <= seen.keys(), seen
-    assert ask(daemon, "/readyz")[0] == 503, "the reasons in /readyz were seen"
+    assert ask(daemon, "/readyz")[0] == 503, "/readyz must contain reasons"
 
 
 QUERIES = (

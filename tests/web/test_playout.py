@@ -24,7 +24,7 @@ PLAY = """
   const playout = new Playout((message) => shown.push(message.id), given.delay);
   let next = 0;
   for (let n = 0, now = given.from; now < given.until; n++) {
-    // No screen and no timer is exact.
+    // Neither screens nor timers are exact.
     now = given.from + n * given.picture + ((n * 7919) % 7 - 3) * given.unsteady;
     for (; next < given.messages.length && given.messages[next].at <= now; next++) {
       playout.push(given.messages[next].message, given.messages[next].at);
@@ -56,7 +56,7 @@ def play(
     picture: float = PICTURE_MS,
     unsteady: float = 0.5,
 ) -> list[tuple[float, list[Any]]]:
-    """The pictures as (time, what was new)."""
+    """Play the messages and return the pictures as (time, news)."""
     given = {
         "messages": list(messages),
         "delay": delay,
@@ -69,7 +69,7 @@ def play(
 
 
 def in_bursts(frames: int, every_ms: float) -> list[dict[str, Any]]:
-    """Frames that are made every sixtieth of a second and arrive in bursts."""
+    """Frames that are produced every sixtieth of a second and arrive in bursts."""
     arrive = [every_ms * -(-((number + 1) * FRAME_MS) // every_ms) for number in range(frames)]
     return [start(0), *(frame(number, at) for number, at in enumerate(arrive))]
 
@@ -94,8 +94,8 @@ def test_bursts_are_spread_out(every_ms: float) -> None:
     assert shown[-1] == 899
 
 
-def test_one_frame_per_animation_frame_although_neither_is_exact() -> None:
-    """Frames that are due exactly when the page is drawn must not alternate between none and two."""
+def test_one_frame_per_animation_frame_despite_jitter() -> None:
+    """Frames that are due exactly when the page is drawn must not alternate between zero and two per picture."""
     for late_ms in (0.0, 4.0, 8.0, 12.0):
         messages = [start(0), *(frame(number, number * FRAME_MS + late_ms) for number in range(600))]
         shown = newest(play(messages, unsteady=1.5))
@@ -124,7 +124,7 @@ def test_delay_stays_small(every_ms: float) -> None:
 
 def test_catches_up_after_a_stall_and_continues_after_a_pause() -> None:
     steady = [frame(number, number * FRAME_MS) for number in range(120)]
-    stalled = [frame(number, 3000) for number in range(120, 180)]  # a second of frames at once
+    stalled = [frame(number, 3000) for number in range(120, 180)]  # a second of frames together
     onward = [frame(number, number * FRAME_MS) for number in range(180, 300)]
     paused = [frame(number, number * FRAME_MS + 10_000) for number in range(300, 420)]
     pictures = play([start(0), *steady, *stalled, *onward, *paused])
@@ -133,7 +133,7 @@ def test_catches_up_after_a_stall_and_continues_after_a_pause() -> None:
     assert at[179] < 3000 + MAX_BEHIND_MS + 2 * PICTURE_MS
     assert at[419] - (419 * FRAME_MS + 10_000) < MAX_BEHIND_MS
     steps = [at[number + 1] - at[number] for number in range(310, 418)]
-    assert max(steps) < 3 * PICTURE_MS, "and the pause causes no haste"
+    assert max(steps) < 3 * PICTURE_MS, "the pause causes no speed-up"
 
 
 def test_events_and_the_end_are_shown_with_their_frames() -> None:
@@ -165,7 +165,7 @@ def test_rollback_never_goes_back() -> None:
     assert sum(steps) / len(steps) > 0.97, "a rollback does not count as lag"
 
 
-def test_configured_delay_holds_everything_back() -> None:
+def test_configured_delay_applies_to_all_messages() -> None:
     messages = [*in_bursts(120, 85), event(119, 2040)]
     at = {m["message"]["id"]: m["at"] for m in messages}
     pictures = play(messages, delay=700)
@@ -175,7 +175,7 @@ def test_configured_delay_holds_everything_back() -> None:
     assert newest(pictures)[-1] == 119
 
 
-def test_next_game_begins_at_once() -> None:
+def test_next_game_begins_immediately() -> None:
     first = in_bursts(60, 85)
     second = [start(first[-1]["at"], "h"), frame(-123, first[-1]["at"], "h"), frame(-122, first[-1]["at"] + 17, "h")]
     names = [name for _, new in play([*first, *second]) for name in new]
@@ -197,8 +197,8 @@ def test_hidden_page_has_a_bounded_queue() -> None:
         assert run(script, delay) >= 95_000
 
 
-def test_view_shows_the_game_that_began_last() -> None:
-    """`StationView`, which takes the messages that are played out."""
+def test_view_shows_the_newest_game() -> None:
+    """`StationView` takes the messages that are played out."""
     script = """
       const { StationView } = await import("./slpstream.js");
       const view = new StationView("station");
@@ -230,7 +230,7 @@ def test_view_shows_the_game_that_began_last() -> None:
     ]
 
 
-def test_damage_goes_from_white_over_yellow_to_red() -> None:
+def test_damage_colour_goes_from_white_through_yellow_to_red() -> None:
     script = 'const { damageColour } = await import("./slippi.js"); return given.map(damageColour);'
     colours = run(script, [0, 20, 60, 100, 140, 250, 999])
     red, green, blue = zip(*(map(int, re.findall(r"\d+", colour)) for colour in colours), strict=True)

@@ -1,4 +1,4 @@
-"""Pages for people in place of problems, and the form for the token, over HTTP and in a real browser."""
+"""Pages that replace problem details for people, and the form for the token, over HTTP and in a real browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon that requires tokens, for tests that only look at pages."""
+    """A daemon that requires tokens, for tests that only read pages."""
     base = tmp_path_factory.mktemp("guarded")
     (base / "station").mkdir()
     with running(base / "station", arguments=requiring_tokens(base)) as daemon:
@@ -46,7 +46,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]
         ("GET", "/metrics", {"accept": HTML, "sec-fetch-dest": "document"}, False),
     ],
 )
-def test_pages_are_for_browsers_that_show_them(method: str, path: str, headers: dict[str, str], wants: bool) -> None:
+def test_pages_are_sent_only_to_browsers(method: str, path: str, headers: dict[str, str], wants: bool) -> None:
     assert wants_page(method, path, headers) == wants
 
 
@@ -79,7 +79,7 @@ async def test_problems_are_pages_for_people_and_json_for_programs() -> None:
             assert program.problem["status"] == status
             assert page.headers.get("www-authenticate") == program.headers.get("www-authenticate")
         for target in ("/", "/?token=wrong", "/docs", "/docs?token=wrong"):
-            assert (await server.ask(target)).status == 200, "they contain nothing private"
+            assert (await server.ask(target)).status == 200, "these pages contain no private data"
         refused = await server.ask("/overlay/main", host="evil.example", accept=HTML)
         assert refused.status == 421
         assert b"this host name is not served here" in refused.body
@@ -87,12 +87,12 @@ async def test_problems_are_pages_for_people_and_json_for_programs() -> None:
 
 
 def problem(page: Page, kind: str) -> None:
-    """Waits until the page shows a problem of this kind."""
+    """Wait until the page shows a problem of this kind."""
     page.locator(f"body[data-problem={kind}]").wait_for()
 
 
-def test_overlay_of_an_unknown_station_appears_by_itself(browser: Browser, tmp_path: Path) -> None:
-    """Also after a time without a daemon."""
+def test_overlay_appears_once_its_station_exists(browser: Browser, tmp_path: Path) -> None:
+    """The same page also survives a period without a daemon."""
     (tmp_path / "tree" / "main").mkdir(parents=True)
     arguments = configuration(tmp_path, f"[[stations]]\nid = '*'\nfolder = '{tmp_path / 'tree'}'\n")
     with open_page(browser, locale="ja-JP") as watched:
@@ -116,7 +116,7 @@ def test_overlay_of_an_unknown_station_appears_by_itself(browser: Browser, tmp_p
             expect(page).to_have_url(f"{second.url}/overlay/side")
 
 
-def test_wrong_token_is_called_wrong(page: Page, guarded: DaemonProcess) -> None:
+def test_wrong_token_is_reported(page: Page, guarded: DaemonProcess) -> None:
     page.goto(f"{guarded.url}/overlay/station")
     problem(page, "no_token")
     expect(page.locator("h1")).to_have_text("This page needs the access token.")
@@ -161,7 +161,7 @@ def test_token_is_typed_once_and_never_in_the_address(page: Page, guarded: Daemo
 
 
 def responding(status: int) -> Callable[[Route], None]:
-    """Makes up the responses to all requests but that for the page itself."""
+    """Make up the responses to all requests except the one for the page itself."""
 
     def respond(route: Route) -> None:
         if route.request.is_navigation_request():
@@ -173,7 +173,7 @@ def responding(status: int) -> Callable[[Route], None]:
 
 
 def test_every_problem_has_a_text(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    """The first response is that of the daemon; the following ones are made up."""
+    """The first response is the daemon's; the following ones are made up."""
     statuses = {403: "refused", 421: "wrong_host", 500: "internal", 502: "gone", 503: "starting", 404: "starting"}
     starting = {"status": "not ready", "missing": [], "starting": ["x"]}
     for status, kind in statuses.items():
@@ -188,7 +188,7 @@ def test_every_problem_has_a_text(browser: Browser, empty_daemon: DaemonProcess)
             assert [each for each in watched.complaints if "Failed to load resource" not in each] == []
 
 
-def test_readers_who_change_a_set_are_led_to_the_form(page: Page, guarded: DaemonProcess) -> None:
+def test_readers_who_change_a_set_get_the_form(page: Page, guarded: DaemonProcess) -> None:
     page.goto(f"{guarded.url}/?token=sesame#station/station")
     field = page.get_by_role("textbox", name="Round")
     field.fill("Grand Final")

@@ -1,4 +1,4 @@
-"""`POST /v1/reload`: the configuration is read again where there is no SIGHUP, too."""
+"""`POST /v1/reload` reloads the configuration, even on systems without SIGHUP."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.web.served import Served
 
 
 @pytest.mark.trio
-async def test_reload_says_what_has_changed(server: Served) -> None:
+async def test_reload_lists_changed_keys(server: Served) -> None:
     server.fake.reloaded = Reloaded(changed=["watch.pace"], needs_restart=["server.port"])
     assert (await server.ask("/v1/reload")).status == 405
     answer = await server.ask("/v1/reload", "POST")
@@ -61,10 +61,10 @@ REFUSED = [
     "[store]\nfolder = '{folder}/empty'\n",
     "x = {deep}\n",
 ]
-"""What `serve` refuses at start, after the table of a station."""
+"""Configurations, after the table of a station, that `serve` refuses at start."""
 
 
-def test_reload_refuses_what_serve_refuses_and_shows_neither_secrets_nor_paths(tmp_path: Path) -> None:
+def test_reload_refuses_the_same_as_serve_without_revealing_secrets_or_paths(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "bad url").write_text(f"https://host:99999/{SECRET}\n")
     (tmp_path / "good url").write_text(f"https://host/{SECRET}\n")
@@ -87,7 +87,7 @@ def test_reload_refuses_what_serve_refuses_and_shows_neither_secrets_nor_paths(t
     assert SECRET not in json.dumps(daemon.lines)
 
 
-def test_daemon_takes_a_new_station(tmp_path: Path) -> None:
+def test_reload_adds_a_station(tmp_path: Path) -> None:
     config = tmp_path / "slpstream.toml"
     one, two = (f"[[stations]]\nid = '{name}'\nfolder = '{tmp_path / name}'\n" for name in ("one", "two"))
     config.write_text(one)

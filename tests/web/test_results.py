@@ -26,7 +26,7 @@ ASK = """
   draw();
   while (now < given.until) {
     const before = now;
-    // Until the next timer; there is none once nothing is asked for any more.
+    // Until the next timer. Without further requests there is no timer.
     for (let turns = 0; now === before && turns < 20; turns++) {
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -40,7 +40,7 @@ ASK = """
 
 
 def ask(**given: Any) -> dict[str, Any]:
-    """All requests, each with its time, and the stats that were drawn in the end."""
+    """Return all requests, each with its time, and the stats that are drawn in the end."""
     usual = {
         "failing_until": 0,
         "complete_from": 0,
@@ -52,8 +52,8 @@ def ask(**given: Any) -> dict[str, Any]:
     return answer
 
 
-def test_the_last_game_is_asked_for_until_the_daemon_lists_it() -> None:
-    """A daemon that has just started lists no games yet, and may answer with 503 before that."""
+def test_last_game_is_requested_until_it_is_listed() -> None:
+    """A daemon that has just started may answer with 503, and then lists no games yet."""
     script = """
       let now = 0;
       globalThis.setTimeout = (then, milliseconds) => setImmediate(() => { now += milliseconds; then(); });
@@ -70,14 +70,14 @@ def test_the_last_game_is_asked_for_until_the_daemon_lists_it() -> None:
     assert run(script, None) == "g"
 
 
-def test_final_stats_are_asked_for_once() -> None:
+def test_final_stats_are_requested_once() -> None:
     answer = ask()
     assert answer["asked"] == [[0, "v1/games/g/stats"]]
     assert answer["last"]["gameComplete"]
 
 
-def test_a_running_game_is_asked_for_until_its_end() -> None:
-    """A game takes longer than a minute after its first stock."""
+def test_running_game_is_polled_until_its_end() -> None:
+    """A game lasts longer than a minute after its first stock."""
     answer = ask(complete_from=300_000)
     assert answer["last"]["gameComplete"]
     times = [at for at, _ in answer["asked"]]
@@ -85,17 +85,17 @@ def test_a_running_game_is_asked_for_until_its_end() -> None:
     assert all(later - earlier >= 1500 for earlier, later in pairwise(times))
 
 
-def test_nothing_is_asked_for_ever_unless_it_is_drawn() -> None:
+def test_polling_stops_when_results_are_not_drawn() -> None:
     answer = ask(complete_from=10**9, draws_until=1)
     assert 30 <= len(answer["asked"]) <= 50
 
 
-def test_a_daemon_that_comes_back_is_asked_again() -> None:
+def test_polling_resumes_when_the_daemon_returns() -> None:
     answer = ask(failing_until=200_000)
     assert answer["last"]["at"] >= 200_000
 
 
-def test_what_is_refused_for_a_minute_is_not_asked_for_any_more() -> None:
+def test_polling_stops_after_a_minute_of_refusals() -> None:
     answer = ask(status=404)
     assert 30 <= len(answer["asked"]) <= 50
     assert answer["last"] is None

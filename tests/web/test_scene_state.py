@@ -1,4 +1,4 @@
-"""What scenes show of a station, as a function of the messages: `scenes/state.js` in node."""
+"""The displayed state of a station as a function of its messages: `scenes/state.js` in node."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ UNNAMED = set_of("upcoming", (), score=(0, 0))
         pytest.param([RUNNING], *[["between", "Mika 1", "Juno 0"]] * 2, id="loaded between games"),
         pytest.param([OVER], *[["between", "Mika 2", "Juno 0"]] * 2, id="loaded after the set"),
         pytest.param([ANNOUNCED], *[["between", "Orla 0", "Quill 0"]] * 2, id="loaded before the set"),
-        pytest.param([UNNAMED], *[["waiting"]] * 2, id="nobody is announced"),
+        pytest.param([UNNAMED], *[["waiting"]] * 2, id="no announced set"),
         pytest.param([start(), RUNNING], *[["playing", "Mika 1", "Juno 0"]] * 2, id="late set"),
         pytest.param(
             [RUNNING, start(), end()],

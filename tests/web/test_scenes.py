@@ -1,6 +1,6 @@
-"""The live scene over a picture of a game: what it covers, whether names fit, and how readable it is.
+"""The live scene over a picture of a game: covered areas, names that fit, and readability.
 
-The pages are fed by the tests, see `on_air.py`. Most tests use one page for many pictures, because a new page takes as
+The tests feed the pages through `on_air.py`. Most tests use one page for many pictures, because a new page takes as
 long as all its pictures. The screenshots are in `tests/artifacts/`.
 """
 
@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from tests.browsers.pages import WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
-from tests.project import ROOT
 from tests.web.javascript import needs_node, run
 from tests.web.on_air import (
     ASPECTS,
@@ -46,7 +45,7 @@ def open_live(page: Page, empty_daemon: DaemonProcess, query: str = "") -> Stati
 
 
 def play(station: Station, *names: str, frame: int = 1200, teams: bool = False) -> None:
-    """A game in the third game of a set, in which player 0 needs one more win."""
+    """Play the third game of a set in which player 0 needs one more win."""
     station.set(
         names, (2, 1), round="Winners Final", event="The Big Field 12", casters=["Toph", "Scar"], details=DETAILS
     )
@@ -85,7 +84,7 @@ def test_themes_and_sizes(
     station.combo(1200, 10, 4, 7.5)
     page.locator(".combo.shown").wait_for(state="attached")
     for theme, size in CELLS[cells]:
-        station.station("playing", GAME)  # after ten seconds of silence, the page would connect anew
+        station.station("playing", GAME)  # after ten seconds of silence, the page would reconnect
         use(page, theme, size)
         check_look(page, layout, (theme, size))
         assert poor_contrasts(page) == [], (theme, size)
@@ -99,14 +98,14 @@ def test_themes_and_sizes(
 
 
 def check_texts(page: Page, what: object) -> None:
-    """No text is cut or covered."""
+    """Check that no text is cut or covered."""
     cut, crowded = page.evaluate(f"() => [({CUT})(), ({CROWDED})()]")
     assert cut == [], what
     assert crowded == [], what
 
 
 def check_look(page: Page, layout: str, what: object) -> None:
-    """The scene is whole, and does not cover what its layout leaves to the game."""
+    """Check that the scene is complete, and does not cover the areas that its layout leaves to the game."""
     check_texts(page, what)
     if layout in ("sides", "top"):
         assert page.evaluate(OVERLAPS, FIGURES) == [], what
@@ -117,7 +116,7 @@ def check_look(page: Page, layout: str, what: object) -> None:
 def test_nothing_overlaps_the_display_of_the_game(
     page: Page, empty_daemon: DaemonProcess, layout: str, aspect: str
 ) -> None:
-    """Also with four players, combos, calls, and a result."""
+    """Even with four players, combos, calls, and a result."""
     station = open_live(page, empty_daemon, f"layout={layout}&aspect={aspect}&hold=1h&motion=0")
     for names in ((LONG, "Cody Schwab"), ("Aki", "Bo | Somebody", "Cy", "WWWWWWWWWWWWWWWW")):
         play(station, *names, teams=len(names) == 4)
@@ -135,7 +134,7 @@ def test_nothing_overlaps_the_display_of_the_game(
 
 
 @pytest.mark.parametrize("layout", ["hud", *release("sides", "top", "bottom")])
-def test_no_name_is_cut_at_any_percent(page: Page, empty_daemon: DaemonProcess, layout: str) -> None:
+def test_names_fit_at_any_percent(page: Page, empty_daemon: DaemonProcess, layout: str) -> None:
     station = open_live(page, empty_daemon, f"layout={layout}&hud=1&motion=0")
     play(station, LONG, "Cody Schwab")
     frame = 1200
@@ -179,7 +178,7 @@ def test_cards_are_as_wide_as_their_content(page: Page, empty_daemon: DaemonProc
 
 
 def test_panels_in_place_of_the_display_are_opaque(page: Page, empty_daemon: DaemonProcess) -> None:
-    """White and black video below give the same pixels, also for a player who is out."""
+    """White and black video below give the same pixels, even for an eliminated player."""
     station = open_live(page, empty_daemon, "layout=hud&motion=0")
     station.set(("Aki", "Bo"), (2, 1))
     station.start("Aki", "Bo")
@@ -206,13 +205,6 @@ def test_moments_of_a_game(watched: WatchedPage, page: Page, empty_daemon: Daemo
     assert page.evaluate("() => document.getAnimations().length") > 0
     expect(calls).to_have_text(["Set point", ""])
     watched.check(empty_daemon.url)
-
-
-def test_the_overlay_has_the_parts_of_the_live_scene() -> None:
-    """`/overlay/STATION` is the live scene at the address that it has always had."""
-    static = ROOT / "slpstream" / "web" / "static"
-    overlay, live = ((static / name).read_text().split("<body>")[1] for name in ("overlay.html", "scenes/live.html"))
-    assert overlay == live
 
 
 @pytest.mark.parametrize("how", ["motion=0", "reduced"])

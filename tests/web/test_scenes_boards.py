@@ -1,4 +1,4 @@
-"""The scenes besides the live one: versus, results, what comes next, replay, ticker, controllers.
+"""All scenes except the live one: versus, results, next set, replay, ticker, controllers.
 
 The games are the bundled matches, which form a set of five that ends 3-2, in the folder of a real daemon.
 """
@@ -50,7 +50,7 @@ def use(page: Page, theme: str, size: tuple[int, int]) -> None:
     """Give an open page another theme and size, and draw a game below it."""
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.evaluate(
-        # Boards are built again, because a page has one theme for its life.
+        # Boards are rebuilt, because the theme of a page never changes.
         "([theme, picture]) => {"
         " document.querySelectorAll('[data-shown]').forEach((each) => delete each.dataset.shown);"
         " const root = document.documentElement; root.dataset.theme = theme;"
@@ -61,7 +61,7 @@ def use(page: Page, theme: str, size: tuple[int, int]) -> None:
 
 
 def announce(station: Station, page: Page, *names: str, **values: Any) -> None:
-    """An announced set, with sets of other stations."""
+    """Announce a set, with sets of other stations."""
     details = {0: {"pronouns": "they/them", "seed": 1}, 1: {"seed": 3}}
     given = {"state": "upcoming", "round": "Grand Final", "event": "The Big Field 12", "details": details} | values
     station.set(names, **given)
@@ -92,7 +92,7 @@ def test_themes_and_sizes(watched: WatchedPage, page: Page, played: DaemonProces
 
 
 def check_look(page: Page, what: object) -> None:
-    """The board is whole: nothing is cut, covered or outside."""
+    """Check that nothing on the board is cut, covered or outside."""
     hidden = "board.scrollWidth - board.clientWidth, board.scrollHeight - board.clientHeight"
     cut, crowded, width, height = page.locator(".board").evaluate(f"board => [({CUT})(), ({CROWDED})(), {hidden}]")
     assert cut == [], what
@@ -101,7 +101,7 @@ def check_look(page: Page, what: object) -> None:
 
 
 def test_result_of_a_game(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
-    """`test_set_on_air.py` has the results of a whole set."""
+    """`test_set_on_air.py` covers the results of a whole set."""
     page.goto(scene_address(played, "game-result"))
     expect(page.locator(".outcome")).to_have_text("Altea wins")
     expect(page.locator(".right .kill")).to_have_text(
@@ -126,7 +126,7 @@ def test_nothing_to_show_is_transparent(watched: WatchedPage, page: Page, empty_
 
 @pytest.mark.parametrize("scene", ["versus", *release("up-next", "set-result", "game-result", "ticker", "controller")])
 def test_names_of_a_board_are_not_cut(page: Page, played: DaemonProcess, scene: str) -> None:
-    """The names of one set after another, and in the queue and the ticker those of other stations too."""
+    """The names of one set after another; the queue and the ticker also show those of other stations."""
     station = opened(page, scene_address(played, scene, "?motion=0"), "idle")
     finished = played.get("/v1/stations/station/set")
     for size in (SIZES[0], SIZES[2]):
@@ -176,8 +176,8 @@ def test_another_format_has_a_result(page: Page, played: DaemonProcess) -> None:
     assert page.locator(".chart").count() == 0
 
 
-def test_a_result_that_the_daemon_has_not_recorded_yet(page: Page, played: DaemonProcess) -> None:
-    """The game has ended for the stream; the list of games says neither that it is running nor how it ended."""
+def test_result_that_is_not_recorded_yet(page: Page, played: DaemonProcess) -> None:
+    """The game has ended in the stream; the list of games shows it as neither running nor finished."""
     game: dict[str, Any] = {
         "gameId": GAME, "format": "slippi", "settings": {"stageId": 31, "players": [person(0, "Aki"), person(1, "Bo")]},
         "winners": [], "reason": None, "inProgress": False,
@@ -189,12 +189,12 @@ def test_a_result_that_the_daemon_has_not_recorded_yet(page: Page, played: Daemo
     with page.expect_response(f"**/v1/games/{GAME}"):
         station.end(1)
     expect(page.locator(".outcome")).to_have_text("Bo wins")
-    with page.expect_response(f"**/v1/games/{GAME}"):  # it is asked for again
+    with page.expect_response(f"**/v1/games/{GAME}"):  # it is requested again
         game |= {"winners": [0], "reason": "game_end"}
     expect(page.locator(".outcome")).to_have_text("Aki wins")
 
 
-def test_a_lost_connection_keeps_the_board(page: Page, played: DaemonProcess) -> None:
+def test_lost_connection_keeps_the_board(page: Page, played: DaemonProcess) -> None:
     station = opened(page, scene_address(played, "versus"), "idle")
     announce(station, page, "Aki", "Bo")
     expect(page.locator(".side.left .name")).to_have_text("Aki")
@@ -204,7 +204,7 @@ def test_a_lost_connection_keeps_the_board(page: Page, played: DaemonProcess) ->
     assert page.locator(".side.left .name").is_visible()
 
 
-def test_the_replay_shows_the_last_stock(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
+def test_replay_shows_the_last_stock(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
     page.goto(scene_address(played, "replay"))
     expect(page.locator(".caption")).to_have_text("Altea: Forward Smash at 129%")
     page.wait_for_function("() => Number(document.querySelector('stage-view')?.dataset.frame || 0) > 0")
@@ -215,7 +215,7 @@ def test_the_replay_shows_the_last_stock(watched: WatchedPage, page: Page, playe
     watched.check(played.url)
 
 
-def test_the_ticker_shows_all_stations(browser: Browser, played: DaemonProcess) -> None:
+def test_ticker_shows_all_stations(browser: Browser, played: DaemonProcess) -> None:
     with open_page(browser, reduced_motion="reduce") as watched:
         page = watched.page
         station = opened(page, scene_address(played, "ticker"), "idle")
@@ -247,7 +247,7 @@ EXAMPLES = {
     "controller": (".pad .name", ["Vixen", "Altea"]),
     "ticker": (".items:first-child .names.won", ["Bramble"]),
 }
-"""What scenes show of the made-up set, if their address ends in `#example`."""
+"""The texts that scenes show of the made-up set if their address ends in `#example`."""
 
 
 def test_every_scene_has_an_example(watched: WatchedPage, page: Page, empty_daemon: DaemonProcess) -> None:
@@ -266,5 +266,5 @@ def test_every_scene_has_an_example(watched: WatchedPage, page: Page, empty_daem
     expect(page.locator(".call")).to_have_text(["KO!117%", "Stock lost"])
     expect(page.locator(".outcome")).to_have_text("Vixen wins")
     expect(page.locator(".overlay")).to_have_attribute("data-phase", "playing")
-    assert [url for url in watched.requested if "/v1/" in url] == [], "nothing is asked of the daemon"
+    assert [url for url in watched.requested if "/v1/" in url] == [], "no request is sent to the daemon"
     watched.check(empty_daemon.url)

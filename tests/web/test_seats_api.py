@@ -1,4 +1,4 @@
-"""Seats over HTTP with a real daemon: what the token of a station allows, and what nothing else does."""
+"""Seats over HTTP with a real daemon: requests that the token of a station allows, and no other token."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from slpstream.parts import registry
 from slpstream.web.app import described_endpoints
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
@@ -31,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def daemon_in(folder: Path, more: str = "") -> Any:
-    """A daemon with two stations and seats, whose state is kept in a folder."""
+    """A daemon with two stations, seats, and a persistent state folder."""
     arguments = configuration(folder, f"[seats]\non = true\n{more}")
     return running(folder / "main", folder / "side", arguments=arguments, state=folder / "state")
 
@@ -92,7 +93,7 @@ def test_claim_swap_and_leave(daemon: DaemonProcess) -> None:
     assert changes[-1]["values"] == [{"field": "name", "to": "Ann B", "port": 1}]
 
 
-def test_the_token_of_a_station_allows_nothing_else(folder: Path) -> None:
+def test_station_token_is_valid_for_its_seats_only(folder: Path) -> None:
     (folder / "token").write_text(OPERATOR)
     (folder / "read").write_text("readers-token-for-tests")
     tokens_of_daemon = (
@@ -102,10 +103,10 @@ def test_the_token_of_a_station_allows_nothing_else(folder: Path) -> None:
         operator = {"authorization": f"Bearer {OPERATOR}"}
         daemon.until(lambda: ask(daemon, "/readyz", **operator)[0] == 200)
         token = codes(daemon, **operator)["main"]
-        assert claim(daemon, token, "Ann")[0] == 200, "it needs no other token"
+        assert claim(daemon, token, "Ann")[0] == 200, "no other token is required"
         seat = {"authorization": f"Bearer {token}"}
         refused = 0
-        for endpoint in described_endpoints():
+        for endpoint in described_endpoints(registry.endpoints({})):
             if endpoint.path.startswith("/v1/seats/"):
                 continue
             path = re.sub(r"\{game\w*\}", "0" * 32, endpoint.path.replace("{station}", "main"))
@@ -126,7 +127,7 @@ def test_the_token_of_a_station_allows_nothing_else(folder: Path) -> None:
         assert page[1]["referrer-policy"] == "no-referrer"
 
 
-def test_phones_use_the_address_of_the_venue_and_foreign_pages_do_not(daemon: DaemonProcess) -> None:
+def test_phones_use_the_venue_address_and_foreign_pages_are_refused(daemon: DaemonProcess) -> None:
     token = codes(daemon)["main"]
     own = {"authorization": f"Bearer {token}", "slpstream_phone": ANN}
     body = {"act": "claim", "playerIndex": 0, "name": "Ann"}
@@ -137,7 +138,7 @@ def test_phones_use_the_address_of_the_venue_and_foreign_pages_do_not(daemon: Da
     assert names(daemon) == ["Ann", None]
 
 
-def test_only_known_names_can_be_tapped_if_so_configured(folder: Path) -> None:
+def test_names_can_be_restricted_to_known_ones(folder: Path) -> None:
     with daemon_in(folder, "typed_names = false\n") as daemon:
         daemon.wait_ready()
         token = codes(daemon)["main"]
@@ -160,7 +161,7 @@ def test_too_many_requests(daemon: DaemonProcess) -> None:
     statuses = [claim(daemon, "x" * 24, "Ann")[0] for _ in range(30)]
     assert statuses[:20] == [401] * 20
     assert 429 in statuses
-    assert claim(daemon, token, "Ann")[0] == 200, "a right token is not affected"
+    assert claim(daemon, token, "Ann")[0] == 200, "a correct token is not affected"
     statuses = [claim(daemon, token, "Ann")[0] for _ in range(30)]
     assert 429 in statuses
     assert claim(daemon, codes(daemon)["side"], "Bob", station="side")[0] == 200, "nor is another station"
@@ -169,7 +170,7 @@ def test_too_many_requests(daemon: DaemonProcess) -> None:
     assert 'slpstream_claimed_seats{station="main"} 1.0' in page
 
 
-def test_made_up_names_of_a_phone_come_after_the_others(daemon: DaemonProcess) -> None:
+def test_names_invented_by_a_phone_are_listed_last(daemon: DaemonProcess) -> None:
     tokens = codes(daemon)
     made_up = [f"Made up {number}" for number in range(5)]
 
@@ -185,7 +186,7 @@ def test_made_up_names_of_a_phone_come_after_the_others(daemon: DaemonProcess) -
     assert offered() == ["Operated", *reversed(made_up)]
 
 
-def test_operators_name_wins(daemon: DaemonProcess) -> None:
+def test_operators_name_takes_precedence(daemon: DaemonProcess) -> None:
     token = codes(daemon)["main"]
     correct_set(daemon, "main", {"names": {"0": "Zoe"}})
     _, seats = claim(daemon, token, "Ann")
@@ -214,7 +215,7 @@ def test_bad_requests(daemon: DaemonProcess) -> None:
     assert names(daemon) == [None, None]
 
 
-def test_nothing_can_be_claimed_without_the_token(folder: Path) -> None:
+def test_claim_requires_the_token(folder: Path) -> None:
     (folder / "token").write_text(OPERATOR)
     with daemon_in(folder, f"[server]\noperate_token_file = '{folder / 'token'}'\n") as daemon:
         daemon.wait_ready()
@@ -222,11 +223,11 @@ def test_nothing_can_be_claimed_without_the_token(folder: Path) -> None:
         tokens = codes(daemon, **operator)
         assert ask(daemon, "/v1/seat-codes", {"station": "main"}, **operator).status == 200  # renewed
         renewed = codes(daemon, **operator)
-        assert renewed["side"] == tokens["side"], "other stations keep theirs"
+        assert renewed["side"] == tokens["side"], "other stations keep their tokens"
         body = {"act": "claim", "playerIndex": 0, "name": "Ann"}
         for given in ("", "x" * 24, tokens["side"], tokens["main"], OPERATOR):
             headers = {"slpstream_phone": ANN} | ({"authorization": f"Bearer {given}"} if given else {})
-            path = f"/v1/seats/main?token={renewed['main']}"  # which counts in the header alone
+            path = f"/v1/seats/main?token={renewed['main']}"  # valid in the header only
             for answer in (ask(daemon, path, body, **headers), ask(daemon, path, **headers)):
                 required = "the code of the station is required: scan it again"
                 assert (answer.status, answer.body["detail"]) == (401, required), given
@@ -234,7 +235,7 @@ def test_nothing_can_be_claimed_without_the_token(folder: Path) -> None:
         assert names(daemon) == [None, None]
 
 
-def test_damaged_codes_are_set_aside(folder: Path) -> None:
+def test_damaged_codes_are_preserved_and_replaced(folder: Path) -> None:
     kept = folder / "state/secrets/seats.json"
     kept.parent.mkdir()
     kept.write_text('{"secret": "00"}')
@@ -246,7 +247,7 @@ def test_damaged_codes_are_set_aside(folder: Path) -> None:
         assert Path(line["damaged"]).read_text() == '{"secret": "00"}'
 
 
-def test_codes_that_cannot_be_kept(folder: Path) -> None:
+def test_codes_that_cannot_be_saved_still_work(folder: Path) -> None:
     (folder / "state/secrets").write_bytes(b"")
     with daemon_in(folder) as daemon:
         daemon.until(lambda: "seats: the codes cannot be kept" in json.dumps(ask(daemon, "/readyz").body))
@@ -254,7 +255,7 @@ def test_codes_that_cannot_be_kept(folder: Path) -> None:
         assert "slpstream_seat_codes_kept 0.0" in daemon.text("/metrics")
 
 
-@pytest.mark.not_on_windows("Windows ends a process at once, without SIGTERM")
+@pytest.mark.not_on_windows("Windows kills processes without SIGTERM")
 @pytest.mark.slow
 def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
     with daemon_in(folder) as daemon:
@@ -266,7 +267,7 @@ def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
     if sys.platform != "win32":
         modes = {path: path.stat().st_mode & 0o777 for path in (kept, kept.parent, kept.parent.parent)}
         assert list(modes.values()) == [0o600, 0o700, 0o700]
-    kept.rename(folder / "state/seats.json")  # where earlier versions kept it
+    kept.rename(folder / "state/seats.json")  # the file of earlier versions
     with daemon_in(folder) as daemon:
         daemon.wait_ready()
         assert codes(daemon) == before
@@ -280,7 +281,7 @@ def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
         assert claim(daemon, before["main"], "Ann")[0] == 401
 
 
-@pytest.mark.not_on_windows("Windows ends a process at once, without SIGTERM")
+@pytest.mark.not_on_windows("Windows kills processes without SIGTERM")
 def test_no_token_is_logged(folder: Path) -> None:
     with daemon_in(folder) as daemon:
         daemon.wait_ready()

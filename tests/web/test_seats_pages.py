@@ -1,4 +1,4 @@
-"""The phones of players: open the address in the code of a station, claim a port, swap; and the overlay beside them."""
+"""The phones of players: open the address in the code of a station, claim a port, swap; and the overlay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.web.qr import text_in
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
-    """A daemon with two stations, without any games, at which players can claim seats."""
+    """A daemon with two stations without games at which players can claim seats."""
     for name in ("main", "side"):
         (tmp_path / name).mkdir()
     arguments = configuration(tmp_path, "[seats]\non = true\n[sets]\nbest_of = 5\n")
@@ -46,7 +46,7 @@ def code_of(daemon: DaemonProcess, station: str, page: Page) -> str:
 
 
 def sit(page: Page, port: int, name: str, button: str = "I sit here") -> None:
-    """Claims a port with a typed name."""
+    """Claim a port with a typed name."""
     port_of(page, port).get_by_text(button).click()
     page.get_by_role("textbox").fill(name)
     page.get_by_role("button", name="OK", exact=True).click()
@@ -108,7 +108,7 @@ def test_second_phone_takes_over_with_a_second_tap(browser: Browser, daemon: Dae
         expect(port_of(first, 3).locator(".detail")).not_to_contain_text("you")
 
 
-def test_connection_that_hangs_is_said_until_it_works_again(browser: Browser, daemon: DaemonProcess) -> None:
+def test_hanging_connection_is_reported_until_it_recovers(browser: Browser, daemon: DaemonProcess) -> None:
     with phones(browser, 1) as [watched]:
         page = watched.page
         page.clock.install()
@@ -118,11 +118,11 @@ def test_connection_that_hangs_is_said_until_it_works_again(browser: Browser, da
         page.clock.run_for(41_000)
         expect(page.locator(".notice")).to_have_text("No connection to slpstream. Trying again.")
         page.unroute("**/v1/seats/main*")
-        page.clock.run_for(50_000)  # the request that hangs, and the pause before the next one
+        page.clock.run_for(50_000)  # the hanging request, and the pause before the next one
         expect(page.locator(".notice")).to_be_hidden()
 
 
-def test_next_people_are_on_the_scenes_before_their_first_game(
+def test_scenes_show_the_next_players_before_their_first_game(
     browser: Browser, daemon: DaemonProcess, tmp_path: Path
 ) -> None:
     correct_set(daemon, "main", {"bestOf": 1})
@@ -161,12 +161,12 @@ def test_winner_stays(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -
 
 
 def game(*, minute: float, winner: int, ended: bool = True) -> bytes:
-    """A game of people without names, Fox against Marth, as consoles write it."""
+    """A game between unnamed players, Fox vs Marth, as consoles write it."""
     left = {winner: 2, 1 - winner: 0}
     return replay({0: Seat(), 1: Seat(character=MARTH)}, left, seconds=180, minute=minute, ended=ended)
 
 
-def test_without_the_code_nothing_can_be_claimed(browser: Browser, daemon: DaemonProcess) -> None:
+def test_claim_requires_the_code(browser: Browser, daemon: DaemonProcess) -> None:
     with phones(browser, 1) as watched:
         page = watched[0].page
         main, side = (code_of(daemon, station, page) for station in ("main", "side"))
@@ -175,7 +175,7 @@ def test_without_the_code_nothing_can_be_claimed(browser: Browser, daemon: Daemo
         expect(page.get_by_role("button")).to_have_count(0)
         page.goto("about:blank")
         page.goto(f"{main.partition('#')[0]}#{side.partition('#')[2]}")
-        old = page.get_by_text("This code is not valid any more.")
+        old = page.get_by_text("This code is no longer valid.")
         expect(old).to_be_visible()
         page.goto("about:blank")
         page.goto(main)

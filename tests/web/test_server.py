@@ -1,5 +1,5 @@
-"""HTTP over real sockets: requests in sequence and pipelined, split anywhere, too large, too slow, invalid; what every
-response must and must not contain; and a server that leaks nothing. The determinism rules are in `served.py`.
+"""HTTP over real sockets: requests in sequence and pipelined, split anywhere, too large, too slow, invalid; required
+and forbidden contents of every response; and a server without leaks. The determinism rules are in `served.py`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ async def test_pages(server: Served) -> None:
     assert (await server.ask("/scenes/ticker/main")).status == 404
 
 
-async def test_every_asset_is_served_as_it_is(server: Served) -> None:
+async def test_every_asset_is_served_unchanged(server: Served) -> None:
     for path in (path for path in STATIC.rglob("*") if path.is_file() and path.suffix != ".pyc"):
         target = f"/static/{path.relative_to(STATIC).as_posix()}"
         answer = await server.ask(target)
@@ -117,8 +117,8 @@ async def test_every_response_has_security_headers_and_no_path(server: Served) -
                 assert str(path) not in text or str(path) == "/"
 
 
-async def test_only_the_dashboard_may_contain_pages(server: Served) -> None:
-    """And only those of the daemon. A scene may be contained in them only."""
+async def test_only_the_dashboard_has_frames(server: Served) -> None:
+    """Frames show pages of the daemon only, and pages of other origins cannot frame a scene."""
     for target in ("/", "/scenes/live/main", "/docs"):
         policy = (await server.ask(target)).headers["content-security-policy"]
         assert ("frame-src 'self';" in f"{policy};") == (target == "/")
@@ -135,7 +135,7 @@ async def test_head_is_get_without_a_body(server: Served) -> None:
             head = await caller.answer(head_only=True)
             assert (head.status, head.body) == (got.status, b"")
             assert head.headers["content-length"] == str(len(got.body))
-            await caller.send(get("/healthz"))  # the connection is still in step
+            await caller.send(get("/healthz"))  # the connection is still usable
             assert (await caller.answer()).json == {"status": "ok"}
 
 
@@ -165,7 +165,7 @@ async def test_pipelined_requests_are_answered_in_order(server: Served) -> None:
         assert statuses == [200, 404, 200, 200] * 5
 
 
-async def test_requests_cut_anywhere(server: Served) -> None:
+async def test_requests_split_anywhere(server: Served) -> None:
     chance = random.Random(1)
     for _ in range(10):
         async with await server.call() as caller:
@@ -193,7 +193,7 @@ async def test_small_unread_body_leaves_the_connection_usable(server: Served) ->
             assert (await caller.answer()).status == 200
 
 
-async def test_request_with_two_lengths_is_the_last_one_of_its_connection(server: Served) -> None:
+async def test_request_with_two_lengths_ends_its_connection(server: Served) -> None:
     async with await server.call() as caller:
         lengths = b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
         await caller.send(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n" + lengths + get("/healthz"))
@@ -300,7 +300,7 @@ async def test_one_free_port_for_all_families() -> None:
             listener.close()
 
 
-@pytest.mark.not_on_windows("Windows has other words for the same error")
+@pytest.mark.not_on_windows("Windows words this error differently")
 async def test_port_in_use() -> None:
     [listener] = listen("127.0.0.1", 0)
     try:
@@ -325,7 +325,7 @@ async def test_unavailable_address_family(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 class BrokenSocket:
-    """A socket whose network fails."""
+    """A socket with a failing network."""
 
     def __init__(self, sock: socket.socket, error: int) -> None:
         self._socket = sock
@@ -341,7 +341,7 @@ class BrokenSocket:
 
 
 @pytest.mark.parametrize("error", [errno.EPIPE, errno.ECONNRESET, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETDOWN])
-async def test_broken_connection_is_gone(error: int) -> None:
+async def test_broken_connection_is_marked_gone(error: int) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.send(b"x")
@@ -356,7 +356,7 @@ async def test_broken_connection_is_gone(error: int) -> None:
         await connection.finish()
 
 
-@pytest.mark.not_on_windows("a socket is no descriptor there")
+@pytest.mark.not_on_windows("sockets are not descriptors there")
 async def test_bad_descriptor_is_raised() -> None:
     ours, theirs = socket.socketpair()
     with theirs:

@@ -1,11 +1,11 @@
 """A set of five games from its announcement to its end, with the dashboard of an operator and every scene open.
 
-The games are written to the folder of a real daemon in two parts each, as a game in progress and to its end. Every page
-keeps a record of what it has shown, so that a wrong text is found even if it stays for a moment only.
+Each game is written to the folder of a real daemon in two parts: first in progress, then to its end. Every page records
+the texts that it has shown, so that a wrong text is found even if it appears only for a moment.
 
-A correction has to be on every page within a second of the daemon's answer. The second is counted by a timer in each
-page, which comes late when the machine stands still, and a correction that was late somewhere is made again, up to five
-times. A page that waits for a timer of its own is late every time.
+A correction must be on every page within a second of the daemon's answer. A timer in each page counts the second; it
+fires late when the machine stalls, so a correction that was late somewhere is repeated, up to five times. A page that
+waits for one of its own timers is late every time.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ READ: Mapping[str, Mapping[str, str]] = {
         "won": ".detail .players .won .name",
     },
 }
-"""The visible texts that are read from each page, by selector."""
+"""The texts that are read from each page, by selector."""
 WATCH = """([selectors, tick]) => {
     const texts = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility())
         .map((each) => each.innerText.replaceAll(/\\s+/g, " ").trim()).filter(Boolean);
@@ -90,7 +90,7 @@ Shown = dict[str, list[str]]
 
 
 class Broadcast:
-    """All pages, open at once."""
+    """All pages, open simultaneously."""
 
     def __init__(self, first: WatchedPage, daemon: DaemonProcess) -> None:
         self.pages: dict[str, Page] = {}
@@ -104,12 +104,12 @@ class Broadcast:
             page.evaluate(WATCH, [selectors, TICK_MS])
 
     def record(self, name: str) -> list[tuple[float, Shown]]:
-        """Everything that a page has shown, each with its moment in milliseconds."""
+        """All texts that a page has shown, each with its time in milliseconds."""
         shown: list[tuple[float, Shown]] = self.pages[name].evaluate("window.shown")
         return shown
 
     def now(self) -> dict[str, Shown]:
-        """The texts of all pages at this moment."""
+        """The current texts of all pages."""
         return {name: self.record(name)[-1][1] for name in self.pages}
 
     def show(self, **expected: Mapping[str, list[str]]) -> None:
@@ -131,7 +131,7 @@ class Broadcast:
             raise AssertionError(f"{name}: {got} is not {dict(texts)}") from None
 
     def ticks_until(self, name: str, answered_ms: float, texts: Mapping[str, list[str]]) -> int:
-        """The ticks of a page between the daemon's answer and the moment since which it shows these texts."""
+        """The ticks of a page from the daemon's answer until it started to show these texts."""
         record = self.record(name)
         since = len(record)
         while since > 0 and all(record[since - 1][1][key] == value for key, value in texts.items()):
@@ -141,7 +141,7 @@ class Broadcast:
 
 
 def answered(page: Page, act: Callable[[], object]) -> float:
-    """The moment, in milliseconds, at which the daemon has answered what the operator does."""
+    """The time, in milliseconds, at which the daemon answered the operator's request."""
     with page.expect_response(lambda response: response.request.method in ("PATCH", "POST")) as waiting:
         act()
     response = waiting.value
@@ -152,14 +152,14 @@ def answered(page: Page, act: Callable[[], object]) -> float:
 
 
 def late(air: Broadcast, answered_ms: float, expected: Mapping[str, Mapping[str, list[str]]]) -> set[str]:
-    """The pages that do not show these texts within a second of the answer. All have to show them in the end."""
+    """The pages that do not show these texts within a second of the answer. All pages must show them in the end."""
     for name, texts in expected.items():
         air.shows(name, texts)
     return {name for name, texts in expected.items() if air.ticks_until(name, answered_ms, texts) > SECOND_TICKS}
 
 
 def correct_and_undo(air: Broadcast, act: Callable[[Locator], object], what: str, changed: dict[str, Any]) -> None:
-    """An operator's correction is on every page within a second, and so is its undoing."""
+    """Check that an operator's correction, and then its undo, is on every page within a second."""
     before = air.now()
     operator = air.pages["operator"]
     assert all(before[name][key] != value for name, texts in changed.items() for key, value in texts.items())
@@ -199,7 +199,7 @@ def test_a_set_of_five_games_on_air(browser: Browser, tmp_path: Path) -> None:
 
 
 def announce(air: Broadcast) -> None:
-    """The operator enters names and round before the first game."""
+    """Enter names and round before the first game."""
     panel = air.pages["operator"].locator(".detail .set")
     for label, words in (
         ("Name of the player on port 1", "Vixen"),
@@ -226,12 +226,12 @@ def scores_before(play: int) -> list[str]:
 
 
 def games_over(count: int) -> list[str]:
-    """The first games of the set as the operator sees them."""
+    """The first games of the set as shown to the operator."""
     return [f"Game {n + 1} · {STAGES[n]} · {WINNERS[n]} won" for n in range(count)]
 
 
 def during(air: Broadcast, play: int) -> None:
-    """A game is running: names and score, while the results are those of the games before."""
+    """The texts during a game: names and score, and the results of the previous games."""
     scores, both = scores_before(play), ["Vixen", "Altea"]
     air.show(
         live={"names": both, "scores": scores, "stage": [STAGES[play - 1]], "outcome": [], "line": ["Best of 5"]},
@@ -253,7 +253,7 @@ def during(air: Broadcast, play: int) -> None:
 
 
 def after(air: Broadcast, play: int) -> None:
-    """A game is over: its result everywhere, and the score."""
+    """The texts after a game: its result everywhere, and the score."""
     winner, scores, won = WINNERS[play - 1], SCORES[play - 1].split("–"), play == GAMES
     line = ["Altea wins the set 3–2"] if won else ["Best of 5"]
     title = line if won else ["The set so far"]
@@ -282,13 +282,13 @@ def after(air: Broadcast, play: int) -> None:
     )
 
 
-def alike(pages: Iterable[str], texts: Shown) -> dict[str, Shown]:
+def same_texts(pages: Iterable[str], texts: Shown) -> dict[str, Shown]:
     """The same texts for several pages."""
     return {name: dict(texts) for name in pages}
 
 
 def corrections_in_mid_game(air: Broadcast) -> None:
-    """In game 3, at 1-1: a name, the winner of game 2, and left and right."""
+    """Correct a name, the winner of game 2, and left and right in game 3, at 1-1."""
 
     def rename(panel: Locator) -> None:
         field = panel.get_by_role("textbox", name="Name of the player on port 2")
@@ -302,7 +302,7 @@ def corrections_in_mid_game(air: Broadcast) -> None:
         rename,
         "Name of Altea: Altea → Alto",
         {
-            **alike(("live", "versus", "controller", "operator"), renamed),
+            **same_texts(("live", "versus", "controller", "operator"), renamed),
             "game-result": {**renamed, "outcome": ["Alto wins"]},
             "set-result": {**renamed, "winners": ["Vixen", "Alto"]},
             "ticker": {"items": ["station Vixen 1 Alto 1 Live · Grand Final"]},
@@ -313,7 +313,7 @@ def corrections_in_mid_game(air: Broadcast) -> None:
         lambda panel: panel.get_by_label("Winner of game 2").select_option("Vixen"),
         "Winner of game 2: Automatic → Vixen",
         {
-            **alike(("live", "versus"), {"scores": ["2", "0"]}),
+            **same_texts(("live", "versus"), {"scores": ["2", "0"]}),
             "set-result": {"scores": ["2", "0"], "winners": ["Vixen", "Vixen"], "running": ["1–0", "2–0"]},
             "game-result": {"outcome": ["Vixen wins"], "won": ["Vixen"]},
             "operator": {"points": ["2", "0"]},
@@ -325,14 +325,14 @@ def corrections_in_mid_game(air: Broadcast) -> None:
         lambda panel: panel.get_by_role("button", name="Swap left and right").click(),
         "Left and right: as played → swapped",
         {
-            **alike(("live", "versus", "controller", "game-result", "set-result"), swapped),
+            **same_texts(("live", "versus", "controller", "game-result", "set-result"), swapped),
             "ticker": {"items": ["station Altea 1 Vixen 1 Live · Grand Final"]},
         },
     )
 
 
 def decided(air: Broadcast) -> None:
-    """After the set: the operator gives the last game to the other player, and takes that back."""
+    """After the set, give the last game to the other player, and undo that."""
     correct_and_undo(
         air,
         lambda panel: panel.get_by_label("Winner of game 5").select_option("Vixen"),

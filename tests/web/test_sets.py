@@ -1,6 +1,6 @@
 """Sets on the pages: an operator corrects one on the dashboard, and the overlay shows it.
 
-Determinism: the matches are synthetic, and a test waits for what the pages show, with a deadline.
+Determinism: the matches are synthetic, and tests wait for the pages' contents, with a deadline.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def listed(daemon: DaemonProcess) -> list[dict[str, Any]]:
 
 
 def test_two_operators_see_each_others_changes(browser: Browser, daemon: DaemonProcess) -> None:
-    """The one keeps what she is typing while the other changes the same player, and can undo what he did."""
+    """Unsaved input of one operator survives a change of the same player by the other, and can undo that change."""
     with (
         open_page(browser, viewport=WIDE) as one,
         open_page(browser, viewport=WIDE) as other,
@@ -90,7 +90,7 @@ def test_two_operators_see_each_others_changes(browser: Browser, daemon: DaemonP
         other.check(daemon.url)
 
 
-def test_undo_of_a_new_set_brings_the_old_one_back(browser: Browser, daemon: DaemonProcess) -> None:
+def test_undo_of_a_new_set_restores_the_old_one(browser: Browser, daemon: DaemonProcess) -> None:
     before = daemon.get("/v1/stations/main/set")
     with open_page(browser, viewport=WIDE) as operating, open_page(browser) as watched:
         open_overlay(watched.page, daemon)

@@ -16,12 +16,12 @@ CHANGES = f"{SET}/changes"
 
 async def patch(server: Served, document: Any, target: str = SET, **headers: str) -> Answer:
     body = document if isinstance(document, bytes) else msgspec.json.encode(document)
-    return await server.bring(body, target, "PATCH", **({"content_type": "application/json"} | headers))
+    return await server.send_body(body, target, "PATCH", **({"content_type": "application/json"} | headers))
 
 
 async def undo(server: Served, change_id: int, by: str = "") -> Answer:
     body = msgspec.json.encode({"undo": change_id})
-    return await server.bring(body, f"{CHANGES}?by={by}", "POST", content_type="application/json")
+    return await server.send_body(body, f"{CHANGES}?by={by}", "POST", content_type="application/json")
 
 
 @pytest.mark.trio
@@ -84,7 +84,7 @@ async def test_changes_are_listed_and_undone(server: Served) -> None:
     assert (again["event"], again["players"][1]["seed"], again["lastChange"]) == ("Weekly", 2, 7)
     entries = {entry["id"]: entry for entry in (await server.ask(CHANGES)).json["changes"]}
     assert (entries[4]["by"], entries[4]["undoes"], entries[4]["undoneBy"]) == ("Kim", 2, 7)
-    assert "undoneBy" not in entries[2], "it is in force again"
+    assert "undoneBy" not in entries[2], "the change is in effect again"
     assert entries[3]["undoneBy"] == 5
 
 
@@ -93,7 +93,7 @@ async def test_undo_is_refused(server: Served) -> None:
     assert "there is no change 1" in (await undo(server, 1)).problem["detail"]
     assert (await server.ask("/v1/stations/none/set/changes")).problem["status"] == 404
     for body in (b"{}", b'{"undo": 0}', b'{"undo": "1"}', b'{"undo": 1, "redo": 2}'):
-        answer = await server.bring(body, CHANGES, "POST", content_type="application/json")
+        answer = await server.send_body(body, CHANGES, "POST", content_type="application/json")
         assert answer.problem["status"] == 422
     assert (await patch(server, {"bestOf": 5}, f"{SET}?by={'x' * 41}")).problem["status"] == 422
     assert (await patch(server, {"bestOf": 5})).status == 200

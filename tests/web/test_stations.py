@@ -1,4 +1,4 @@
-"""Stations of discovered consoles can be removed, and no others."""
+"""Only stations of discovered consoles can be removed."""
 
 from __future__ import annotations
 

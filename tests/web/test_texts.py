@@ -1,4 +1,4 @@
-"""The texts of the pages: three languages with the same keys and places, chosen by the reader."""
+"""The texts of the pages: three languages with the same keys and placeholders, chosen by the reader."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _places(entry: str | dict[str, str]) -> set[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES[1:])
-def test_every_language_has_the_same_keys_and_places(tables: Any, language: str) -> None:
+def test_every_language_has_the_same_keys_and_placeholders(tables: Any, language: str) -> None:
     assert list(tables[language]) == list(tables["en"])
     different = {
         key
@@ -63,7 +63,7 @@ def test_panel_has_words_for_every_change_and_verdict(tables: Any) -> None:
 
 
 def test_language_is_chosen_by_address_then_dashboard_then_browser() -> None:
-    """Language of the address, of the dashboard, and those of the browser; and the one that is chosen."""
+    """Rows: the language of the address, of the dashboard, and those of the browser; and the chosen one."""
     cases: list[tuple[list[Any], str]] = [
         (["", None, []], "en"),
         (["", None, ["fr-FR", "ja-JP", "en"]], "ja"),

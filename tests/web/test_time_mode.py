@@ -1,4 +1,4 @@
-"""The overlay and the dashboard show the score in time mode, from falls as they happen, also when joining late."""
+"""The overlay and the dashboard show the score in time mode, counted from falls, even after joining late."""
 
 from __future__ import annotations
 

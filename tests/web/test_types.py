@@ -1,7 +1,7 @@
 """TypeScript's compiler checks the JSDoc types of all JavaScript that the daemon serves.
 
-The settings are in `jsconfig.json` at the root of the project, where editors look for them, so that an editor and this
-test agree. `npm install --prefix tests/oracles` installs the compiler.
+The settings are in `jsconfig.json` at the root of the project. Editors read them there, so they agree with this test.
+`npm install --prefix tests/oracles` installs the compiler.
 """
 
 from __future__ import annotations

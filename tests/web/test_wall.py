@@ -1,6 +1,6 @@
-"""The venue wall: which stations it shows and in which order, names that are not cut, and use without a mouse.
+"""The venue wall: filter and order of stations, names that are not cut, and use without a mouse.
 
-The stations of most tests are made up: the page gets them in place of the daemon's, so that no game has to run.
+Most tests give the page made-up stations instead of the daemon's, so that no game has to run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CUT = """() => [...document.querySelectorAll(".tile :is(.player-name, .station-n
             || box.top < place.top - 2 || box.bottom > place.bottom + 2 || box.bottom > tile.bottom + 1);
     });
 }).map((name) => name.textContent)"""
-"""The names of which a character is outside of its place."""
+"""The names with a character outside their box."""
 OVERLAPPING = """() => [...document.querySelectorAll(".side-player")].filter((player) =>
     player.scrollWidth > player.clientWidth + 1).map((player) => player.textContent)"""
 
@@ -168,13 +168,13 @@ PACE = """
     }
     return shown;
 """
-"""Pictures 60 times a second, for frames that arrive at their times; each shown frame and how long it was held back."""
+"""Draw 60 times a second, with frames arriving at given times; return each shown frame and its delay."""
 
 
 @needs_node
 @pytest.mark.parametrize(("burst", "step", "max_held_ms"), [(1, 1, 20.0), (1, 3, 20.0), (12, 3, 260.0)])
-def test_pacing_spreads_bursts_and_holds_single_frames_back_hardly(burst: int, step: int, max_held_ms: float) -> None:
-    """Frames arrive `burst` at a time with the last one, and every `step`-th of them is sent."""
+def test_pacing_spreads_bursts_and_barely_delays_single_frames(burst: int, step: int, max_held_ms: float) -> None:
+    """Frames arrive in groups of `burst`, with the last of them, and every `step`-th frame is sent."""
     arrivals = [(frame, (frame - frame % burst + burst - 1) * 1000 / 60) for frame in range(0, 1200 - burst, step)]
     found = javascript.run(PACE, {"arrivals": arrivals, "pictures": 1200})
     settled = found[len(found) // 4 :]
@@ -185,8 +185,8 @@ def test_pacing_spreads_bursts_and_holds_single_frames_back_hardly(burst: int, s
 
 
 @needs_node
-def test_late_frame_hardly_delays_those_after_it() -> None:
-    """Every 30th of the sent frames arrives 90 ms late, together with those after them."""
+def test_late_frame_barely_delays_later_ones() -> None:
+    """Every 30th sent frame arrives 90 ms late, together with the frames after it."""
     times = [(frame, frame * 1000 / 60 + (90 if frame % 90 == 0 else 0)) for frame in range(0, 1200, 3)]
     latest = accumulate((at for _, at in times), max)
     arrivals = [(frame, at) for (frame, _), at in zip(times, latest, strict=True)]
@@ -227,7 +227,7 @@ def test_filter_sort_and_address(browser: Browser, empty_daemon: DaemonProcess) 
     with made_up(browser, empty_daemon, stations) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(12)
-        assert names_of(page)[:3] == ["Setup 2", "Setup 7", "Setup 1"], "what needs attention comes first"
+        assert names_of(page)[:3] == ["Setup 2", "Setup 7", "Setup 1"], "stations that need attention come first"
         expect(page.locator(".tile").nth(1).locator(".note")).to_contain_text("the folder is missing")
         page.locator("[name=sort]").select_option("name")
         expect(page).to_have_url(re.compile(r"#wall\?sort=name$"))

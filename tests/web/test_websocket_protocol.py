@@ -1,6 +1,6 @@
 """Websocket frames as bytes: messages, fragments, UTF-8, pings, close codes, limits.
 
-`websockets` finds breaches of the protocol. Each case is sent whole, and short ones also byte by byte.
+`websockets` finds breaches of the protocol. Each case is sent in one piece, and short ones also byte by byte.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAXIMUM = websocket.MAX_MESSAGE_BYTES
 
 
 class Case(NamedTuple):
-    """Bytes, and the close code that the server sends; with `None` the connection continues."""
+    """Bytes, and the server's close code; with `None` the connection continues."""
 
     data: bytes
     code: int | None
@@ -53,7 +53,7 @@ CASES = {
     "the head of 2^63 - 1 bytes": Case(frame(BINARY, length=(1 << 63) - 1), 1009),
     "fragments as large as may be": Case(fragments(SUBSCRIBE, b" " * (MAXIMUM - len(SUBSCRIBE))), None),
     "fragments too large": Case(fragments(SUBSCRIBE, b" " * (MAXIMUM - len(SUBSCRIBE) + 1)), 1009),
-    # what is no request
+    # not a request
     "text of nothing": Case(frame(TEXT), 4400),
     "text that is no JSON": Case(frame(TEXT, b"hello"), 4400),
     "text that is no object": Case(frame(TEXT, b"[1]"), 4400),
@@ -72,7 +72,7 @@ CASES = {
     "fragments with a ping between": Case(fragments(b"{", SUBSCRIBE[1:], between=frame(PING, b"p")), None, (b"p",)),
     "two messages in fragments": Case(fragments(SUBSCRIBE[:9], SUBSCRIBE[9:]) * 2, None),
     "fragments of binary": Case(fragments(b"\x81\xa2", b"op", b"\xa9subscribe", opcode=BINARY), None),
-    # breaches of the protocol, one of each kind, which `websockets` finds
+    # breaches of the protocol that `websockets` detects, one of each kind
     "reserved bit": Case(frame(TEXT, SUBSCRIBE, head=FIN | RSV1), 1002),
     "unknown opcode": Case(frame(3, b"x"), 1002),
     "ping with 126 bytes": Case(frame(PING, b"\xfe" * 126), 1002),
@@ -124,7 +124,7 @@ async def test_frames_get_the_expected_close_code(whole: bool) -> None:
     assert {name: (seen[name], expected[name]) for name in cases if seen[name] != expected[name]} == {}
 
 
-async def test_client_that_leaves_without_closing(server: Served) -> None:
+async def test_client_disconnects_without_a_close_frame(server: Served) -> None:
     for data in (b"", frame(TEXT, SUBSCRIBE)[:-3], frame(TEXT, SUBSCRIBE), frame(PING)[:1], close(1000)[:-1]):
         caller, received = await opened(server)
         async with caller.stream:
@@ -163,7 +163,7 @@ async def test_invalid_handshakes(server: Served, changed: dict[str, Any], statu
 
 
 @pytest.mark.parametrize("split", [False, True], ids=["whole", "byte by byte"])
-async def test_frames_may_follow_the_handshake_at_once(server: Served, split: bool) -> None:
+async def test_frames_can_follow_the_handshake_directly(server: Served, split: bool) -> None:
     caller = await server.call()
     request = handshake(Host=server.host.decode(), Content_Length="0", X_Odd="\xe9")
     request += frame(PING, b"early") + close(1000)

@@ -41,7 +41,7 @@ def setups(browser: Browser) -> Image.Image:
 
 
 def seats(browser: Browser) -> Image.Image:
-    """A player has claimed a port and sees the other one."""
+    """The phone of a player who has claimed a port and sees the other one."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _play(folder, "07", 1, 0, ("", ""))
@@ -57,7 +57,7 @@ def seats(browser: Browser) -> Image.Image:
                 page.get_by_role("textbox").fill(person)
                 page.get_by_role("button", name="OK", exact=True).click()
                 expect(page.get_by_role("dialog")).to_have_count(0)
-                if port == 2:  # the phone of Bob is another one
+                if port == 2:  # Bob uses another phone
                     page.evaluate("localStorage.clear()")
                     page.reload()
             expect(page.get_by_role("listitem", name="Port 1")).to_contain_text("Ann")
@@ -65,7 +65,7 @@ def seats(browser: Browser) -> Image.Image:
 
 
 def bracket(browser: Browser) -> Image.Image:
-    """One result needs a confirmation, one set is played."""
+    """A bracket with a result that needs confirmation, and a set in progress."""
     double = StartggDouble(time.time)
     double.stations |= {500 + number: (number, f"Setup {number}") for number in range(1, 6)}
     pairs = (("Ann", "Bob"), ("Cyd", "Dan"), ("Eve", "Flo"), ("Gus", "Hal"))

@@ -1,4 +1,4 @@
-"""Websocket frames as bytes, and a client that sends and receives them as they are."""
+"""Websocket frames as bytes, and a client that sends and receives them unchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def close(code: int | None, reason: bytes = b"") -> bytes:
 
 
 def fragments(*payloads: bytes, opcode: int = TEXT, between: bytes = b"") -> bytes:
-    """A message in fragments, with other frames between them."""
+    """A message in fragments, with other frames in between."""
     last = len(payloads) - 1
     frames = [
         frame(CONT if place else opcode, payload, head=FIN if place == last else 0)
@@ -59,7 +59,7 @@ def handshake(version: str = "1.1", **changed: str | None) -> bytes:
 
 
 async def opened(server: Served) -> tuple[Caller, bytearray]:
-    """A connection after its handshake, and the bytes that arrived after that."""
+    """Open a connection, and return it with the bytes that arrived after the handshake."""
     caller = await server.call()
     await caller.send(handshake(Host=server.host.decode()))
     received = bytearray()
@@ -73,7 +73,7 @@ async def opened(server: Served) -> tuple[Caller, bytearray]:
 
 
 async def frames_until_the_end(caller: Caller, received: bytearray) -> list[tuple[int, bytes]]:
-    """All frames as (opcode, payload); those of the server are final and unmasked."""
+    """Receive all frames as (opcode, payload); the server's frames are final and unmasked."""
     with trio.fail_after(10):
         try:
             while data := await caller.stream.receive_some():

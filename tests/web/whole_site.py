@@ -1,4 +1,4 @@
-"""A daemon with something to see on every page: a finished set, a game that is being played, and an announced set."""
+"""A daemon with content on every page: a finished set, a game in progress, and an announced set."""
 
 from __future__ import annotations
 

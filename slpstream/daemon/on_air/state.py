@@ -17,7 +17,7 @@ import trio
 from slpstream.config.sections import OnAir as OnAirConfig
 from slpstream.model.messages import timestamp
 from slpstream.model.prepared import prepared
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.stream import ChosenBy, Hub, OnAir
 from slpstream.system.logs import get_logger
 

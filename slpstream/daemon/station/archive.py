@@ -25,7 +25,7 @@ from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, FormatError, NoSuchGame
 from slpstream.model.messages import timestamp
 from slpstream.sources.tail import TailedFile
-from slpstream.store import path_key
+from slpstream.store.backfill import path_key
 from slpstream.stream import Game
 from slpstream.system.files import open_regular, printable
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from slpstream.stream import Game, StationState
+from slpstream.stream import Game, Role, StationState
 
 
 class Growth:
@@ -69,17 +69,25 @@ class GameChoice(NamedTuple):
     played_seconds: float
     """A newer file replaces a game that is being played once it has been open for this long."""
 
-    def begins_secondary(
-        self, current: Game | None, current_file: Candidate | None, now: float, *, arrived_whole: bool
-    ) -> bool:
-        """Whether a game that begins must not displace the current game.
+    def role_of_new(
+        self,
+        current: Game | None,
+        current_file: Candidate | None,
+        now: float,
+        *,
+        arrived_whole: bool,
+        written_whole: bool,
+    ) -> Role:
+        """Return the role of a game that begins. It must not displace a game that is being played.
 
-        `current_file` is the current game with its file, `None` if the file is not followed. `arrived_whole` is false
+        `current_file` is the current game with its file, `None` if the file is not followed. `written_whole` is true
         for a format whose files are always written in one go.
         """
-        if current is None or current.arrived_whole:
-            return False
-        return arrived_whole or _is_played(current_file, now, self.idle_seconds)
+        if current is not None and current.role is Role.PLAYED:
+            is_copied = arrived_whole and not written_whole
+            if is_copied or _is_played(current_file, now, self.idle_seconds):
+                return Role.SECONDARY
+        return Role.RECORDED if arrived_whole or written_whole else Role.PLAYED
 
     def on_growth(self, grown: Candidate, current: Candidate | None, now: float) -> Turn | None:
         """The file of a game that is not the current one has grown."""

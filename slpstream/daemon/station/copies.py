@@ -11,7 +11,7 @@ import trio
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.games_by_file import GamesByFile
-from slpstream.stream import Channel, Game
+from slpstream.stream import Channel, Game, Role
 
 _COPIED_BYTES = 1 << 16
 """A game that is begun again has fewer bytes than this when its Game Start is read; a copy usually has more."""
@@ -34,7 +34,7 @@ class Copies:
         live = (game for game in reversed(self._channel.games) if not game.archived and self._games.can_continue(game))
         games = (game for game in live if game.game_id == game_id)
         game = next((game for game in games if game.ended or game.in_progress), None)
-        if game is None or (game.arrived_whole and not is_whole):
+        if game is None or (game.role is not Role.PLAYED and not is_whole):
             return False  # in the second case, an old replay is written again as a game would write it
         other = self._files.of_game(game)
         if not game.ended and is_whole and other is not None and not other.growth.seen:
@@ -53,7 +53,7 @@ class Copies:
     def leave(self, followed: FollowedFile, game: Game) -> None:
         """Stop following the file of a game that has not ended."""
         self._files.release(followed)
-        game.left = not game.ended
+        game.leave()
         game.forget()
         self.resume(game)
 

@@ -10,7 +10,7 @@ from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
 from slpstream.daemon.station.services import Settings
 from slpstream.daemon.station.state import StateMachine
 from slpstream.game.pipeline import Batch
-from slpstream.stream import Channel, Game
+from slpstream.stream import Channel, Game, Role
 
 
 class CurrentGame:
@@ -25,15 +25,16 @@ class CurrentGame:
         self._index = index
         self._settings = settings
 
-    def begins_secondary(self, followed: FollowedFile) -> bool:
-        """Whether a game that begins in this file must not displace the current game."""
+    def role_of_new(self, followed: FollowedFile) -> Role:
+        """Return the role of a game that begins in this file."""
         current = self._channel.current
         file = self._files.of_game(current)
-        return self._settings.choice.begins_secondary(
+        return self._settings.choice.role_of_new(
             current,
             None if file is None else file.candidate,
             trio.current_time(),
-            arrived_whole=followed.file.arrived_whole and followed.whole is None,
+            arrived_whole=followed.file.arrived_whole,
+            written_whole=followed.whole is not None,
         )
 
     def note_growth(self, followed: FollowedFile) -> None:
@@ -85,9 +86,6 @@ class CurrentGame:
 
     def _turn_to(self, game: Game) -> None:
         followed = self._files.of_game(game)
-        game.arrived_whole = False
-        if followed is not None:
-            followed.arrived_whole = False
         self._channel.turn_to(game)
         if followed is not None:
             self._index.update(followed, over=True)

@@ -16,7 +16,7 @@ from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
 from slpstream.model.messages import FramesMode, Position
 from slpstream.model.setup import Pacing
 from slpstream.sources.tail import TailedFile
-from slpstream.stream import Game
+from slpstream.stream import Game, Role
 from slpstream.system.files import WHOLE_FILE_BYTES
 
 _MAX_HELD_BYTES = 1 << 16
@@ -70,9 +70,6 @@ class FollowedFile:
         self.game: Game | None = None
         self.record = LiveRecord(None if existed else seen_at_ms)
         self.growth = Growth(trio.current_time())
-        self.arrived_whole = False
-        """Whether the file was finished when it was first seen, or another game is played and this file has not grown
-        yet. Known from Game Start on."""
         self.copy_of: Game | None = None
         """The game that another file already holds, so that nothing of this one is published."""
         self.whole = WholeFile() if of_name(file.path.name).written_whole else None
@@ -116,9 +113,10 @@ class FollowedFile:
     def arrived_at_ms(self) -> int | None:
         """When the first bytes were seen to arrive, Unix time.
 
-        `None` for a file that was there before, arrived whole, or is written in one go: its game was played earlier.
+        `None` for a file that was there before, one written in one go, and a game that is not seen to be played.
         """
-        return None if self.whole is not None or self.arrived_whole else self.record.seen_at_ms
+        is_played = self.game is None or self.game.role is Role.PLAYED
+        return self.record.seen_at_ms if is_played and self.whole is None else None
 
     @property
     def pacing(self) -> Pacing | None:

@@ -16,7 +16,7 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.game.record import record_of
 from slpstream.model.events import Event
 from slpstream.sources.tail import FileIdentity, FolderTail, TailedFile
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.stream import Game
 
 OnBytes = Callable[[FollowedFile, int, bytes], None]
@@ -50,7 +50,7 @@ class StationIndex:
         With `over`, the record is written in any case.
         """
         changed = followed.describe(events, round(1000 * self._wall_clock()))
-        if followed.game is not None and followed.game.aside and not over:
+        if followed.game is not None and followed.game.secondary and not over:
             return  # in the index it would look like the game in progress
         described = followed.record.described
         if self._index is None or described is None or not (changed or over):
@@ -151,7 +151,7 @@ class FollowedFiles:
         for followed in abandoned:
             followed.release(self._shared.limiter)
             if followed.game is not None:
-                followed.game.left = not followed.game.ended
+                followed.game.leave()
 
     def release(self, followed: FollowedFile) -> None:
         """Stop following a file. If it changes, it is read again."""

@@ -94,16 +94,14 @@ class Publisher:
             self._games.put(file, known)
             known.log_reader = log_reader
             followed.game = known
-            followed.arrived_whole = known.arrived_whole
             self._channel.take_back(known)
             return
         game = Game(start.game_id, log_reader, ring_bytes=self._ring_bytes, order=self._channel.next_order())
         numerator, denominator = start.rate
         game.frames_per_second = round(numerator / denominator)
-        game.catching_up = followed.existed
-        game.aside = self._current.begins_secondary(followed)
-        is_whole = followed.whole is not None or file.arrived_whole
-        game.arrived_whole = followed.arrived_whole = is_whole or game.aside
+        if followed.existed:
+            game.catch_up()
+        game.role = self._current.role_of_new(followed)
         followed.game = game
         if self._files.tail is not None:
             self._games.prune(self._channel.games, self._files.tail.knows)
@@ -121,8 +119,9 @@ class Publisher:
             return
         followed.release(self._shared.limiter)
         was_running = game.in_progress
-        game.lost = True
-        if game.catching_up:
+        was_catching_up = game.catching_up
+        game.lose()
+        if was_catching_up:
             self._channel.caught_up(game)
         if was_running:
             self._metrics.game("lost")

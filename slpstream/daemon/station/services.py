@@ -11,7 +11,7 @@ import trio
 from slpstream.config import Watch
 from slpstream.daemon.station.choice import GameChoice
 from slpstream.game.replay_check import ReplayCheck
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.system.internal_errors import InternalErrors
 
 

@@ -63,7 +63,9 @@ class Station:
         self.id = station
         self.name = name or station
         self.folder = folder
-        self.channel = channel = Channel(station, self._locate, errors=shared.errors)
+        self.channel = channel = Channel(
+            station, self._locate, publish_held=lambda: self._feeder.publish_held(), errors=shared.errors
+        )
         self.notifications = notifications
         self._errors = shared.errors
         self._settings = settings = Settings(watch, timing)
@@ -98,7 +100,6 @@ class Station:
             station, files, publisher.publish_diagnostic, publisher.lose, shared.errors, timing.retry_seconds
         )
         self._feeder = feeder = Feeder(channel, files, publisher, current, counters, containment)
-        channel.publish_held = feeder.publish_held
         self._following = Following(
             channel,
             files,

@@ -1,4 +1,4 @@
-"""The setup audit of a daemon: the newest games of each station, from the index, compared when they change."""
+"""The setup audit of a daemon: compares the newest games of the stations in the index whenever they change."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import trio
 from slpstream.config import Audit as AuditConfig
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.formats.registry import describe_setup
+from slpstream.model.clock_skew import clock_skew
 from slpstream.model.prepared import prepared
 from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import GameSummary, IndexedGame
@@ -19,12 +20,11 @@ from slpstream.tournament.audit.clock import said_ms
 from slpstream.tournament.audit.compare import Limits, audit
 from slpstream.tournament.audit.findings import Audit
 from slpstream.tournament.audit.played_games import PlayedGame
-from slpstream.tournament.clock_skew import clock_skew
 
 _GAMES = 20
-"""How many games of a station are looked through for comparable ones."""
+"""Number of games of a station that are searched for comparable ones."""
 _GATHER_SECONDS = 5.0
-"""Changes that come together are looked at together, after the beginning of a game is over."""
+"""Changes within this time are audited together, after the beginning of a game is over."""
 
 
 @prepared
@@ -46,10 +46,10 @@ class SetupAudit:
         config: AuditConfig,
         gather_seconds: float = _GATHER_SECONDS,
     ) -> None:
-        """`stations` returns the names of the stations to compare, by their ids.
+        """`stations` returns the names of the stations to compare, by id.
 
-        `is_recorded` tells of a station whether the daemon records its games itself: their times are those of the
-        daemon's clock and show nothing about that of the console.
+        `is_recorded` returns whether the daemon records the games of a station: their times come from the daemon's
+        clock and show nothing about the clock of the console.
         """
         self._index = index
         self._codes = codes
@@ -62,7 +62,7 @@ class SetupAudit:
         self._changed: set[str] = set()
         self._all_changed = True
         self._work = trio.Event()
-        """Set when there is something to look at. Only `run` renews it."""
+        """Set after a change. Only `run` replaces it."""
         self._looking = trio.Lock()
         self._audit = Audit(setups=[], findings=[])
         self._differences: Mapping[tuple[str, ...], float] = {}
@@ -73,12 +73,12 @@ class SetupAudit:
         return self._differences
 
     def use(self, config: AuditConfig) -> None:
-        """Use another configuration from now on."""
+        """Replace the configuration."""
         self._config = config
         self.changed(None)
 
     def changed(self, station: str | None) -> None:
-        """Take note that the games of a station have changed, of any station for `None`. Returns at once."""
+        """Note that the games of a station, or of any station (`None`), have changed."""
         if station is None:
             self._all_changed = True
         else:
@@ -94,7 +94,7 @@ class SetupAudit:
             await self._work.wait()
 
     async def audit(self) -> Audit:
-        """The comparison of all stations, as of now."""
+        """Compare all stations."""
         async with self._looking:
             names = dict(self._stations())
             stations = list(names)
@@ -137,7 +137,7 @@ class SetupAudit:
         )
 
     async def _newest_games(self, station: str) -> list[PlayedGame]:
-        """The newest games of a station, newest first; codes only of those that are compared."""
+        """The newest games of a station, newest first, with the codes of those that are compared."""
         await self._index.written()
         rows = await self._index.setups(station, _GAMES)
         clock_hours = None if self._is_recorded(station) else self._config.hours
@@ -154,9 +154,10 @@ class SetupAudit:
 def _played_games(
     rows: Sequence[SetupRow], codes: Mapping[str, CodeList], clock_hours: float | None
 ) -> list[PlayedGame]:
-    """The games, newest first. The newest one that was seen to arrive has the skew of the console's clock.
+    """The games, newest first. The newest one whose arrival was observed has the skew of the console's clock.
 
-    Games that arrived `clock_hours` before it do not count for that. `None`: the games do not show the clock.
+    Games that arrived more than `clock_hours` before it do not count for the skew. `None`: the games do not show the
+    clock.
     """
     games = [_played_game(row, codes.get(row.game_id)) for row in rows]
     if clock_hours is None:

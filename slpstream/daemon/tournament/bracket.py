@@ -1,4 +1,4 @@
-"""The bracket that the configuration describes: its kind, its token, its queue, and what the daemon passes to it."""
+"""The configured bracket of a daemon: opens its queue, connects to it, and gives its desk access to the stations."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ import trio
 from slpstream.config import Bracket as BracketConfig
 from slpstream.config import read_secret
 from slpstream.config.bracket import event_slug
+from slpstream.daemon.deliveries.deliverer import signature
 from slpstream.daemon.sets import StationSets
+from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
 from slpstream.model.errors import ActRefused, ConfigError, SinkError, StoreError
-from slpstream.outputs.delivery import signature
-from slpstream.outputs.post import request, target_of
 from slpstream.sets import ImpossibleCorrection, SetPatch
 from slpstream.sets.patches import MAX_NAME
 from slpstream.store.reports import FILE_NAME, ReportStore
+from slpstream.system.http_client import request, target_of
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
+from slpstream.tournament.bracket.desk.desk import BracketDesk, Surroundings
+from slpstream.tournament.bracket.desk.entries import StationSet
+from slpstream.tournament.bracket.desk.policy import Policy
 from slpstream.tournament.bracket.interface import (
     BracketKind,
     BracketSet,
@@ -33,24 +36,22 @@ from slpstream.tournament.bracket.interface import (
     Headers,
     HttpAnswer,
     Refused,
-    SetContext,
 )
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.played import Played
-from slpstream.tournament.bracket.queue import WAITING, Entry, Rules
-from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.tournament.bracket.queue import WAITING, Entry, Rules, State
 from slpstream.web.bracket import BracketEntrant, BracketState, Decision, ListedSet, QueuedSet, SetChange
 
 _MAX_ANSWER_BYTES = 8 << 20
 _LENGTHS = range(1, 100)
 _MAX_OTHERS = 50
 _PATIENT_SECONDS = 60.0
-"""How long old files are read before sets are taken up. The newest ones are read first."""
-_LOOK_SECONDS = 0.2
+"""The longest wait for old files before the desk starts. The newest files are read first."""
+_POLL_SECONDS = 0.2
 
 
 class DaemonBracket:
-    """The bracket of a daemon: `open` it, `run` it once, `close` it."""
+    """The bracket of a daemon: `open` it, `run` it, `close` it."""
 
     def __init__(
         self,
@@ -61,8 +62,8 @@ class DaemonBracket:
         stations: Callable[[], Mapping[str, str]],
         has_read_old_files: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`best_of` is the usual length of sets, `stations` returns the names of stations by id, `has_read_old_files`
-        whether the index has all games of the stations. Raises `ConfigError`."""
+        """`best_of` is the usual length of sets. `stations` returns the names of stations by id. `has_read_old_files`
+        returns whether the index has all games of the stations. Raises `ConfigError`."""
         self._config = config
         self._best_of = best_of
         self._metrics = metrics
@@ -77,8 +78,8 @@ class DaemonBracket:
         self._log = get_logger()
         self.desk: BracketDesk | None = None
         """The desk while it runs."""
-        self._passed: dict[str, Mapping[str, Any]] = {}
-        """The newest sets of stations, before the desk runs."""
+        self._newest: dict[str, Mapping[str, Any]] = {}
+        """The payloads of the newest sets by station, for the start of the desk."""
 
     @property
     def dry_run(self) -> bool:
@@ -93,11 +94,11 @@ class DaemonBracket:
     def open(self, state_folder: Path) -> None:
         """Open the queue. Blocks. Raises `ConfigError`."""
 
-        def warn(aside: Path, what: str) -> None:
+        def warn(damaged: Path, what: str) -> None:
             self._damaged = True
             self._log.error(
                 "the queue of the bracket is damaged; the sets of the last day are taken up again",
-                file=str(state_folder / FILE_NAME), damaged=str(aside), what=what,
+                file=str(state_folder / FILE_NAME), damaged=str(damaged), what=what,
             )  # fmt: skip
 
         try:
@@ -106,68 +107,68 @@ class DaemonBracket:
             raise ConfigError("configuration", "store.folder", "cannot be used for reports", found=error) from error
 
     def close(self) -> None:
-        """Close the queue, once nothing runs any more. Blocks."""
+        """Close the queue after `run` has ended. Blocks."""
         if self._store is not None:
             self._store.close()
 
     async def run(self) -> None:
-        """Work until cancelled. After a bug, run it again: the queue is read from the disk."""
+        """Work until cancelled. It can run again after a bug: the queue is read from disk."""
         if self._store is None:
             return
         connection = await connection_of(self._config, self._kind)
         made = self._kind.make(connection)
-        with trio.move_on_after(_PATIENT_SECONDS):  # a set of which some games are not known yet looks like another one
+        with trio.move_on_after(_PATIENT_SECONDS):  # a set looks like another one until all of its games are known
             await self._until_old_files_are_read()
-        await self._refresh_passed()
+        await self._refresh_newest()
         self.desk = desk = BracketDesk(
             self._config.kind,
             made,
             made if self._kind.reads else None,
             self._store,
-            self._wishes(),
+            self._policy(),
             Surroundings(self._stations, self._sets_since, self._describe if self._config.details else None),
             on_outcome=lambda outcome: self._metrics.counter("slpstream_bracket_reports_total", outcome).inc(),
             damaged=self._damaged,
         )
-        for station, payload in self._passed.items():
-            desk.set_changed(station, payload)
+        for station, payload in self._newest.items():
+            desk.intake.set_changed(station, payload)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(desk.run)
             if not self._has_read_old_files():
                 await self._until_old_files_are_read()
-                await desk.take_up()
+                await desk.intake.catch_up()
 
-    async def _refresh_passed(self) -> None:
-        """Make the newest sets again: they are published a moment after their games were read."""
-        for station in list(self._passed):
+    async def _refresh_newest(self) -> None:
+        """Compute the newest sets again: they are published a moment after their games were read."""
+        for station in list(self._newest):
             try:
                 score = await self._sets.score(station)
             except StoreError as error:
                 self._log.warning("the newest set cannot be read", station=station, what=str(error))
             else:
-                self._passed[station] = msgspec.to_builtins(score)
+                self._newest[station] = msgspec.to_builtins(score)
 
     async def _until_old_files_are_read(self) -> None:
         while not self._has_read_old_files():  # noqa: ASYNC110 -- stations and the index have no common event
-            await trio.sleep(_LOOK_SECONDS)
+            await trio.sleep(_POLL_SECONDS)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. Returns at once."""
-        self._passed[station] = payload
+        """Note the payload of a `set` message of a station."""
+        self._newest[station] = payload
         if self.desk is not None:
-            self.desk.set_changed(station, payload)
+            self.desk.intake.set_changed(station, payload)
 
     def state(self) -> BracketState:
-        """The queue with its reasons, see `web.bracket.TournamentBracket`."""
+        """The state of the connection, and the entries of the queue with the reasons why they wait."""
         desk = self.desk
         entries = [] if desk is None else list(desk.entries)[::-1]
         known = set() if desk is None else set(desk.here.values())
         return BracketState(
             configured=True,
             kind=self._config.kind,
-            connected=desk is not None and desk.connected,
-            checked="" if desk is None else desk.checked,
-            trouble=None if desk is None else desk.trouble,
+            connected=desk is not None and desk.link.connected,
+            checked="" if desk is None else desk.link.checked,
+            trouble=None if desk is None else desk.link.trouble,
             dry_run=self.dry_run,
             confirm=self._config.confirm,
             reads=self._kind.reads,
@@ -177,29 +178,29 @@ class DaemonBracket:
         )
 
     def listed_sets(self) -> Sequence[ListedSet]:
-        """The sets of the bracket."""
+        """The sets of the bracket that were read."""
         desk = self.desk
         here = {} if desk is None else desk.here
         return [_listed_set(each, here) for each in ([] if desk is None else desk.sets)]
 
     async def decide(self, decision: Decision) -> None:
-        """Carry out what a person has decided. Raises `ActRefused`."""
+        """Carry out the decision of a person. Raises `ActRefused`."""
         desk, key = self._running(), (decision.station, decision.set_id)
         with _refusals():
             if decision.do == "confirm":
-                await desk.confirm(key)
+                await desk.decisions.confirm(key)
             elif decision.do == "drop":
-                await desk.drop(key)
+                await desk.decisions.drop(key)
             elif decision.do == "assign":
-                await desk.assign_entry(key, decision.bracket_set or "", swapped=decision.swapped)
+                await desk.decisions.assign(key, decision.bracket_set or "", swapped=decision.swapped)
             else:
-                await desk.correct(key, reset_dependents=decision.reset_dependents)
+                await desk.decisions.correct(key, reset_dependents=decision.reset_dependents)
         self._log.info("decision about a result", do=decision.do, station=decision.station, set_id=decision.set_id)
 
     async def change_set(self, change: SetChange) -> None:
         """Change a set in the bracket. Raises `ActRefused`."""
         with _refusals():
-            await self._running().act(change.do, change.set, change.station)
+            await self._running().decisions.change_set(change.do, change.set, change.station)
 
     def _running(self) -> BracketDesk:
         if self.desk is None:
@@ -207,7 +208,7 @@ class DaemonBracket:
         return self.desk
 
     def context_of(self, station: str, set_id: str) -> SetContext | None:
-        """The facts about a set for those who get its replays; `None` if it is no set of the bracket."""
+        """The bracket's facts about a played set; `None` if it has no known set of the bracket."""
         return None if self.desk is None else self.desk.context_of(station, set_id)
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
@@ -216,37 +217,41 @@ class DaemonBracket:
 
     @property
     def has_looked(self) -> bool:
-        """Whether the queue was loaded, and the bracket, if it can be read, has answered or failed since."""
+        """Whether the queue was loaded and, if the bracket can be read, a first request was answered or failed."""
         desk = self.desk
-        return desk is not None and (not self._kind.reads or desk.connected or desk.trouble is not None)
+        return desk is not None and (not self._kind.reads or desk.link.connected or desk.link.trouble is not None)
 
     def not_ready(self) -> list[str]:
-        """Why results do not get into the bracket. Decisions that wait for a person are no fault."""
+        """Why results do not reach the bracket. Decisions that wait for a person are not a fault."""
         desk = self.desk
         if desk is None:
             return []
-        queue = [] if desk.store_trouble is None else [f"bracket: the queue cannot be stored: {desk.store_trouble}"]
-        waiting = f"; {desk.waiting} sets wait" if desk.waiting else ""
-        return queue + ([] if desk.trouble is None else [f"bracket {self._config.kind} {desk.trouble}{waiting}"])
+        reasons = []
+        if desk.store_trouble is not None:
+            reasons.append(f"bracket: the queue cannot be stored: {desk.store_trouble}")
+        if desk.link.trouble is not None:
+            waiting = f"; {desk.waiting} sets wait" if desk.waiting else ""
+            reasons.append(f"bracket {self._config.kind} {desk.link.trouble}{waiting}")
+        return reasons
 
     @property
     def is_connected(self) -> bool:
         """Whether the last request was answered."""
-        return self.desk is not None and self.desk.connected
+        return self.desk is not None and self.desk.link.connected
 
     @property
     def lag_seconds(self) -> float:
-        """How long the oldest result that may be reported has been waiting."""
+        """How long the oldest result that is due has been waiting."""
         return 0.0 if self.desk is None else self.desk.lag_seconds
 
     def waiting(self) -> Mapping[str, float]:
-        """Number of sets that wait, by state."""
+        """Number of pending sets by state."""
         counted = Counter(entry.state for entry in ([] if self.desk is None else list(self.desk.entries)))
         return {state: float(counted[state]) for state in sorted(WAITING)}
 
-    def _wishes(self) -> Wishes:
+    def _policy(self) -> Policy:
         config = self._config
-        return Wishes(
+        return Policy(
             dry_run=self.dry_run,
             rules=Rules(confirm=config.confirm, games=config.games),
             match=config.match,
@@ -271,7 +276,7 @@ class DaemonBracket:
         return found
 
     async def _describe(self, station: str, played_id: str, found: BracketSet) -> None:
-        """Give a station the details of its set that the operator has not given, as an operator would."""
+        """Correct the current set of a station with those details from the bracket that no operator has given."""
         try:
             score = await self._sets.score(station)
             if (score.set_id or "") != played_id:
@@ -289,7 +294,7 @@ class DaemonBracket:
 
 
 async def connection_of(config: BracketConfig, kind: BracketKind) -> Connection:
-    """A connection to the configured bracket."""
+    """The address, secret and transport of the configured bracket."""
     url = config.url or kind.url
     context = await trio.to_thread.run_sync(ssl.create_default_context) if target_of(url).secure else None
 
@@ -302,7 +307,7 @@ async def connection_of(config: BracketConfig, kind: BracketKind) -> Connection:
         return HttpAnswer(answer.status, answer.body, answer.retry_after)
 
     async def secret() -> str:
-        """The token as it is now, because people correct the file after a refusal. Raises `SinkError`."""
+        """Read the token again, because people correct the file after a refusal. Raises `SinkError`."""
         if not config.token_file:
             raise SinkError("there is no token: `bracket.token_file` is empty")
         try:
@@ -316,7 +321,7 @@ async def connection_of(config: BracketConfig, kind: BracketKind) -> Connection:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Tells a person what the bracket has refused."""
+    """Turn a refusal of the bracket into `ActRefused`."""
     try:
         yield
     except Refused as refusal:
@@ -324,15 +329,15 @@ def _refusals() -> Iterator[None]:
 
 
 def _listed(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that wait, those that are being played, and the newest of the others."""
+    """The pending entries, those that are being played, and the newest of the others."""
     first = [entry for entry in entries if entry.state in WAITING]
-    second = [entry for entry in entries if entry.state == "following"]
-    others = [entry for entry in entries if entry.state not in WAITING and entry.state != "following"]
+    second = [entry for entry in entries if entry.state == State.FOLLOWING]
+    others = [entry for entry in entries if entry.state not in WAITING and entry.state != State.FOLLOWING]
     return [*first, *second, *others[:_MAX_OTHERS]]
 
 
 def games_left_out(played: Played) -> Literal["score", "length", "crew"] | None:
-    """Why a set is reported without games, see `web.bracket.QueuedSet`."""
+    """Why a set is reported without games, as in `QueuedSet.games_left_out`; `None` if it has games."""
     if played.games is not None:
         return None
     if played.is_crew:
@@ -345,7 +350,7 @@ def _queued(entry: Entry, desk: BracketDesk) -> QueuedSet:
     return QueuedSet(
         station=entry.station,
         set_id=entry.played_id,
-        state=entry.state,
+        state=entry.state.value,
         why=entry.why,
         names=list(entry.played.names),
         score=list(entry.played.score),

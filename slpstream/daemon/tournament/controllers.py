@@ -1,8 +1,8 @@
-"""Checks the controllers of the games that are played, and those of older games on request.
+"""Checks the controllers of the current games of all stations, and those of older games on request.
 
-Each station has a task that reads the finalized log of its games, a few frames at a time. The findings of a check about
-a part of a controller are logged when the first comes up, and again when the confidence grows. Reports of running games
-are made on request.
+Each station has a task that reads the finalized log of its games, a few frames at a time. A finding about a part of a
+controller is logged when it first appears, and again when its confidence grows. Reports of running games are made on
+request.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from slpstream.web.controllers import GameControllers
 _FORMAT = "slippi"
 _TOPICS: frozenset[Topic] = frozenset({"game", "frame"})
 _COLLECT_SECONDS = 0.5
-_FRAMES_AT_ONCE = 30
-"""Up to a millisecond; then other tasks get their turn."""
+_FRAMES_PER_TURN = 30
+"""They take up to a millisecond. Then other tasks run."""
 _FRAMES_BETWEEN_REPORTS = 600
 _KEPT_GAMES = 4
-"""Games of a station that are checked at the same time. Only a broken one leaves more of them unfinished."""
+"""Limit of games of a station that are checked at the same time. Only a broken station has several unfinished ones."""
 _KEPT_REPORTS = 32
 _COUNTED_GAMES = 1024
 
 CountFinding = Callable[[str, str], None]
-"""Called with the check and the confidence of each finding in a game that is over."""
+"""Called with the check and the confidence of each finding after the end of a game."""
 FindLog = Callable[[str], Awaitable[Game | None]]
 """Returns the log of a game; `None` if it is unknown or cannot be read."""
 FindNewest = Callable[[str], Awaitable[str | None]]
-"""Returns the id of the newest game of a station from before the daemon started; `None` if there is none."""
+"""Returns the id of the newest game of a station from before the start of the daemon; `None` without one."""
 
 
 class _Player(msgspec.Struct, rename="camel"):
@@ -62,7 +62,7 @@ class _Start(msgspec.Struct):
 
 
 class _Known(NamedTuple):
-    """The subject of a notice. Several findings can share it, such as two directions in which a rim is not reached."""
+    """The subject of a log event. Several findings can share it, such as two directions of an unreached rim."""
 
     check: str
     part: str
@@ -83,7 +83,7 @@ class _CheckedGame:
 
 
 class DaemonControllers:
-    """The controller check of one daemon, see `web.controllers.Controllers`."""
+    """The controller check of one daemon, with the interface of `web.controllers.Controllers`."""
 
     def __init__(self, count: CountFinding) -> None:
         self._count = count
@@ -99,7 +99,7 @@ class DaemonControllers:
         self._log = get_logger()
 
     def use(self, find: FindLog, find_newest: FindNewest) -> None:
-        """Find older games this way."""
+        """Set the functions that find older games."""
         self._find = find
         self._find_newest = find_newest
 
@@ -134,16 +134,16 @@ class DaemonControllers:
     async def _frame(self, station: str, game: _CheckedGame, message: LogMessage) -> None:
         _take(game.check, message)
         game.frames += 1
-        if game.frames % _FRAMES_AT_ONCE == 0:
+        if game.frames % _FRAMES_PER_TURN == 0:
             await trio.lowlevel.checkpoint()
         if game.frames % _FRAMES_BETWEEN_REPORTS == 0:
-            self._tell(station, game, game.check.report())
+            self._log_new(station, game, game.check.report())
 
     def _end(self, station: str, game: _CheckedGame) -> None:
         report = game.check.report()
-        self._tell(station, game, report)
+        self._log_new(station, game, report)
         game.final = GameControllers(configured=True, game_id=game.game_id, final=True, report=report)
-        game.check = ControllerCheck({})  # frees what the check has counted
+        game.check = ControllerCheck({})  # frees the counts of the check
         self._keep(game.final)
         if game.game_id not in self._counted:  # after a bug, the station's games are read again
             self._counted[game.game_id] = None
@@ -152,8 +152,8 @@ class DaemonControllers:
             for _, finding in _findings(report):
                 self._count(finding.check, finding.confidence)
 
-    def _tell(self, station: str, game: _CheckedGame, report: ControllerReport) -> None:
-        """Log what is new."""
+    def _log_new(self, station: str, game: _CheckedGame, report: ControllerReport) -> None:
+        """Log new findings."""
         for player_index, finding in _findings(report):
             known = _Known(finding.check, finding.part, player_index)
             before = game.logged.get(known)
@@ -172,7 +172,7 @@ class DaemonControllers:
             )
 
     async def station(self, station: str) -> GameControllers | None:
-        """The newest game of a station, running or over; `None` if there is none, or it cannot be checked."""
+        """The newest game of a station, running or over; `None` without one, or if it cannot be checked."""
         games = self._games.get(station)
         if games:
             return self._running(next(reversed(games.values())))
@@ -180,7 +180,7 @@ class DaemonControllers:
         return None if game_id is None else await self.game(game_id)
 
     async def game(self, game_id: str) -> GameControllers | None:
-        """One game; `None` if it is unknown, is no game of Melee, or its file is gone."""
+        """One game; `None` if it is unknown, not a game of Melee, or its file is missing."""
         for games in self._games.values():
             found = games.get(game_id)
             if found is not None:
@@ -214,7 +214,7 @@ def _findings(report: ControllerReport) -> Iterable[tuple[int, ControllerFinding
 
 
 def _check_of(message: LogMessage) -> ControllerCheck | None:
-    """The check of a game that begins with this message; `None` for other games than Melee."""
+    """A check of the game that begins with this message; `None` for other games than Melee."""
     start = msgspec.json.decode(b"{" + message.body, type=_Start)
     if start.format != _FORMAT:
         return None
@@ -229,7 +229,7 @@ def _take(check: ControllerCheck, message: LogMessage) -> None:
 
 
 async def _checked(log: Game) -> GameControllers | None:
-    """Check the log of a game. `None` if it cannot be read, or is no game of Melee."""
+    """Check the log of a game. Returns `None` if it cannot be read or is not a game of Melee."""
     check: ControllerCheck | None = None
     over = False
     position = START
@@ -243,7 +243,7 @@ async def _checked(log: Game) -> GameControllers | None:
                 elif check is not None and message.type == "frame":
                     _take(check, message)
                     taken += 1
-                    if taken % _FRAMES_AT_ONCE == 0:
+                    if taken % _FRAMES_PER_TURN == 0:
                         await trio.lowlevel.checkpoint()
                 over = over or message.type == "game_end"
     except CursorGone:

@@ -1,4 +1,4 @@
-"""The F-Zero GX format as the registry knows it."""
+"""The F-Zero GX format, declared for the registry."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class RunFrames:
 
 
 def wire_inputs(run: InputRun) -> WireInputs:
-    """Return the inputs of a run as messages have them."""
+    """Return the inputs of a run in the form of messages."""
     return WireInputs(
         steer=_axis(run.steer_x),
         pitch=_axis(run.steer_y),

@@ -1,6 +1,6 @@
 """Rows of this format's tables: fields at byte offsets, and fields of a bit stream.
 
-A row is documentation, decoder input and test subject at once, as in `slpstream.model.fields`. The tables there
+One row is documentation, decoder input and test subject, as in `slpstream.model.fields`. The tables there
 describe events with a command byte and a declared size, which this format does not have.
 """
 

@@ -1,8 +1,8 @@
-"""The optional compiled kernel: what is done for every frame, without making Python objects of its fields.
+"""The optional compiled kernel: the work for every frame, without Python objects for its fields.
 
-`kernel` is the compiled module, or `None` where it was not built (there was no compiler) and where the environment
-variable `SLPSTREAM_PURE` is 1. Whoever uses it has a way of doing the same in Python, with the same bytes as a result;
-tests run both. The kernel knows no format: it is given offsets and texts that are made from the field tables.
+`kernel` is the compiled module. It is `None` if it was not built (without a compiler) or if the environment variable
+`SLPSTREAM_PURE` is 1; its callers then do the same in Python, with the same bytes as a result. Tests run both. The
+kernel knows no format: its callers pass offsets and texts made from the field tables.
 """
 
 from __future__ import annotations

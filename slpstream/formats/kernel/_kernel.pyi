@@ -7,7 +7,7 @@ class Template:
     """A text with values of a frame in between.
 
     `form` is "json" or "msgpack". A part is a literal, and the kind and the offset of the value after it: a letter of
-    `struct`, or `n` for the number that is given to `render`, or `.` for none.
+    `struct`, or `n` for the number that is given to `render`, or `.` for no value.
     """
 
     def __new__(cls, form: str, parts: tuple[tuple[bytes, bytes, int], ...]) -> Template: ...
@@ -15,7 +15,7 @@ class Template:
         """The text with the values of the frame at `start`. Raises `ValueError` if the data ends inside of it."""
 
 class Matcher:
-    """Whether a frame has a layout: `width` bytes, with the `expected` bytes at the offsets `checked`, and the same
+    """Compares frames with a layout: `width` bytes, with the `expected` bytes at the offsets `checked`, and the same
     frame number at all offsets `numbers`."""
 
     def __new__(cls, width: int, checked: Sequence[int], expected: bytes, numbers: Sequence[int]) -> Matcher: ...
@@ -26,7 +26,7 @@ class Walk:
     """The events of all frames of a game, found event by event up to the first that is not declared or not whole.
 
     `widths` has the 256 widths of events by command byte, 0 for a command at which the walk ends. `rules` has a byte
-    for each command that says what its events mean for their sending:
+    for each command, the effect of its events on their sending:
 
     - space: no frame number, and a sending does not begin with it; `.`: no frame number;
     - `s` begins a sending, `e` ends it;
@@ -82,8 +82,8 @@ class Table:
         A group has the number of its rows; for each event the offsets in `data`, 64 bits each and negative for an
         absent event, or `None` if it is absent in all rows; and each of the given values for every row, or one for all.
         A `selection` has the number of offsets of each event, and which of them each row has (64 bits); without one,
-        rows and offsets are the same. Raises `ValueError` for buffers of another size, for a selection of offsets that
-        there are not, and for an event that is not inside of `data`."""
+        rows and offsets are the same. Raises `ValueError` for buffers of another size, for a selection index
+        out of range, and for an event outside of `data`."""
 
 _Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
 _Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]

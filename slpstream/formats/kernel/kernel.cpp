@@ -1,10 +1,10 @@
-// The optional compiled kernel: what slpstream does for every frame, without making Python objects of its fields.
+// The optional compiled kernel: the work for every frame, without Python objects for its fields.
 //
-// The kernel knows nothing of any format. Python makes its templates and matchers from the field tables
+// The kernel knows no format. Python makes its templates and matchers from the field tables
 // (`slpstream/formats/slippi/frame_forms.py`), so there is one list of offsets. Without a compiler, this module is not
 // built, and Python does the same work more slowly, with the same bytes as a result.
 //
-// All positions that come from Python are checked when a template is made or applied: hostile bytes get this far.
+// All positions from Python are checked when a template is made or applied, because hostile bytes reach this code.
 
 #include "kernel.h"
 
@@ -103,7 +103,7 @@ struct Json {
     static char *boolean(char *out, bool value) { return value ? put(out, "true", 4) : put(out, "false", 5); }
 };
 
-// MessagePack: what msgspec makes of the JSON: integers as short as possible, floats as 64 bits, NaN as nil.
+// MessagePack, as msgspec writes it: integers as short as possible, floats as 64 bits, NaN as nil.
 
 char *big_endian_bytes(char *out, unsigned char head, std::uint64_t value, int bytes) {
     *out++ = static_cast<char>(head);
@@ -162,7 +162,7 @@ struct Template {
     std::string literals;
     std::vector<Part> parts;
     std::vector<char> out;
-    std::size_t width_bytes = 0;  // the data that the values are in
+    std::size_t width_bytes = 0;  // of the data that contains the values
     bool is_json = true;
 };
 
@@ -247,9 +247,9 @@ PyObject *template_render(PyObject *object, PyObject *const *arguments, Py_ssize
 
 // Matcher(width, checked, expected, numbers): whether a frame has a layout.
 struct Matcher {
-    std::vector<std::uint32_t> checked;   // offsets of the bytes that must be as expected
+    std::vector<std::uint32_t> checked;   // offsets of the bytes that are compared
     std::vector<unsigned char> expected;
-    std::vector<std::uint32_t> numbers;   // offsets of 4 bytes that must be the same everywhere
+    std::vector<std::uint32_t> numbers;   // offsets of 4 bytes that must all be equal
     std::size_t width_bytes = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the source files of the kernel share.
+// Declarations shared by the source files of the kernel.
 
 #ifndef SLPSTREAM_KERNEL_H
 #define SLPSTREAM_KERNEL_H
@@ -13,7 +13,7 @@
 
 namespace kernel {
 
-// The types of values, by the letter that `struct` has for them, and two that are not in the buffer.
+// The types of values, by their letters in `struct`, and two that are not in the buffer.
 enum class Kind : unsigned char {
     u8 = 'B', i8 = 'b', u16 = 'H', i16 = 'h', u32 = 'I', i32 = 'i', f32 = 'f', boolean = '?',
     number = 'n',   // the integer that the caller gives
@@ -35,7 +35,7 @@ struct Bytes {
     Py_ssize_t size;
 };
 
-// The width of a value in bytes; -1 for a letter that stands for none of them.
+// The width of a value in bytes; -1 for an unknown letter.
 inline int width_of(Kind kind) {
     switch (kind) {
         case Kind::u8: case Kind::i8: case Kind::boolean: return 1;

@@ -1,6 +1,6 @@
 // Table: the values of events as the columns of an Arrow table, in one pass over the events.
 //
-// Python says once which columns there are, and gives for each table the offsets of the events
+// Python declares the columns once, and passes for each table the offsets of the events
 // (`slpstream/formats/slippi/arrow.py`). The result is a struct array of the Arrow C data interface
 // (https://arrow.apache.org/docs/format/CDataInterface.html), all of whose columns share one block of memory.
 
@@ -42,7 +42,7 @@ constexpr Py_ssize_t max_columns = 4096, max_sources = 64, max_width_bytes = 1 <
 constexpr Py_ssize_t max_rows = PY_SSIZE_T_MAX >> 24;  // times the limits of columns and widths: no overflow
 constexpr const char *capsule_name = "arrow_array";
 
-// Where the values of a column come from.
+// The source of the values of a column.
 enum class From : unsigned char {
     event,    // an event, at an offset in it
     given,    // the caller, in the byte order of the machine
@@ -68,7 +68,7 @@ struct Plan {
     std::size_t events = 0, given = 0;            // in each group
     std::vector<std::size_t> given_bytes;         // widths of the given values
     std::vector<std::vector<unsigned char>> none; // for each event, the bytes that stand for an absent one
-    std::vector<bool> is_wanted;                  // a row needs one of these events; if there are none, all rows count
+    std::vector<bool> is_wanted;                  // a row needs one of these events; without any, all rows count
 };
 
 struct TableObject {
@@ -135,7 +135,7 @@ struct Group {
     std::vector<Given> given;
     const std::vector<std::size_t> *which = nullptr;  // for each row, which of the offsets; null for one after the other
     std::vector<std::size_t> chosen;            // the rows that the table has; empty for all
-    std::size_t count = 0;                      // how many these are
+    std::size_t count = 0;                      // their number
     std::size_t first = 0, written = 0;         // where they begin in the table, and how many are there
 };
 
@@ -193,7 +193,7 @@ void write_values(const unsigned char *const *events, std::size_t count, std::si
 
 // The values of 2 to 4 neighbouring columns, `Wide` bytes each, of the next 8 events at a time. The columns end where
 // `max_together` of them would, if they begin at `offset`; `out` is null for the places before them. Returns how many
-// events it took, all but fewer than 8; none on other processors.
+// events it took, all but fewer than 8; 0 on other processors.
 #ifdef SLPSTREAM_AVX2
 
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
@@ -326,7 +326,7 @@ void write_given(const Column &column, const Given &given, const Group &group, u
     }
 }
 
-// Asks for the cache lines of an event, which are read soon.
+// Prefetches the cache lines of an event.
 inline void prefetch(const unsigned char *event, std::size_t bytes) {
 #ifdef __GNUC__
     for (std::size_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(event + at);
@@ -336,7 +336,7 @@ inline void prefetch(const unsigned char *event, std::size_t bytes) {
 #endif
 }
 
-// The memory of a table in the making.
+// The memory of a table while it is filled.
 class Made {
   public:
     Made(const Plan &plan, std::size_t rows) : plan_(plan), rows_(rows), storage_(new Storage) { allocate(); }
@@ -440,7 +440,7 @@ bool Made::write_tile(Group &group, std::size_t end, const unsigned char *data, 
     }
     if (group.which != nullptr)
         for (std::size_t &row : tile_) row = (*group.which)[row];
-    // Each event is located, and asked for, while the values of the one before are written.
+    // Each event is located and prefetched while the values of the one before are written.
     if (plan_.events > 0 && !locate(group, 0, data, size)) return false;
     for (std::size_t event = 0; event < plan_.events; ++event) {
         if (event + 1 < plan_.events && !locate(group, event + 1, data, size)) return false;
@@ -610,14 +610,14 @@ PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     return reinterpret_cast<PyObject *>(self);
 }
 
-// Which of the offsets the rows have.
+// The offsets of the rows, as indices.
 struct Selection {
     bool is_given = false;
-    std::size_t offsets = 0;  // how many there are
+    std::size_t offsets = 0;  // their number
     std::vector<std::size_t> which;
 };
 
-// Reads a selection: None, or how many offsets there are, and a number below that for each row.
+// Reads a selection: None, or the number of offsets, and an index below it for each row.
 bool read_selection(PyObject *one, Buffers &buffers, Selection &selection) {
     if (one == Py_None) return true;
     PyObject *which;

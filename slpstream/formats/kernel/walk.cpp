@@ -1,7 +1,7 @@
 // Walk: the events of all frames of a game, found event by event.
 //
-// Each event begins where the one before ends. A rule for each command byte says what its events mean for the sending
-// that they are in; a sending is one transmission of a frame. Python gives the rules and finds the same without the
+// Each event begins where the one before ends. A rule for each command byte defines the effect of its events on
+// their sending, which is one transmission of a frame. Python passes the rules, and finds the same events without the
 // kernel (`slpstream/formats/slippi/frame_index.py`).
 //
 // In games whose sendings have no last event, a sending is complete when all of its characters are updated and none of
@@ -75,13 +75,13 @@ struct Command {
     std::vector<int> slots;  // numbers of the slots by key; empty before the first event
 };
 
-// Tells when a sending is complete. A character is named by its key.
+// Decides when a sending is complete. A character is identified by its key.
 class Completion {
   public:
-    // The first sending, which is the next one, should have this character.
+    // Expect this character in the first sending, which is the next one.
     void await(int key) { add(key); }
 
-    // A sending begins. It should have the characters of the one before.
+    // Begins a sending, which should have the characters of the one before.
     void begin() {
         ++sending_;
         missing_ = characters_;
@@ -89,7 +89,7 @@ class Completion {
         is_complete_ = false;
     }
 
-    // An event of a character has come.
+    // Takes an event of a character.
     void add(int key) {
         std::int64_t &seen = seen_in_[static_cast<std::size_t>(key)];
         if (seen == sending_) return;
@@ -98,7 +98,7 @@ class Completion {
         ++characters_;
     }
 
-    // An update of a character has come, which can make the sending complete.
+    // Takes an update of a character, which can make the sending complete.
     void update(int key) {
         add(key);
         std::int64_t &updated = updated_in_[static_cast<std::size_t>(key)];
@@ -117,7 +117,7 @@ class Completion {
     std::vector<std::int64_t> updated_in_ = std::vector<std::int64_t>(keys, never);
     std::int64_t sending_ = 0;
     int characters_ = 0, updated_ = 0;  // of this sending
-    int missing_ = 0;                   // characters of the sending before that this one does not have
+    int missing_ = 0;                   // characters of the sending before that this one lacks
     bool is_complete_ = false;
 };
 
@@ -242,7 +242,7 @@ void Walk::finish(bool keep_open) {
     } else if (is_open_) {
         drop();
     }
-    if (too_large_row_ >= sendings) too_large_row_ = -1;  // it would have been with one sending more
+    if (too_large_row_ >= sendings) too_large_row_ = -1;  // too many only with the dropped sending
     const auto is_earlier = [](const Slot &one, const Slot &other) { return one.first_at < other.first_at; };
     std::sort(slots.begin(), slots.end(), is_earlier);
     if (is_too_large()) return;
@@ -397,7 +397,7 @@ PyObject *offsets_of(PyObject *type, std::vector<std::int64_t> &values) {
     return PyErr_NoMemory();
 }
 
-// Appends what `Py_BuildValue` made, or fails with it.
+// Appends a new object; fails if it is null.
 bool append(PyObject *list, PyObject *made) {
     const bool is_appended = made != nullptr && PyList_Append(list, made) == 0;
     Py_XDECREF(made);
@@ -427,7 +427,7 @@ PyObject *arrays_of(Walk &walk, PyObject *type) {
     return nullptr;
 }
 
-// finish(keep_open): the sendings that were found.
+// finish(keep_open): the sendings of the walk.
 PyObject *walk_finish(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
     if (count != 1) {
         PyErr_SetString(PyExc_TypeError, "finish takes keep_open");

@@ -1,4 +1,4 @@
-"""The Mario Kart 8 format as the registry knows it."""
+"""The Mario Kart 8 format, declared for the registry."""
 
 from __future__ import annotations
 

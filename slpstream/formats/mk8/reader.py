@@ -172,7 +172,7 @@ class Mk8Reader(WholeFileReader):
     """Reads one ghost.
 
     `name` is the file's name, which carries data. `strict` rejects wrong checksums, and therefore unpacks all sections
-    at once. `personal` adds the Mii, the profile's id and the region to the settings.
+    immediately. `personal` adds the Mii, the profile's id and the region to the settings.
     """
 
     format: ClassVar[str] = "mk8"

@@ -1,4 +1,4 @@
-"""Race times as file names and headers have them: minutes, seconds, milliseconds."""
+"""Race times in file names and headers: minutes, seconds, milliseconds."""
 
 from __future__ import annotations
 

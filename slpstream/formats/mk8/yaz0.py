@@ -17,7 +17,7 @@ from slpstream.model.errors import FramingError
 
 MAGIC = b"Yaz0"
 HEADER_BYTES = 16
-# A group of 25 bytes makes at most 8 copies of 273 bytes each, less than 88 bytes of output for each of its own.
+# A group of 25 bytes makes at most 8 copies of 273 bytes each, less than 88 bytes of output per byte of input.
 MAX_RATIO = 88
 
 

@@ -1,1 +1,1 @@
-"""The Slippi format: reader, whole games as columns, writer, and the names of what is in Melee. Sans-IO."""
+"""The Slippi format: reader, whole games as columns, writer, and the names of ids. Sans-IO."""

@@ -1,4 +1,4 @@
-"""Action states by the names that the game gives them: sets of states, chosen by a pattern.
+"""Sets of action states, selected by a pattern over the game's own names of the states.
 
 Ids from 0x155 on have another meaning for each fighter, so a set has the ids of all fighters and, by internal character
 id, those of single ones.
@@ -19,7 +19,7 @@ _COMMON = "common"
 
 
 class StateSet:
-    """Some action states, those of all fighters and those of single ones."""
+    """Some action states, common to all fighters or of single fighters."""
 
     __slots__ = ("by_fighter", "common")
 
@@ -32,7 +32,7 @@ class StateSet:
         return bool(self.common or self.by_fighter)
 
     def has(self, internal_id: int, state: int) -> bool:
-        """Whether a fighter's state is one of them."""
+        """Whether the set contains a fighter's state."""
         if state in self.common:
             return True
         own = self.by_fighter.get(internal_id)

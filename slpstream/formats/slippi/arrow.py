@@ -41,7 +41,7 @@ _KIND_TYPES = {
     BOOL: pa.bool_(),
 }
 _PLAIN_TYPES = {bool: pa.bool_(), int: pa.uint8(), float: pa.float32(), str: pa.string()}
-"""For settings that are computed from a field. Their integers fit into 8 bits, except those in `_OTHER_TYPES`."""
+"""The types of settings that are computed from a field. Integers fit into 8 bits, except those in `_OTHER_TYPES`."""
 
 _KEYS = ("frame", "player_index", "is_follower")
 """Fields that all events of a frame repeat."""
@@ -173,7 +173,7 @@ def _character_table(
 def _frames_plan(kernel: ModuleType, columns: frozenset[str] | None, *sizes: int | None) -> Any:
     """The kernel's `Table` for `frames_table`, by the declared payload sizes of `_FRAME_TABLES`."""
     events = list(_FRAME_TABLES)
-    wanted = (events.index("pre"), events.index("post"))  # rows with neither of them are left out
+    wanted = (events.index("pre"), events.index("post"))  # rows with neither event are left out
     return _plan(kernel, _FRAME_TABLES, sizes, _frame_sources(columns), (I32, I32, U8, BOOL), wanted)
 
 
@@ -237,7 +237,7 @@ def _filled(
     address, owner = plan.fill(data, groups, selection)
     # Not `__arrow_c_array__`, because making a schema of 60 columns from a capsule takes longer than a small table.
     batch = pa.RecordBatch._import_from_c(address, schema)
-    del owner  # It frees what was not imported.
+    del owner  # It frees the memory that was not imported.
     return pa.Table.from_batches([batch], schema=schema)
 
 

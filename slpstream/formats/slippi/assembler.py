@@ -1,47 +1,32 @@
-"""The assembler: which events make up a frame, when the frame is complete, and when it is final.
+"""The assembler: which events form a frame, and when the frame is complete.
 
 A frame is complete at its Frame Bookend. Before 3.0, which has no bookends, it is complete when all characters have
 their Post-Frame Update (`completion`), and otherwise when the next frame begins or the game ends. On netplay a rollback
 sends a frame number again. Each *sending* has a `revision` one higher than the last and starts empty, so items and
-stage events are never doubled.
-
-A frame becomes final by one of four rules (spec page, rule 3), chosen by Game Start and the declared sizes:
-
-- without bookends: when it is complete, because no rollback was ever seen there;
-- offline, since 3.7: at its bookend;
-- online with `latest_finalized_frame`: when that reaches it; a lower value than before has no effect;
-- with bookends but without these fields: when 7 newer frame numbers are complete.
-
-Few frames are complete but not final, at most 7 on real netplay. In a file whose latest finalized frame never moves
-there would be ever more; beyond `MAX_LAG_FRAMES` the oldest become final anyway, with a diagnostic.
+stage events are never doubled. `finality` decides when a complete frame is final.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
-from slpstream.formats.slippi.commands import MAX_THINGS, STAGE_EVENT_KINDS
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, STAGE_EVENT_KINDS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
+from slpstream.formats.slippi.finality import Finality, FinalityRule
+from slpstream.formats.slippi.frame_decoder import FrameDecoder, PackedFrame
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, StageEvent
-from slpstream.formats.slippi.packed_frame import Decoder, PackedFrame
-from slpstream.formats.slippi.revisions import Revisions
-from slpstream.model.events import Event, Frame, FrameFinalized
-
-ROLLBACK_FRAMES = 7
-MAX_LAG_FRAMES = 120
-MAX_REPEATS = 8
-"""From this many repetitions on, a game that has sent no other frame number is one whose numbers tell no time."""
-MAX_NUMBERS_APART = 1 << 17
-"""Frame numbers that are remembered one by one because they did not come one after the other."""
+from slpstream.formats.slippi.frame_numbers import FrameNumbers
+from slpstream.formats.slippi.last_frame import LastFrame
+from slpstream.model.events import Event, Frame
 
 
 class FramesBefore(NamedTuple):
-    """Frames that were not assembled, but found in another way."""
+    """The frames of a game up to some position, for an assembler that continues from there without them."""
 
     first: int | None = None
     """The number of the first frame."""
@@ -50,17 +35,39 @@ class FramesBefore(NamedTuple):
     gone: Mapping[int, Any] = MappingProxyType({})
     """The last Post-Frame Updates of players that the last frame lacks, by player index."""
     repeated: bool = False
-    """Whether all have the number of the first, which came again `MAX_REPEATS` times or more."""
+    """Whether all have the number of the first, repeated `MAX_REPEATS` times or more (`frame_numbers`)."""
 
 
-Finalize = Callable[["Assembler", int, int | None, int], None]
-"""(assembler, number of a frame that is complete, its latest finalized frame, file offset) makes frames final."""
+class OpenFrame:
+    """A sending that is being read event by event."""
+
+    __slots__ = ("followers", "items", "number", "players", "stage_events", "start", "without_post")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.start: Any = UNSET
+        self.players: dict[int, PlayerFrame] = {}
+        self.followers: dict[int, PlayerFrame] = {}
+        self.items: list[Any] = []
+        self.stage_events: list[Any] = []
+        self.without_post = 0
+        """The number of characters without a Post-Frame Update."""
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = copy.copy(self)
+        twin.players = {index: copy.copy(player) for index, player in self.players.items()}
+        twin.followers = {index: copy.copy(player) for index, player in self.followers.items()}
+        twin.items = list(self.items)
+        twin.stage_events = list(self.stage_events)
+        return twin
 
 
 class Assembler:
-    """Puts decoded events into frames and appends `Frame`, `FrameFinalized` and `Diagnostic` to `out`.
+    """Assembles decoded events into frames.
 
-    The methods named after events take them in file order; `end` is the file offset just past the event.
+    The methods named after events take them in file order. `end` is the file offset just past the event, and the
+    resulting `Frame`, `FrameFinalized` and `Diagnostic` events are appended to `out`.
     """
 
     def __init__(
@@ -76,144 +83,121 @@ class Assembler:
         """`bookends` and `finalized_field`: whether the replay declares Frame Bookend and its `latest_finalized_frame`.
         `online`: whether the major scene is 8, `None` in replays without that field. `players`: the player indices in
         Game Start, for whom the first frame waits. `taken`: the players whose updates are taken; empty for all."""
-        self.out: list[Event] = []
         self._diagnostics = diagnostics
         self._bookends = bookends
-        self._finalize: Finalize = _rule(bookends, online, finalized_field)
-        # The open sending.
-        self._number: int | None = None
-        self._start: Any = UNSET
-        self._players: dict[int, PlayerFrame] = {}
-        self._followers: dict[int, PlayerFrame] = {}
-        self._items: list[Any] = []
-        self._stage_events: list[Any] = []
+        self.open: OpenFrame | None = None
+        """The frame whose events are being read; `None` between frames."""
         # The rules of `completion`, with counts and the keys of dicts, which cost less than sets of characters.
-        self._without_post = 0
         self._taken_players = frozenset(taken)
         self._known_players: Set[int] = set(players)
         self._known_followers: Set[int] = set()
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
-        # Closed sendings. Numbers from `first` to before `_next` came in order; `_revisions` has the numbers that came
-        # again or out of order, `_pending` those that are complete but not final.
-        self._revisions = Revisions()
-        self._next = 0
-        self._pending: list[int] = []
-        self.through: int | None = None
-        """The highest final frame number."""
-        self.last: Frame | None = None
-        """The latest sending of the highest frame number."""
-        self.first: int | None = None
-        """The number of the first frame."""
-        self.gone: Mapping[int, Any] = {}
-        """The last Post-Frame Updates, before `last`, of players that later sendings lack, by player index."""
-        self._gone: Mapping[int, Any] = {}
-        """The same up to the newest sending. Replaced, never changed."""
-        self._repeated = False
-        """Whether the first frame number came again `MAX_REPEATS` times before there was another one."""
+        self.numbers = FrameNumbers(diagnostics)
+        rule = FinalityRule.of_game(bookends=bookends, online=online, finalized_field=finalized_field)
+        self._finality = Finality(diagnostics, rule)
+        self.last = LastFrame()
         self._first_again: list[int] = []
-        """With bookends: the ends of repetitions of the first frame, reported once not all frames repeat it."""
-        self._newest: Frame | None = None
-        self._shown_players: Set[int] = frozenset()
-        """The players of the newest sending."""
+        """With bookends: the ends of repetitions of the first frame, reported once another frame follows them."""
 
     def copy(self, diagnostics: DiagnosticLimiter) -> Self:
         """An independent assembler in the same state. Closed frames are values and shared."""
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
-        twin._players = {index: copy.copy(player) for index, player in self._players.items()}
-        twin._followers = {index: copy.copy(player) for index, player in self._followers.items()}
-        twin._items = list(self._items)
-        twin._stage_events = list(self._stage_events)
-        twin._revisions = self._revisions.copy()
-        twin._pending = list(self._pending)
+        twin.open = None if self.open is None else self.open.copy()
+        twin.numbers = self.numbers.copy(diagnostics)
+        twin._finality = self._finality.copy(diagnostics)
+        twin.last = copy.copy(self.last)
         twin._first_again = list(self._first_again)
         return twin
 
-    def frame_start(self, event: Any, end: int) -> None:
+    def frame_start(self, event: Any, end: int, out: list[Event]) -> None:
         """Frame Start 0x3A, once per frame: opens a sending."""
-        self._open(event.frame, end)
-        self._start = event
+        self._open(event.frame, end, out).start = event
 
-    def pre_frame(self, event: Any, end: int) -> None:
+    def pre_frame(self, event: Any, end: int, out: list[Event]) -> None:
         """Pre-Frame Update 0x37 of a player or a follower.
 
-        If the frame has one of this character already, it is sent again: before 2.2, which has no Frame Start, nothing
-        else shows that.
+        A second one of the same character begins the next sending: before 2.2, which has no Frame Start, nothing else
+        marks that.
         """
-        if event.frame != self._number:
+        frame = self.open
+        if frame is None or event.frame != frame.number:
             known = self._known_followers if event.is_follower else self._known_players
-            if event.player_index not in known and self._is_late(event.frame, end):
+            if event.player_index not in known and self._is_late(event.frame, end, out):
                 self._await(event)
                 return
-            self._open(event.frame, end)
-        side = self._followers if event.is_follower else self._players
-        if event.player_index in side:
-            self._close_early(event.frame, end)
-            self._number = event.frame
-            side = self._followers if event.is_follower else self._players
-        side[event.player_index] = PlayerFrame(event)
-        self._without_post += 1
+            frame = self._open(event.frame, end, out)
+        elif event.player_index in (frame.followers if event.is_follower else frame.players):
+            frame = self._open(event.frame, end, out)
+        (frame.followers if event.is_follower else frame.players)[event.player_index] = PlayerFrame(event)
+        frame.without_post += 1
 
-    def post_frame(self, event: Any, end: int) -> None:
+    def post_frame(self, event: Any, end: int, out: list[Event]) -> None:
         """Post-Frame Update 0x38 of a player or a follower. A second one replaces the first while the frame is open."""
-        if event.frame != self._number:
-            if self._is_late(event.frame, end):
+        frame = self.open
+        if frame is None or event.frame != frame.number:
+            if self._is_late(event.frame, end, out):
                 self._await(event)
                 return
-            self._open(event.frame, end)
-        side = self._followers if event.is_follower else self._players
-        player = side.get(event.player_index)
+            frame = self._open(event.frame, end, out)
+        characters = frame.followers if event.is_follower else frame.players
+        player = characters.get(event.player_index)
         if player is None:
-            side[event.player_index] = PlayerFrame(UNSET, event)
+            characters[event.player_index] = PlayerFrame(UNSET, event)
         else:
             if player.post is UNSET:
-                self._without_post -= 1
+                frame.without_post -= 1
             player.post = event
         if (
             not self._bookends
-            and not self._without_post
-            and self._known_players <= self._players.keys()
-            and self._known_followers <= self._followers.keys()
+            and not frame.without_post
+            and self._known_players <= frame.players.keys()
+            and self._known_followers <= frame.followers.keys()
         ):
             self._completed = event.frame
-            self._close(end)
-            self._final_through(event.frame, end)
+            self._close(frame, end, out)
+            self._finality.finalize(event.frame, end, out)
 
-    def item(self, event: Any, end: int) -> None:
+    def item(self, event: Any, end: int, out: list[Event]) -> None:
         """Item Update 0x3B, once per frame and item."""
-        if event.frame != self._number:
-            if self._is_late(event.frame, end):
+        frame = self.open
+        if frame is None or event.frame != frame.number:
+            if self._is_late(event.frame, end, out):
                 return
-            self._open(event.frame, end)
-        if self._has_room(self._items, end):
-            self._items.append(event)
+            frame = self._open(event.frame, end, out)
+        if self._has_room(frame.items, end, out):
+            frame.items.append(event)
 
-    def stage_event(self, event: Any, end: int, command: int) -> None:
+    def stage_event(self, event: Any, end: int, out: list[Event], command: int) -> None:
         """FOD Platforms 0x3F, Whispy Blow Direction 0x40 or Stadium Transformations 0x41."""
-        if event.frame != self._number:
-            if self._is_late(event.frame, end):
+        frame = self.open
+        if frame is None or event.frame != frame.number:
+            if self._is_late(event.frame, end, out):
                 return
-            self._open(event.frame, end)
-        if self._has_room(self._stage_events, end):
+            frame = self._open(event.frame, end, out)
+        if self._has_room(frame.stage_events, end, out):
             values = {name: getattr(event, name) for name in event.__struct_fields__}
-            self._stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
+            frame.stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
 
-    def bookend(self, event: Any, end: int) -> None:
+    def bookend(self, event: Any, end: int, out: list[Event]) -> None:
         """Frame Bookend 0x3C, once per frame: completes the frame, and can make frames final."""
-        if event.frame != self._number:
-            if self._number is None:
-                self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end)
-            self._open(event.frame, end)
-        self._close(end)
+        frame = self.open
+        if frame is None:
+            self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end, out)
+        if frame is None or event.frame != frame.number:
+            frame = self._open(event.frame, end, out)
+        self._close(frame, end, out)
         latest_finalized = event.latest_finalized_frame
-        self._finalize(self, event.frame, None if latest_finalized is UNSET else latest_finalized, end)
+        self._finality.complete(event.frame, None if latest_finalized is UNSET else latest_finalized, end, out)
 
-    def whole_frame(self, number: int, decoder: Decoder, data: bytes, latest_finalized: int | None, end: int) -> bool:
-        """All events of a frame: its bytes, as `decoder` has recognized them. Only allowed while `between_frames`.
+    def whole_frame(
+        self, number: int, decoder: FrameDecoder, data: bytes, latest_finalized: int | None, end: int, out: list[Event]
+    ) -> bool:
+        """All events of a frame: its bytes, recognized by `decoder`. Only allowed while no frame is open.
 
-        Returns false, and takes nothing, if the frame has to come event by event, because it is not complete with its
-        last event, or because it could be late.
+        Returns false, and takes nothing, if the frame has to be read event by event, because it is not complete with
+        its last event, or because it could be late.
         """
         if not self._bookends:
             players, followers = decoder.players, decoder.followers
@@ -221,49 +205,49 @@ class Assembler:
                 return False
             self._completed = number
             self._known_players, self._known_followers = players, followers
-        revision = self._revise(number, end)
-        self._emit(Frame(end, number, revision, PackedFrame(data, decoder, revision)), decoder.players)
-        self._finalize(self, number, latest_finalized, end)
+        revision = self._revise(number, end, out)
+        frame = Frame(end, number, revision, PackedFrame(data, decoder, revision))
+        out.append(frame)
+        self.last.take(frame, decoder.players)
+        self._finality.complete(number, latest_finalized, end, out)
         return True
 
     def place_after(self, frames: FramesBefore) -> None:
         """Continue after frames that were found in another way.
 
-        The characters of the frame before are not known: only those of the next frame say when it is complete.
+        The characters of the frame before are not known, so the next frame is complete with its own characters.
         """
         self._known_players = self._known_followers = set()
-        self.first, self.last, self._repeated = frames.first, frames.last, frames.repeated
-        self.gone = self._gone = frames.gone
-        self._next = 0 if self.first is None else self.first + 1
+        self.numbers.place_after(frames.first, repeated=frames.repeated)
+        self.last.place(frames.last, frames.gone)
 
-    @property
-    def tells_time(self) -> bool:
-        """Whether the frame numbers count the time of the game."""
-        return not (self._repeated and self.first is not None and self._repeats_only(self.first))
+    def finish(self, end: int, out: list[Event], *, clean: bool) -> None:
+        """End the frames: all complete frames become final.
 
-    @property
-    def between_frames(self) -> bool:
-        """Whether no frame is open."""
-        return self._number is None
-
-    def finish(self, end: int, *, clean: bool) -> None:
-        """End the frames: all complete frames become final. An open frame is complete if the end is `clean`, else it is
-        dropped."""
-        if self._number is not None:
+        An open frame counts as complete if the end is `clean`; otherwise it is dropped.
+        """
+        frame = self.open
+        if frame is not None:
             if clean:
-                if self._bookends:
-                    self._diagnose("frame_without_bookend", f"frame {self._number} has no Frame Bookend", end)
-                self._close(end)
-            self._drop_open()
-        if self._pending:
-            self._final_through(max(self._pending), end)
+                self._report_no_bookend(frame, end, out)
+                self._close(frame, end, out)
+            self.open = None
+        self._finality.finish(end, out)
         if self._first_again:
-            self._report_first_again(end)
+            self._report_first_again(end, out)
 
-    def _open(self, number: int, end: int) -> None:
-        if self._number is not None:
-            self._close_early(number, end)
-        self._number = number
+    def _open(self, number: int, end: int, out: list[Event]) -> OpenFrame:
+        """Open a sending. If another one is open, it is complete now."""
+        before = self.open
+        if before is not None:
+            self._report_no_bookend(before, end, out)
+            self._close(before, end, out)
+            if self._bookends:
+                self._finality.limit_lag(end, out)
+            else:
+                self._finality.finalize(before.number, end, out)
+        frame = self.open = OpenFrame(number)
+        return frame
 
     def _await(self, event: Any) -> None:
         """Wait for the character of a late event in the next frame."""
@@ -272,35 +256,24 @@ class Assembler:
         else:
             self._known_players = {*self._known_players, event.player_index}
 
-    def _is_late(self, number: int, end: int) -> bool:
+    def _is_late(self, number: int, end: int, out: list[Event]) -> bool:
         """Whether an event of this frame comes after the frame was complete."""
-        if self._number is not None or self._completed != number:
+        if self.open is not None or self._completed != number:
             return False
-        self._diagnose("late_event", f"an event of frame {number} comes after the frame was complete", end)
+        self._diagnose("late_event", f"an event of frame {number} comes after the frame was complete", end, out)
         return True
 
-    def _close_early(self, next_number: int, end: int) -> None:
-        """Close the open sending because another begins."""
-        if self._bookends:
-            self._diagnose("frame_without_bookend", f"frame {self._number} has no Frame Bookend", end)
-        closed = self._number
-        self._close(end)
-        if self._bookends:
-            self._bound_lag(end)
-        elif closed is not None:
-            self._final_through(closed, end)
-
-    def _has_room(self, things: list[Any], end: int) -> bool:
-        if len(things) < MAX_THINGS:
+    def _has_room(self, repeated: list[Any], end: int, out: list[Event]) -> bool:
+        if len(repeated) < MAX_REPEATED_EVENTS:
             return True
-        self._diagnose("crowded_frame", f"frame {self._number} has more than {MAX_THINGS} items or stage events", end)
+        number = None if self.open is None else self.open.number
+        message = f"frame {number} has more than {MAX_REPEATED_EVENTS} items or stage events"
+        self._diagnose("crowded_frame", message, end, out)
         return False
 
-    def _close(self, end: int) -> None:
-        number = self._number
-        if number is None:
-            return
-        players, followers, items, stage_events = self._players, self._followers, self._items, self._stage_events
+    def _close(self, frame: OpenFrame, end: int, out: list[Event]) -> None:
+        """Append the open frame to `out`, unless all its characters are left out."""
+        players, followers = frame.players, frame.followers
         if not self._bookends:
             self._known_players, self._known_followers = players.keys(), followers.keys()
         has_characters = bool(players or followers)
@@ -309,133 +282,45 @@ class Assembler:
             players = {index: player for index, player in players.items() if index in taken}
             followers = {index: player for index, player in followers.items() if index in taken}
         if players or followers or not has_characters:
-            revision = self._revise(number, end)
-            entry = FrameEntry(
-                number, revision, self._start, players, followers or UNSET, items or UNSET, stage_events or UNSET
-            )
-            self._emit(Frame(end, number, revision, entry), players.keys())
-        self._drop_open()
+            number = frame.number
+            revision = self._revise(number, end, out)
+            items, stage_events = frame.items or UNSET, frame.stage_events or UNSET
+            entry = FrameEntry(number, revision, frame.start, players, followers or UNSET, items, stage_events)
+            closed = Frame(end, number, revision, entry)
+            out.append(closed)
+            self.last.take(closed, players.keys())
+        self.open = None
 
-    def _revise(self, number: int, end: int) -> int:
+    def _revise(self, number: int, end: int, out: list[Event]) -> int:
         """The revision of a sending that is complete."""
-        revision = self._revision(number, end)
-        if self._first_again and number != self.first:
-            self._report_first_again(end)
-        if self.through is not None and number <= self.through:
-            if not self._bookends or not self._repeats_only(number):
-                self._diagnose_again(number, end, end)
-            elif not self._repeated:
-                self._first_again.append(end)
+        numbers, finality = self.numbers, self._finality
+        revision = numbers.revise(number, end, out)
+        if self._first_again:
+            if numbers.repeated:
+                self._first_again = []
+            elif number != numbers.first:
+                self._report_first_again(end, out)
+        if finality.through is None or number > finality.through:
+            if revision == 0:
+                finality.pending.append(number)
+        elif not self._bookends or not numbers.is_only_number(number):
+            self._diagnose_again(number, end, end, out)
+        elif not numbers.repeated:
+            self._first_again.append(end)
         return revision
 
-    def _report_first_again(self, end: int) -> None:
+    def _report_first_again(self, end: int, out: list[Event]) -> None:
         for offset in self._first_again:
-            self._diagnose_again(self.first, offset, end)
+            self._diagnose_again(self.numbers.first, offset, end, out)
         self._first_again = []
 
-    def _diagnose_again(self, number: int | None, offset: int, end: int) -> None:
-        what = f"frame {number} comes after {self.through} was final"
-        self._diagnostics.report(self.out, "warning", "final_frame_again", what, offset, end)
+    def _diagnose_again(self, number: int | None, offset: int, end: int, out: list[Event]) -> None:
+        message = f"frame {number} comes after {self._finality.through} was final"
+        self._diagnostics.report(out, "warning", "final_frame_again", message, offset, end)
 
-    def _repeats_only(self, number: int) -> bool:
-        """Whether the game has sent no other frame number."""
-        revisions = self._revisions
-        others = revisions.count - (revisions.get(number) is not None)
-        return number == self.first and self._next == number + 1 and not others
+    def _report_no_bookend(self, frame: OpenFrame, end: int, out: list[Event]) -> None:
+        if self._bookends:
+            self._diagnose("frame_without_bookend", f"frame {frame.number} has no Frame Bookend", end, out)
 
-    def _emit(self, frame: Frame, players: Set[int]) -> None:
-        if players is not self._shown_players:
-            if not self._shown_players <= players:
-                self._note_gone(players)
-            self._shown_players = players
-        self._newest = frame
-        self.out.append(frame)
-        if self.last is None or frame.number >= self.last.number:
-            self.last, self.gone = frame, self._gone
-
-    def _note_gone(self, players: Set[int]) -> None:
-        """Keep the Post-Frame Updates of the players of the newest sending that are not in the next one."""
-        shown = {} if self._newest is None else self._newest.entry.players
-        gone = {index: player.post for index, player in shown.items() if index not in players}
-        self._gone = {index: post for index, post in {**self._gone, **gone}.items() if post}
-
-    def _drop_open(self) -> None:
-        self._number = None
-        self._start = UNSET
-        self._players = {}
-        self._followers = {}
-        self._without_post = 0
-        if self._items:
-            self._items = []
-        if self._stage_events:
-            self._stage_events = []
-
-    def _revision(self, number: int, end: int) -> int:
-        """How often the number was closed before. Numbers that come in order take no memory."""
-        revisions = self._revisions
-        known = revisions.get(number) if revisions.count else None
-        if number == self._next and self.first is not None and known is None:
-            self._next += 1
-            revision = 0
-        elif self.first is None:
-            self.first, self._next = number, number + 1
-            revision = 0
-        else:
-            if revisions.count >= MAX_NUMBERS_APART or revisions.full:
-                self._diagnose("numbers_forgotten", "too many frame numbers out of order; revisions start anew", end)
-                revisions.clear()
-                known = None
-            if known is None:
-                known = 0 if self.first <= number < self._next else -1
-            revision = known + 1
-            revisions.put(number, revision)
-            if revision == MAX_REPEATS and self._repeats_only(number):
-                self._diagnose("repeated_frame", f"all frames have the number {number}, which tells no time", end)
-                self._repeated, self._first_again = True, []
-        if revision == 0 and (self.through is None or number > self.through):
-            self._pending.append(number)
-        return revision
-
-    def _when_complete(self, number: int, latest_finalized: int | None, end: int) -> None:
-        self._final_through(number, end)
-
-    def _as_sent(self, number: int, latest_finalized: int | None, end: int) -> None:
-        self._final_through(number if latest_finalized is None else min(latest_finalized, number), end)
-        self._bound_lag(end)
-
-    def _by_age(self, number: int, latest_finalized: int | None, end: int) -> None:
-        if len(self._pending) > ROLLBACK_FRAMES:
-            self._pending.sort()
-            self._final_through(self._pending[-ROLLBACK_FRAMES - 1], end)
-
-    def _bound_lag(self, end: int) -> None:
-        if len(self._pending) > MAX_LAG_FRAMES:
-            self._diagnose("finality_lag", f"more than {MAX_LAG_FRAMES} frames are not final; the oldest are now", end)
-            self._pending.sort()
-            self._final_through(self._pending[-MAX_LAG_FRAMES // 2], end)
-
-    def _final_through(self, number: int, end: int) -> None:
-        if self.through is not None and number <= self.through:
-            return
-        if self._pending == [number]:  # the usual case when frames become final at their bookends
-            self._pending = []
-            self.through = number
-            self.out.append(FrameFinalized(end, number))
-            return
-        pending = [n for n in self._pending if n > number]
-        if len(pending) == len(self._pending):
-            return
-        self._pending = pending
-        self.through = number
-        self.out.append(FrameFinalized(end, number))
-
-    def _diagnose(self, code: str, message: str, end: int) -> None:
-        self._diagnostics.report(self.out, "warning", code, message, end, end)
-
-
-def _rule(bookends: bool, online: bool | None, finalized_field: bool) -> Finalize:
-    """The rule by which frames become final. It is not bound, because an assembler that refers to itself is freed
-    late."""
-    if not bookends or online is False:
-        return Assembler._when_complete
-    return Assembler._as_sent if online and finalized_field else Assembler._by_age
+    def _diagnose(self, code: str, message: str, end: int, out: list[Event]) -> None:
+        self._diagnostics.report(out, "warning", code, message, end, end)

@@ -38,11 +38,11 @@ _BLOCKS_BEFORE_ALL = 3
 _KEYS = frozenset({"frame", "player_index", "is_follower"})
 _BLOCK_NAMES = [str(index) for index in range(256)]
 _LARGE_BLOCK_BYTES = 31 << 20
-"""Just below 32 MiB, the largest block that glibc adapts its limit to."""
+"""Just below 32 MiB, the largest block to which glibc adapts its limit."""
 
 _KEPT_TYPES = 512
 _DENSE = 4
-"""Numbers are dense if there are at least a quarter as many as from the first to the last."""
+"""Numbers are dense if they fill at least a quarter of the range from the first to the last."""
 
 _AS_BYTE = {BOOL.numpy: U8.numpy}
 """Flags are read as bytes, because they can have any value and a numpy bool only 0 or 1."""
@@ -117,7 +117,7 @@ class EventColumns:
         return column
 
     def alone(self, name: str) -> Array:
-        """One column in the machine's byte order, read for itself: faster than `[name]` for callers that read a few."""
+        """One column in the machine's byte order, read without the others: faster than `[name]` for a few columns."""
         if self._layout is None:
             raise KeyError(name)
         if self._offsets_have_stride or "rows" in self.__dict__:
@@ -223,7 +223,7 @@ class Character:
         return f"<{'follower' if self.is_follower else 'player'} {self.player_index}, {len(self.post)} frames>"
 
 
-class ThingColumns(EventColumns):
+class RepeatedEventColumns(EventColumns):
     """Events that a frame can have any number of: those of frame i are rows `firsts[i]` to `firsts[i + 1]`."""
 
     def __init__(self, data: bytes, layout: Layout | None, offsets: Offsets, firsts: Offsets) -> None:
@@ -353,15 +353,15 @@ class FrameColumns:
         return self.event(Slot(FRAME_BOOKEND.command))
 
     @cached_property
-    def items(self) -> ThingColumns:
+    def items(self) -> RepeatedEventColumns:
         """Item Updates, since 3.0.0."""
-        return self._things(ITEM_UPDATE)
+        return self._repeated_events(ITEM_UPDATE)
 
     @cached_property
-    def stage_events(self) -> dict[str, ThingColumns]:
+    def stage_events(self) -> dict[str, RepeatedEventColumns]:
         """Stage events by kind (`fod_platform`, `whispy`, `stadium`), since 3.18.0. Kinds without events are absent."""
-        commands = self.index.things
-        return {kind: self._things(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
+        commands = self.index.repeated
+        return {kind: self._repeated_events(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
     def event(self, slot: Slot) -> EventColumns:
         """The events of a slot, one for each row; without fields if the game has none."""
@@ -391,13 +391,13 @@ class FrameColumns:
             for index in wanted
         }
 
-    def _things(self, table: Table) -> ThingColumns:
-        found = self.index.things.get(table.command)
+    def _repeated_events(self, table: Table) -> RepeatedEventColumns:
+        found = self.index.repeated.get(table.command)
         if found is None:
             none = np.empty(0, np.int64)
-            return ThingColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
+            return RepeatedEventColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
         chosen = found if self.which is None else found.of_frames(self.which)
-        return ThingColumns(self.data, self.layout_of(table), *chosen)
+        return RepeatedEventColumns(self.data, self.layout_of(table), *chosen)
 
 
 @lru_cache(maxsize=_KEPT_TYPES)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from slpstream.model.fields import BOOL, F32, I8, I32, U8, U16, U32, Field, Table
 
-EVENT_PAYLOADS = 0x35
 GAME_START = 0x36
 MESSAGE_SPLITTER = 0x10
 GECKO_LIST = 0x3D
@@ -26,7 +25,7 @@ LAST_DYING = 0x0A
 """The last of the action states in which a character dies; the first is 0."""
 LEDGE_CATCH = 0xFC
 """The action state in which a character grabs a ledge."""
-MAX_THINGS = 1024
+MAX_REPEATED_EVENTS = 1024
 """Limit for the items and for the stage events of one sending; the game sends at most 15 and 3."""
 
 _FRAME = Field("frame", 0x1, I32, "0.1.0", "Frame number. The first is -123; the timer starts at 0.", "frame number")

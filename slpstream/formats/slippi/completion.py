@@ -5,8 +5,8 @@ before 3.0). So a frame is complete when each of its characters has its Post-Fra
 is missing. The first frame is compared with the players of Game Start. In the frame in which a character has gone, this
 is not known until the next frame begins.
 
-A frame is final once it is complete, so what comes later for it has no effect. A character that comes too late is
-waited for in the next frame.
+A frame is final once it is complete, so later events of it have no effect. The next frame waits for a character that
+comes too late.
 
 The batch path in Python and the decoders of whole frames use this class. The assembler of the live path and the
 compiled kernel follow the same rules, and tests compare them.
@@ -21,12 +21,12 @@ C = TypeVar("C", bound=Hashable)
 
 
 class Completion(Generic[C]):
-    """Tells when the open sending is complete. `C` names a character, a player or a follower."""
+    """Decides when the open sending is complete. `C` identifies a character: a player or a follower."""
 
     __slots__ = ("_awaited", "_updated", "characters", "complete")
 
     def __init__(self, characters: Iterable[C]) -> None:
-        """`characters` are those that the first frame should have."""
+        """`characters` are the expected characters of the first frame."""
         self.characters: set[C] = set(characters)
         """The characters of the open sending, or of the last one, those that came too late included."""
         self.complete = False
@@ -35,16 +35,16 @@ class Completion(Generic[C]):
         self._updated: set[C] = set()
 
     def begin(self) -> None:
-        """A sending begins. It should have the characters of the one before."""
+        """Begin a sending, which should have the characters of the one before."""
         self._awaited, self.characters, self._updated = self.characters, set(), set()
         self.complete = False
 
     def pre_frame(self, character: C) -> None:
-        """A Pre-Frame Update has come."""
+        """Take a Pre-Frame Update."""
         self.characters.add(character)
 
     def post_frame(self, character: C) -> None:
-        """A Post-Frame Update has come, which can make the sending complete."""
+        """Take a Post-Frame Update, which can make the sending complete."""
         self.characters.add(character)
         self._updated.add(character)
         self.complete = self.complete or (

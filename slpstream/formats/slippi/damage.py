@@ -1,4 +1,4 @@
-"""Damage without a hit: what raises the percent of a fighter although nobody has hit it."""
+"""Damage without a hit: the causes that raise the percent of a fighter without an attack."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ HURT_THEMSELVES = frozenset({23, 24, 26})
 
 
 def is_magnifying_glass(damage: float) -> bool:
-    """Whether damage without hitstun is that of the magnifying glass: 1 %, as precisely as a replay has it."""
+    """Whether damage without hitstun is that of the magnifying glass: 1 %, within the precision of a replay."""
     return abs(damage - 1.0) < 1e-4

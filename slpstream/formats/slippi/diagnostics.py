@@ -24,9 +24,9 @@ class DiagnosticLimiter:
         return twin
 
     def report(self, out: list[Event], severity: Severity, code: str, message: str, offset: int, end: int) -> None:
-        """Append a diagnostic about the byte at file offset `offset` to `out`, unless there were enough of its code.
+        """Append a diagnostic about the byte at file offset `offset` to `out`, unless its code has reached the limit.
 
-        `end` is the file offset up to which bytes had to be read.
+        `end` is the file offset up to which bytes were needed.
         """
         count = self._counts[code] = self._counts.get(code, 0) + 1
         if count > DIAGNOSTICS_PER_CODE:

@@ -1,6 +1,6 @@
 """Copies of a `.slp` with other names and another start time.
 
-Display names stand in Game Start, since 3.9.0, and in the metadata, where older replays have those of netplay games.
+Display names are in Game Start, since 3.9.0, and in the metadata, where older replays have those of netplay games.
 The start time stands in the metadata alone. A copy always has a raw length and metadata, as programs for tournaments
 expect. The events other than Game Start are the bytes of the original.
 """
@@ -26,7 +26,7 @@ _DISPLAY_NAME = next(field for field in PLAYER_FIELDS if field.name == "display_
 
 
 def edited(data: bytes, edits: Edits) -> Sequence[bytes | memoryview]:
-    """The parts of the copy, see `Format.edited`. Raises `FormatError` when there is no Game Start."""
+    """The parts of the copy, for `Format.edited`. Raises `FormatError` when there is no Game Start."""
     container.check_magic(data)
     if len(data) <= container.HEADER_BYTES:
         raise WrongFormat("the replay has no events", offset=len(data))
@@ -77,7 +77,7 @@ def _metadata(data: bytes, raw_end: int) -> dict[str, Any] | None:
 
 
 def _named(game_start: bytes, names: Mapping[int, str]) -> bytes:
-    """Game Start with other display names, as far as it has room for them."""
+    """Game Start with other display names, if it has fields for them."""
     changed = bytearray(game_start)
     width = _DISPLAY_NAME.kind.width_bytes
     for index, name in names.items():

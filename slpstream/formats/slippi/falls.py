@@ -1,8 +1,8 @@
 """Falls, KOs and scores of games that take no stocks: time mode, coin mode, bonus mode.
 
-The one count of falls, which both the winner of a game and its stats use. A life ends when `action_state_id` enters the
-dying range, 0x00 to 0x0A; `last_hit_by` in that frame names the player who gets the KO. `stocks_remaining` plays no
-part, because in these modes it does not say anything.
+The winner of a game and its stats both use this count. A life ends when `action_state_id` enters the
+dying range, 0x00 to 0x0A; `last_hit_by` in that frame names the player who gets the KO. `stocks_remaining` is not
+used, because it has no meaning in these modes.
 
 How sure we are:
 
@@ -21,26 +21,13 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import LAST_DYING
 from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import TIME_MODE, Settings
+from slpstream.formats.slippi.score import PlayerScore
 from slpstream.model.events import Event
-
-
-class PlayerScore(msgspec.Struct, rename="camel", gc=False):
-    """The falls and KOs of a player."""
-
-    player_index: int
-    kos: int
-    """Opponents that fell after being hit last by this player."""
-    falls: int
-    """Lives that ended, self-destructs included."""
-    self_destructs: int
-    score: int | UnsetType = UNSET
-    """Absent in modes other than time mode, whose scores no replay has."""
 
 
 class Fall(NamedTuple):
@@ -70,7 +57,7 @@ class FallCounter:
         return copy.deepcopy(self)
 
     def take(self, players: Mapping[int, Any]) -> list[Fall]:
-        """Take the players of the next final frame; returns the falls in it."""
+        """Take the players of the next final frame and return the falls in it."""
         falls: list[Fall] = []
         for index in self._sides:
             player = players.get(index)

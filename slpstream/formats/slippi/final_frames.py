@@ -21,12 +21,12 @@ class FinalFrames:
         return twin
 
     def take(self, events: Iterable[Event]) -> list[Frame]:
-        """Take the next events of the reader. Returns the frames that they make final."""
+        """Take the next events of the reader and return the frames that they make final."""
         waiting = self._waiting
         final: list[Frame] = []
         for event in events:
             if type(event) is Frame:
-                if self._through is None or event.number > self._through:  # a final frame stays as it was
+                if self._through is None or event.number > self._through:  # a final frame does not change
                     waiting[event.number] = event
             elif type(event) is FrameFinalized:
                 self._through = through = event.through

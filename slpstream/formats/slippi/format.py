@@ -1,4 +1,4 @@
-"""The Slippi format as the registry knows it."""
+"""The Slippi format, declared for the registry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _whole_game(data: bytes) -> WholeGame:
 
 
 def _codes(chunks: Iterable[bytes]) -> CodeList | None:
-    from slpstream.formats.slippi import gecko  # noqa: PLC0415 -- loaded only for those who ask
+    from slpstream.formats.slippi import gecko  # noqa: PLC0415 -- loaded only on request
 
     return gecko.read_code_list(chunks)
 
@@ -47,4 +47,5 @@ FORMAT = Format(
     stats="slpstream.stats.game:SlippiStats",
     is_finished=container.is_finished,
     edited=edited,
+    is_fallback=True,
 )

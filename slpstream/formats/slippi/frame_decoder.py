@@ -1,7 +1,7 @@
-"""Decoding of whole frames on the live path: they are recognized at once, and decoded when somebody reads a field.
+"""Whole frames on the live path: recognized by a few bytes, kept as bytes, and decoded when a field is read.
 
-A `FrameDecoder` is made from the layout of one frame (`frame_layout`) and takes all frames of that layout. To take one
-is to compare a few bytes; what comes out is a `PackedFrame`, the frame's bytes. One `struct` call decodes it from its
+A `FrameDecoder` is made from the layout of one frame (`frame_layout`) and takes all frames of that layout. It compares
+a few bytes of the next frame; the result is a `PackedFrame`, the frame's bytes. One `struct` call decodes it from its
 first to its last event when a field is read, and the compiled kernel makes messages of the bytes without decoding them.
 
 A whole frame begins with Frame Start, or before 2.2 with a Pre-Frame Update, and ends with Frame Bookend, or before 3.0
@@ -14,11 +14,11 @@ from __future__ import annotations
 import copy
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from itertools import islice
 from operator import itemgetter
 from threading import Lock
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
@@ -44,8 +44,7 @@ from slpstream.formats.slippi.frame_layout import (
     read_frame,
 )
 from slpstream.formats.slippi.framing import walk_events
-from slpstream.formats.slippi.packed_frame import Fields
-from slpstream.model.events import Form
+from slpstream.model.events import Form, PackedEntry
 from slpstream.model.fields import Layout, Table
 
 _MAX_EVENTS = 24
@@ -59,6 +58,98 @@ _Pre, _Post, _Item = (TABLES[command].cls for command in (PRE, POST, ITEM))
 _Start = TABLES[START].cls
 
 
+FieldReader = Callable[..., tuple[Any, ...]]
+"""Reads fields of a frame. Called with the bytes of the frame, or with a buffer and the position of the frame in it."""
+
+
+class Fields(NamedTuple):
+    """Some fields of an event: their reader, and where the bytes from the first to the last begin and end."""
+
+    read: FieldReader
+    begin: int
+    end: int
+
+
+class PackedFrame(PackedEntry, gc=False):
+    """The bytes of a whole frame: decoded when a field is read, and encoded when a message is."""
+
+    data: bytes
+    decoder: FrameDecoder
+    revision: int
+
+    def entry(self) -> FrameEntry:
+        """The frame, decoded."""
+        return self.decoder.decode(self.data, self.revision)
+
+    def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
+        """The payload of the message, made by the kernel; `None` without a template for it."""
+        template = self.decoder.template(form, fields)
+        return None if template is None else template.render(self.data, 0, self.revision)
+
+    def size_bytes(self) -> int:
+        """The approximate size of the message as JSON."""
+        return self.decoder.json_bytes
+
+
+class _EntryMaker:
+    """Makes the `FrameEntry` of a frame from the values of all its fields, in the order of the file.
+
+    A part is a slice of the values: an event is one part, or three around a nested group. Events are known by the index
+    of their first part.
+    """
+
+    def __init__(
+        self, frame: FrameLayout, events: Sequence[Event], layouts: Mapping[int, Layout], posts: Layout | None
+    ) -> None:
+        """`layouts` are those of the events of `frame`, by command, and `posts` is that of the Post-Frame Update."""
+        slices: list[slice] = []
+        parts: dict[int, int] = {}
+        first = 0
+        for command, at in events:
+            parts[at - frame.start] = len(slices)
+            slices += _slices(layouts[command], first)
+            first += len(layouts[command].fields)
+        self._parts = itemgetter(*slices)
+        self._start = parts[frame.slots[START, 0, False]] if START in layouts else None
+        pairs = [
+            (index, is_follower, parts[offset], parts[frame.slots[POST, index, is_follower]])
+            for (command, index, is_follower), offset in frame.slots.items()
+            if command == PRE
+        ]
+        self._players = [(index, pre, post) for index, is_follower, pre, post in pairs if not is_follower]
+        self._followers = [(index, pre, post) for index, is_follower, pre, post in pairs if is_follower]
+        self._items = [parts[offset] for offset in frame.repeated.get(ITEM, ())]
+        self._stage_events = [
+            (_stage_event(layouts[command]), parts[at - frame.start])
+            for command, at in events
+            if command in STAGE_EVENT_KINDS
+        ]
+        self._group = None if posts is None or posts.group is None else posts.group.cls
+
+    def make(self, values: Sequence[Any], revision: Any) -> FrameEntry:
+        """The frame with these values."""
+        parts = self._parts(values)
+        return FrameEntry(
+            values[0],  # the frame number is the first value of every event
+            revision,
+            UNSET if self._start is None else _Start(*parts[self._start]),
+            self._characters(self._players, parts),
+            self._characters(self._followers, parts) if self._followers else UNSET,
+            [_Item(*parts[item]) for item in self._items] if self._items else UNSET,
+            [make(*parts[event]) for make, event in self._stage_events] if self._stage_events else UNSET,
+        )
+
+    def _characters(self, characters: Sequence[tuple[int, int, int]], parts: Sequence[Any]) -> dict[int, PlayerFrame]:
+        """`characters`: player index, part of the Pre-Frame Update and of the Post-Frame Update."""
+        group = self._group
+        if group is None:
+            return {i: PlayerFrame(_Pre(*parts[pre]), _Post(*parts[post])) for i, pre, post in characters}
+        return {
+            i: PlayerFrame(_Pre(*parts[pre]), _Post(*parts[post], group(*parts[post + 1]), *parts[post + 2]))
+            for i, pre, post in characters
+        }
+
+
 class FrameDecoder(FrameLayout):
     """Decodes the frames of one layout."""
 
@@ -69,38 +160,23 @@ class FrameDecoder(FrameLayout):
             command: TABLES[command].layout(widths[command] - 1) for command in set(self.commands)
         }
         codes = [">"]
-        self._slices: list[slice] = []
-        parts: dict[int, int] = {}
-        self._values: list[Value] = []
+        values: list[Value] = []
         for command, at in events:
             layout = layouts[command]
             offset = at - self.start
             unknown_bytes = layout.payload_size_bytes - layout.struct.size
             codes += ["x", layout.struct.format[1:], f"{unknown_bytes}x" if unknown_bytes else ""]
-            parts[offset] = self._add_slices(layout, len(self._values))
-            self._values += [Value(field.kind.code, offset + field.offset) for field in layout.fields]
+            values += [Value(field.kind.code, offset + field.offset) for field in layout.fields]
         self._unpack = struct.Struct("".join(codes)).unpack_from
-        self._parts = itemgetter(*self._slices)
         self.match = self._matcher([at - self.start + FRAME_NUMBER_OFFSET for _, at in events])
         """(data, start) to the number of the frame at `start`; `None` if it has another layout, or is not whole."""
-        self._start_part = parts[self.slots[START, 0, False]] if START in layouts else None
-        pairs = [
-            (index, is_follower, parts[offset], parts[self.slots[POST, index, is_follower]])
-            for (command, index, is_follower), offset in self.slots.items()
-            if command == PRE
-        ]
-        self._players = [(index, pre, post) for index, is_follower, pre, post in pairs if not is_follower]
-        self._followers = [(index, pre, post) for index, is_follower, pre, post in pairs if is_follower]
-        self.players: Set[int] = frozenset(index for index, _, _ in self._players)
+        posts = TABLES[POST].layout(widths[POST] - 1) if widths[POST] else None
+        self._make = _EntryMaker(self, events, layouts, posts).make
+        characters = [(index, is_follower) for command, index, is_follower in self.slots if command == PRE]
+        self.players: Set[int] = frozenset(index for index, is_follower in characters if not is_follower)
         """The player indices of the frame."""
-        self.followers: Set[int] = frozenset(index for index, _, _ in self._followers)
+        self.followers: Set[int] = frozenset(index for index, is_follower in characters if is_follower)
         """The player indices of its followers."""
-        self._items = [parts[offset] for offset in self.repeated.get(ITEM, ())]
-        self._stage_events = [
-            (_stage_event(layouts[command]), parts[at - self.start])
-            for command, at in events
-            if command in STAGE_EVENT_KINDS
-        ]
         finality = None
         if BOOKEND in layouts:
             finality = self.fields(TABLES[BOOKEND], self.slots[BOOKEND, 0, False], ("latest_finalized_frame",))
@@ -110,11 +186,9 @@ class FrameDecoder(FrameLayout):
             self._find_action_states(layouts[POST]) if POST in layouts else []
         )
         """Player index, offset of the action state and of its counter (-1 if the replay has none), of each player."""
-        group = TABLES[POST].layout(widths[POST] - 1).group if widths[POST] else None
-        self._group = None if group is None else group.cls
-        self._forms = FrameForms(self._values)
+        self._forms = FrameForms(values)
         self.json_bytes = self._forms.json_bytes
-        """About as many bytes as a message has as JSON."""
+        """The approximate size of a message as JSON."""
 
     def _matcher(self, numbers: Sequence[int]) -> Callable[[bytes, int], int | None]:
         if kernel is not None:
@@ -137,19 +211,6 @@ class FrameDecoder(FrameLayout):
 
         return match_in_python
 
-    def _add_slices(self, layout: Layout, first: int) -> int:
-        """Append the slices of an event whose values begin at index `first`: one, or three around a nested group.
-
-        Returns the index of the first slice.
-        """
-        index, stop = len(self._slices), first + len(layout.fields)
-        if layout.group is None:
-            self._slices.append(slice(first, stop))
-        else:
-            inner, after = first + layout.group.start, first + layout.group.stop
-            self._slices += [slice(first, inner), slice(inner, after), slice(after, stop)]
-        return index
-
     def _find_action_states(self, layout: Layout) -> list[tuple[int, int, int]]:
         offsets = {field.name: field.offset for field in layout.fields}
         state, counter = offsets["action_state_id"], offsets.get("action_state_counter")
@@ -160,9 +221,10 @@ class FrameDecoder(FrameLayout):
         ]
 
     def fields(self, table: Table, offset: int, names: Sequence[str]) -> Fields | None:
-        """Those of some fields of the event at `offset` in a frame that the replay has; `None` if it has none of them.
+        """Find the fields `names` of the event at `offset` in a frame; `None` if the replay has none of them.
 
-        `names` are in the order of the file. Fields that came with later versions are the last ones.
+        Fields that the replay lacks are left out. `names` are in the order of the file, in which the fields of later
+        versions come last.
         """
         found = [field for field in self._layouts[table.command].fields if field.name in names]
         if not found:
@@ -177,49 +239,26 @@ class FrameDecoder(FrameLayout):
 
     def decode(self, frame: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a frame, which must have this layout."""
-        return self._entry(self._unpack(frame, 0), revision)
+        return self._make(self._unpack(frame, 0), revision)
 
     def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:
-        """The kernel's template of a message, see `FrameForms.template`."""
-        return self._forms.template(form, fields, self._entry)
-
-    def _entry(self, values: Sequence[Any], revision: Any) -> FrameEntry:
-        """The frame with these values, in the order of `_values`."""
-        parts = self._parts(values)
-        return FrameEntry(
-            values[0],  # the frame number is the first value of every event
-            revision,
-            UNSET if self._start_part is None else _Start(*parts[self._start_part]),
-            self._characters(self._players, parts),
-            self._characters(self._followers, parts) if self._followers else UNSET,
-            [_Item(*parts[item]) for item in self._items] if self._items else UNSET,
-            [make(*parts[event]) for make, event in self._stage_events] if self._stage_events else UNSET,
-        )
-
-    def _characters(self, characters: Sequence[tuple[int, int, int]], parts: Sequence[Any]) -> dict[int, PlayerFrame]:
-        """`characters`: player index, index of the part of the Pre-Frame Update and of the Post-Frame Update."""
-        group = self._group
-        if group is None:
-            return {i: PlayerFrame(_Pre(*parts[pre]), _Post(*parts[post])) for i, pre, post in characters}
-        return {
-            i: PlayerFrame(_Pre(*parts[pre]), _Post(*parts[post], group(*parts[post + 1]), *parts[post + 2]))
-            for i, pre, post in characters
-        }
+        """The kernel's template of a message; `None` if it has none (`FrameForms.template`)."""
+        return self._forms.template(form, fields, self._make)
 
 
 WholeFrame = tuple[int, FrameDecoder, int | None]
-"""A frame that a decoder has recognized: its number, the decoder, and its latest finalized frame."""
+"""A recognized frame: its number, its decoder, and its latest finalized frame."""
 
 
 class FrameDecoders:
-    """The decoders of one game, made as new layouts come."""
+    """The decoders of one game, made as new layouts appear."""
 
     def __init__(self, widths: Sequence[int]) -> None:
         self._widths = frame_widths(widths)
         self.first_command = START if widths[START] else PRE
         """The command byte at which whole frames begin."""
         self.players: Set[int] = frozenset()
-        """The player indices in Game Start. Frames with updates of others are decoded event by event."""
+        """The player indices in Game Start. Frames with updates of other players are decoded event by event."""
         self._last_command = BOOKEND if widths[BOOKEND] else POST
         self._decoders: FrameLayouts[FrameDecoder] = FrameLayouts(widths, _MAX_DECODERS)
         self._last: FrameDecoder | None = None
@@ -235,7 +274,7 @@ class FrameDecoders:
 
     def take(self, data: bytes, start: int, limit: int) -> WholeFrame | None:
         """The frame at `start`; `None` when it is incomplete, or has to be decoded event by event."""
-        decoder = self._last  # nearly always it has the same layout as the frame before
+        decoder = self._last  # the layout is nearly always that of the frame before
         number = None if decoder is None or start + decoder.width_bytes > limit else decoder.match(data, start)
         if decoder is None or number is None:
             decoder = self._decoders.find(data, start, limit)
@@ -257,7 +296,7 @@ class FrameDecoders:
         return number, decoder, None if read is None else read(data, start)[0]
 
     def put_back(self, decoder: FrameDecoder) -> None:
-        """The frame that was taken last is read event by event after all."""
+        """Uncount the frame that was taken last, because it is read event by event after all."""
         self._uses[decoder] -= 1
 
     def take_counts(self) -> dict[int, int]:
@@ -273,19 +312,19 @@ class FrameDecoders:
         last = self._last_command
         completion: Completion[bytes] | None = None if last == BOOKEND else Completion(())
         ends = [end for _, _, end in islice(walk_events(data, start, limit, self._widths), _MAX_EVENTS)]
-        # Reading no further keeps hostile files, in which a frame is far longer, from being read many times.
+        # The limit keeps hostile files with very long frames from being read many times.
         events, end, closed = read_frame(data, start, ends[-1] if ends else start, self._widths, completion)
         if completion is not None:
             closed = completion.complete
-            # A frame is over when it is complete. What follows has no effect on it, or does not belong to it.
+            # A complete frame is over: later events have no effect on it, or do not belong to it.
             while events and events[-1][0] != POST:
                 end = events.pop()[1]
         if closed and self._can_decode(data, events):
             self._decoders.add(_decoder_of(data, events, end, self._widths), data, start, limit)
 
     def _can_decode(self, data: bytes, events: Sequence[Event]) -> bool:
-        """Whether a frame goes from its first to its last command with nothing unknown, and each character has both
-        updates and a player in Game Start."""
+        """Whether a frame has its first and last command and no unknown events, and each character has both updates and
+        a player in Game Start."""
         commands = [command for command, _ in events]
         if (
             commands[0] != self.first_command
@@ -302,13 +341,13 @@ class FrameDecoders:
 
 
 _shared: OrderedDict[Hashable, FrameDecoder] = OrderedDict()
-"""The decoders that were used last. Most games of a version have the same layouts."""
+"""The decoders used most recently. Most games of a version have the same layouts."""
 _shared_lock = Lock()
-"""The daemon reads files in threads, too."""
+"""The daemon reads some files in threads."""
 
 
 def _decoder_of(data: bytes, events: Sequence[Event], end: int, widths: Sequence[int]) -> FrameDecoder:
-    """The decoder of the layout of this frame, the same for all games."""
+    """The decoder for the layout of this frame, shared between games."""
     start = events[0][1]
     characters = [
         data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1] for command, at in events if command in _CHARACTER
@@ -326,14 +365,23 @@ def _decoder_of(data: bytes, events: Sequence[Event], end: int, widths: Sequence
             return decoder
     made = FrameDecoder(data, events, end, widths)
     with _shared_lock:
-        decoder = _shared.setdefault(key, made)  # another thread may have made one meanwhile
+        decoder = _shared.setdefault(key, made)  # another thread can have made one meanwhile
         if len(_shared) > _MAX_SHARED:
             _shared.popitem(last=False)
     return decoder
 
 
+def _slices(layout: Layout, first: int) -> list[slice]:
+    """The parts of an event whose values begin at index `first`."""
+    stop = first + len(layout.fields)
+    if layout.group is None:
+        return [slice(first, stop)]
+    inner, after = first + layout.group.start, first + layout.group.stop
+    return [slice(first, inner), slice(inner, after), slice(after, stop)]
+
+
 def _stage_event(layout: Layout) -> Callable[..., StageEvent]:
-    """Makes the stage event from its values."""
+    """The function that makes a stage event from its values."""
     kind = STAGE_EVENT_KINDS[layout.table.command]
     names = [field.name for field in layout.fields]
     return lambda *values: StageEvent(kind, **dict(zip(names, values, strict=True)))

@@ -1,4 +1,4 @@
-"""One frame as it goes onto the wire, and its format-neutral view."""
+"""One frame in the form of messages, and its format-neutral view."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
 
 
 class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
-    """A stage event with its `kind` beside its slippi-js fields."""
+    """A stage event with its `kind` and its slippi-js fields."""
 
     kind: str
     frame: int

@@ -1,4 +1,4 @@
-"""Frames as messages have them, made by the compiled kernel from the bytes of the file.
+"""The messages of frames, made by the compiled kernel from the bytes of the file.
 
 A template of the kernel is a text with values of the frame in between. It is made by encoding one frame in the ordinary
 way, with a mark instead of each value, and splitting the result at the marks. So names, order and nesting come from the
@@ -23,9 +23,9 @@ _KINDS = frozenset("BbHhIif?")
 """The types that the kernel knows, by their letters in `struct`."""
 _NUMBER, _NOTHING = b"n", b"."
 _VALUE_BYTES = 20
-"""About as many as a value takes as JSON, with its name."""
+"""The approximate size of a value as JSON, with its name."""
 MAX_CUT_TEMPLATES = 16
-"""Of one layout, for messages that are cut down to some fields. A subscriber can ask for any choice of fields."""
+"""The limit for one layout, of messages cut down to some fields. A subscriber can ask for any choice of fields."""
 _MISSES_PER_TEMPLATE = 64
 """Making a template takes as long as cutting down five messages without one, and as rendering fifty with it. If there
 are more choices than templates, a new template replaces the oldest one only this often."""
@@ -37,14 +37,14 @@ MakeEntry = Callable[[Sequence[Any], Any], Any]
 
 
 class Value(NamedTuple):
-    """Where in a frame a value is: its type as `struct` has it, and its offset from the start of the frame."""
+    """The place of a value in a frame: its `struct` code, and its offset from the start of the frame."""
 
     code: str
     offset: int
 
 
 class FrameForms:
-    """The frames of one layout as messages have them."""
+    """The templates of messages for the frames of one layout."""
 
     def __init__(self, values: Sequence[Value]) -> None:
         self._values = values
@@ -55,18 +55,20 @@ class FrameForms:
         """The keys of the templates for some fields, oldest first."""
         self._misses = 0
         self.json_bytes = _VALUE_BYTES * len(values)
-        """About as many bytes as a message has."""
+        """The approximate size of a message."""
 
     def template(self, form: Form, fields: tuple[str, ...] | None, entry: MakeEntry) -> Any:
-        """The template of a message, whole or cut down to some fields; `None` without the kernel, and for a choice of
-        fields that has no template at the moment."""
+        """The template of a message, whole or cut down to some fields.
+
+        `None` without the kernel, and for a choice of fields that has no template at the moment.
+        """
         template = self._templates.get((form, fields))  # sixty times a second
         if template is not None or kernel is None or not all(value.code in _KINDS for value in self._values):
             return template
         with self._lock:
             template = self._templates.get((form, fields))
             if template is not None:
-                return template  # made by another thread meanwhile
+                return template  # another thread made it meanwhile
             if fields is not None:
                 if len(self._cut) >= MAX_CUT_TEMPLATES:
                     self._misses += 1

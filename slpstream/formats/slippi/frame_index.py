@@ -4,13 +4,13 @@ A *sending* is one transmission of a frame; a rollback sends a frame number agai
 
 Each event begins where the one before ends, so framing is a chain. Nearly all sendings of a game have one of a few
 layouts (`frame_layout`), and that makes the chain vectorisable without losing exactness. A layout is learned event by
-event from one sending. The bytes that prove it are then compared in the next k sendings at once, with one strided view.
-Where such a run ends, the layout of the next sending is looked up among the known ones; only if none fits, the sending
-is read event by event.
+event from one sending. The bytes that prove it are then compared in the next k sendings together, with one strided
+view. Where the run ends, the layout of the next sending is looked up among the known ones; only if none fits, the
+sending is read event by event.
 
-The comparison does not cover the frame numbers inside the events. They are compared afterwards, for the whole game at
-once. If one differs within a sending, the whole game is read again event by event. Both ways must agree with the live
-path; tests and a fuzzer check that.
+The comparison does not cover the frame numbers inside the events. They are compared afterwards, for the whole game. If
+one differs within a sending, the whole game is read again event by event. Both ways must agree with the live path;
+tests and a fuzzer check that.
 
 Before 3.0, when a frame is complete depends on the characters of the frame before (`completion`). That makes no
 difference in layouts whose last event alone can complete the frame, and real games have no others. A game that has
@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import metadata
-from slpstream.formats.slippi.commands import MAX_THINGS, MESSAGE_SPLITTER
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, MESSAGE_SPLITTER
 from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.frame_layout import (
     BOOKEND,
@@ -56,7 +56,7 @@ from slpstream.formats.slippi.frame_layout import (
     read_frame,
     unsupported,
 )
-from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, Things
+from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, RepeatedEvents, Slot
 from slpstream.model.errors import FieldError, FormatError, FramingError
 
 _MAX_EVENTS = 96
@@ -65,7 +65,7 @@ _MAX_LAYOUTS = 512
 _ALIKE_BEFORE_A_RUN = 2
 """A run is tried after this many sendings of one layout in a row; before that, one by one is faster."""
 _FIRST_RUN, _MAX_RUN = 32, 4096
-"""The number of sendings compared at once: it begins with the first and grows to the second."""
+"""The number of sendings compared together: it begins with the first and grows to the second."""
 _LONG_RUN, _FEW_RUNS = 256, 8
 """For runs of at least this length, or with at most this many runs, a strided view per event is faster than a gather
 over all sendings."""
@@ -87,12 +87,12 @@ _RULES_OF_COMMANDS = {
     MESSAGE_SPLITTER: ord(" "),
 }
 _RULES = bytes(_RULES_OF_COMMANDS.get(command, _PLAIN) for command in range(256))
-"""What each command means for a sending, as the kernel's `Walk` has it."""
+"""The rules of the kernel's `Walk`: the meaning of each command for a sending."""
 _PLACES = FRAME_NUMBER_OFFSET, PLAYER_INDEX_OFFSET, FOLLOWER_OFFSET
 
 
 class _Layout(FrameLayout):
-    """A layout that can be compared with many frames at once."""
+    """A layout that can be compared with many frames together."""
 
     __slots__ = ("_pick", "_picked", "checked_array", "first_character", "index")
 
@@ -143,13 +143,13 @@ def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], play
 
 
 def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
-    """The index without the updates of others than `players`, and without the sendings that have no other updates."""
+    """The index with the updates of `players` only, and without the sendings that have only other updates."""
     strangers: list[npt.NDArray[np.bool_]] = []
     own: list[npt.NDArray[np.bool_]] = []
     for slot, offsets in index.slots.items():
         if slot.command in (PRE, POST):
             (own if slot.player in players else strangers).append(offsets != ABSENT)
-    if not strangers or not players:  # a Game Start without players says nothing about them
+    if not strangers or not players:  # without players in Game Start, all updates count
         return index
     kept = ~np.logical_or.reduce(strangers)
     if own:
@@ -160,8 +160,8 @@ def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
         for slot, offsets in index.slots.items()
         if slot.command not in (PRE, POST) or slot.player in players
     }
-    things = {command: things.of_frames(which) for command, things in index.things.items()}
-    return FrameIndex(index.numbers[which], slots, things, index.stop, index.failure)
+    repeated = {command: repeated.of_frames(which) for command, repeated in index.repeated.items()}
+    return FrameIndex(index.numbers[which], slots, repeated, index.stop, index.failure)
 
 
 def _index_of_all(data: bytes, start: int, limit: int, widths: Sequence[int], players: Collection[int]) -> FrameIndex:
@@ -170,7 +170,9 @@ def _index_of_all(data: bytes, start: int, limit: int, widths: Sequence[int], pl
         max_offsets = _max_index_bytes(data) // _OFFSET_BYTES
         awaited = None if widths[BOOKEND] else bytes(players)
         rules = _rules(widths)
-        events = kernel.Walk(data, start, limit, frame_widths(widths), rules, _PLACES, MAX_THINGS, max_offsets, awaited)
+        events = kernel.Walk(
+            data, start, limit, frame_widths(widths), rules, _PLACES, MAX_REPEATED_EVENTS, max_offsets, awaited
+        )
         return _index_of(events, data, limit, widths)
     walk = _Walk(data, limit, widths, players)
     stop = walk.by_layouts(start)
@@ -193,18 +195,18 @@ def _rules(widths: Sequence[int]) -> bytes:
 
 
 def _index_of(walk: Any, data: bytes, limit: int, widths: Sequence[int]) -> FrameIndex:
-    """What the kernel's `Walk` has found."""
+    """The index from the kernel's `Walk`."""
     stop = _stop_at(data, walk.stop, limit, widths)
     first, sendings, slots, arrays = walk.finish(stop.failure is None)
     if arrays is None:
         _check_size(data, slots, sendings, first)
-    numbers, by_slot, things = arrays
+    numbers, by_slot, repeated = arrays
     return FrameIndex(
         np.frombuffer(numbers, np.int32),
         {Slot(*slot): np.frombuffer(offsets, np.int64) for *slot, offsets in by_slot},
         {
-            command: Things(np.frombuffer(offsets, np.int64), np.frombuffer(firsts, np.int64))
-            for command, offsets, firsts in things
+            command: RepeatedEvents(np.frombuffer(offsets, np.int64), np.frombuffer(firsts, np.int64))
+            for command, offsets, firsts in repeated
         },
         stop.at,
         stop.failure,
@@ -309,7 +311,7 @@ class _Walk:
         return end if self._bookends or self._complete(layout, end) else 0
 
     def by_events(self, at: int) -> _Stop:
-        """Find the sendings event by event, each as a run and a layout of its own."""
+        """Find the sendings event by event, each as a separate run and layout."""
         self._layouts, self._runs = [], []
         self._completion = None if self._bookends else Completion(self._players)
         while True:
@@ -390,11 +392,11 @@ class _Walk:
         else:
             starts, words, offsets = self._many_runs(slots, runs, which)
         numbers = (words.byteswap() if _LITTLE_ENDIAN else words.copy()).view(np.int32)
-        things = {
-            command: self._things(command, starts, which)
+        repeated = {
+            command: self._repeated_events(command, starts, which)
             for command in dict.fromkeys(command for layout in self._layouts for command in layout.repeated)
         }
-        return FrameIndex(numbers, offsets, things, stop.at, stop.failure)
+        return FrameIndex(numbers, offsets, repeated, stop.at, stop.failure)
 
     def _few_runs(self, slots: Sequence[Slot]) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
         """For each sending: its start, its frame number in file byte order, and the offsets of its slots.
@@ -423,7 +425,7 @@ class _Walk:
     def _many_runs(
         self, slots: Sequence[Slot], runs: npt.NDArray[np.int64], which: npt.NDArray[np.int64]
     ) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
-        """The same as `_few_runs`, by gathering over all runs at once. `which` has the layout of each sending."""
+        """The arrays of `_few_runs`, gathered over all runs. `which` has the layout of each sending."""
         layouts, sendings = self._layouts, runs[:, 1]
         starts = np.arange(len(which), dtype=np.int64)
         starts -= np.repeat(np.cumsum(sendings) - sendings, sendings)
@@ -439,7 +441,7 @@ class _Walk:
                 offsets[offset == ABSENT] = ABSENT
         return starts, words, by_slot
 
-    def _things(self, command: int, starts: Offsets, which: npt.NDArray[np.int64]) -> Things:
+    def _repeated_events(self, command: int, starts: Offsets, which: npt.NDArray[np.int64]) -> RepeatedEvents:
         lists = [layout.repeated.get(command, []) for layout in self._layouts]
         counts = _of_each([len(one) for one in lists], which)
         firsts = np.concatenate([[0], np.cumsum(counts)])
@@ -447,7 +449,7 @@ class _Walk:
         base = _of_each([int(end) - len(one) for end, one in zip(ends, lists, strict=True)], which)
         index = np.arange(firsts[-1]) + np.repeat(base - firsts[:-1], counts)
         flat = np.array([offset for one in lists for offset in one], np.int64)
-        return Things(np.repeat(starts, counts) + flat[index], firsts)
+        return RepeatedEvents(np.repeat(starts, counts) + flat[index], firsts)
 
     def _strided(self, at: int, run: _Run) -> npt.NDArray[np.uint32]:
         """Frame numbers, in file byte order, of the event at `at` and its counterparts in the sendings of the run."""
@@ -477,11 +479,11 @@ class _Walk:
                 return False
         return all(
             np.array_equal(self._words[offsets], np.repeat(words, np.diff(firsts)))
-            for offsets, firsts in index.things.values()
+            for offsets, firsts in index.repeated.values()
         )
 
     def _run_agrees(self, run: _Run, words: npt.NDArray[np.uint32]) -> bool:
-        """The same for one run, with strided views."""
+        """Whether the frame numbers in one run agree, compared with strided views."""
         offsets = self._layouts[run.layout].slots.values()
         return not any((self._strided(run.start + offset, run) != words).any() for offset in offsets)
 

@@ -6,8 +6,7 @@ events of that frame are at these offsets: comparing a few bytes *proves* the fr
 flags are compared as well, so an offset of a layout always belongs to the same character. The frame numbers inside the
 events are not compared here.
 
-The live path (`frame_decoder`) and the batch path (`frame_index`) learn layouts in this way and differ in what they do
-with them.
+The live path (`frame_decoder`) and the batch path (`frame_index`) learn layouts in this way and use them differently.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from slpstream.formats.slippi.commands import (
     FRAME_START,
     GAME_END,
     ITEM_UPDATE,
-    MAX_THINGS,
+    MAX_REPEATED_EVENTS,
     MESSAGE_SPLITTER,
     POST_FRAME,
     PRE_FRAME,
@@ -77,7 +76,7 @@ def frame_widths(widths: Sequence[int]) -> list[int]:
 
 
 def unsupported(command: int, widths: Sequence[int], *, offset: int) -> Unsupported | None:
-    """Why no frames can be read from the event at `offset`; `None` if they can, or if it only adds data to a frame."""
+    """The reason why frames with the event at `offset` cannot be read; `None` if they can, with or without it."""
     if not widths[command] or command not in FRAMED or command in REPEATED:
         return None
     table = TABLES[command]
@@ -136,10 +135,10 @@ def read_frame(
                 posts[character] = len(events)
         elif command == ITEM:
             items += 1
-            kept = ITEM if items <= MAX_THINGS else OVERRULED
+            kept = ITEM if items <= MAX_REPEATED_EVENTS else OVERRULED
         elif command in REPEATED:
             stage_events += 1
-            kept = command if stage_events <= MAX_THINGS else OVERRULED
+            kept = command if stage_events <= MAX_REPEATED_EVENTS else OVERRULED
         number = frame
         events.append((OVERRULED if is_late else kept, at))
         if command == BOOKEND:
@@ -217,10 +216,10 @@ L = TypeVar("L", bound=FrameLayout)
 
 
 class FrameLayouts(Generic[L]):
-    """The layouts that were learned from a game, by the width of what is between Pre-Frame and Post-Frame Updates.
+    """The layouts learned from a game, by the width of the events between Pre-Frame and Post-Frame Updates.
 
-    With the same characters only items and stage events differ from frame to frame, and these are in that place. (The
-    one version that has them elsewhere, 3.3.0, is read more slowly.)
+    With the same characters, only items and stage events differ from frame to frame, and they are in that place. (The
+    one version with another order, 3.3.0, is read more slowly.)
     """
 
     def __init__(self, widths: Sequence[int], max_layouts: int) -> None:
@@ -236,11 +235,11 @@ class FrameLayouts(Generic[L]):
         return twin
 
     def find(self, data: bytes, start: int, limit: int) -> L | None:
-        """The layout that the frame at `start` probably has; the caller compares the checked bytes."""
+        """The probable layout of the frame at `start`; the caller compares the checked bytes."""
         return self._layouts.get(self._key(data, start, limit)) if self._layouts else None
 
     def add(self, layout: L, data: bytes, start: int, limit: int) -> bool:
-        """Keep the layout of the frame at `start`; false when there are too many.
+        """Keep the layout of the frame at `start`; false at the limit.
 
         A layout of other characters (one is out of stocks, or back) replaces all that were kept.
         """

@@ -1,4 +1,4 @@
-"""The frames of a whole game: their columns, and the same as Arrow and pandas tables (extra `analysis`)."""
+"""The frames of a whole game as columns, and as Arrow and pandas tables (extra `analysis`)."""
 
 from __future__ import annotations
 

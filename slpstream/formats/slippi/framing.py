@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS
 from slpstream.model.errors import FramingError
+
+EVENT_PAYLOADS = 0x35
 
 _HEAD_BYTES = 2
 _ROW_BYTES = 3

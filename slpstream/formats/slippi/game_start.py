@@ -1,4 +1,4 @@
-"""Game Start 0x36: how the game was set up, and the `settings` of `game_start` messages.
+"""Game Start 0x36: the setup of the game, and the `settings` of `game_start` messages.
 
 Once per game, after Event Payloads; big-endian. It comes once, so it is read row by row without regard for speed. Most
 of it is a block that the game copies from memory and that is not fully documented. The event therefore keeps its
@@ -214,7 +214,7 @@ class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(na
 
     @property
     def takes_stocks(self) -> bool:
-        """Whether a fall costs a stock. In other modes than stock mode `stocks_remaining` means nothing."""
+        """Whether a fall costs a stock. Outside of stock mode, `stocks_remaining` has no meaning."""
         return self.in_game_mode == STOCK_MODE
 
     def player(self, index: int) -> PlayerSettings | None:
@@ -284,7 +284,7 @@ class GameStartPayload:
         return None if value is UNSET else value
 
     def settings(self) -> Settings:
-        """The settings as messages have them."""
+        """The `settings` of messages."""
         get = self.get
         mode = get("game_bitfield_1")
         session_id = self.text("session_id")
@@ -316,7 +316,7 @@ class GameStartPayload:
     def _stadium_frozen(self) -> bool | UnsetType:
         """Whether Pokemon Stadium does not transform in this game; `UNSET` when the replay does not show it.
 
-        Before 3.19 the flag is that of offline games: online, Stadium was frozen whatever it says (observed). Replays
+        Before 3.19 the flag is that of offline games: online, Stadium was frozen regardless (observed). Replays
         from 3.0 to 3.6 do not show whether they are of online games; earlier ones are not (guessed).
         """
         flag: bool | UnsetType = self.get("is_frozen_ps")

@@ -2,7 +2,7 @@
 
 The frames of a game are numbered from -123 on; players have control from -39 on, and the timer starts at 0. Two modes
 differ: the frames of Slo-Mo Melee begin with another number, such as 262433 (observed), and Training Mode sends one
-number in all frames, which tells no time (reported).
+number in all frames, so it does not count time (reported).
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ import msgspec
 
 from slpstream.formats.name_tables import names_by_text, read_table
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, GECKO_LIST, MESSAGE_SPLITTER
-from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
+from slpstream.formats.slippi.commands import GAME_START, GECKO_LIST, MESSAGE_SPLITTER
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, read_event_payloads, walk_events, width_of_event_payloads
 from slpstream.formats.slippi.message_splitter import MAX_BYTES, block
 from slpstream.formats.slippi.names import FOLDER
 from slpstream.model.errors import FieldError
@@ -129,13 +129,13 @@ def known_sets(codes: Iterable[GeckoCode]) -> list[CodeSet]:
 
 
 class GeckoListFinder:
-    """Finds the Gecko List in the first bytes of a file, which may come split anywhere, without decoding frames."""
+    """Finds the Gecko List in the first bytes of a file, in pieces of any size, without decoding frames."""
 
     def __init__(self) -> None:
         self.data: bytes | None = None
         """The list; `None` until it is complete, and in replays without one."""
         self.done = False
-        """Whether further bytes cannot change the answer."""
+        """Whether further bytes cannot change the result."""
         self._buffer = b""
         self._widths: Sequence[int] | None = None
         self._parts = bytearray()

@@ -1,4 +1,4 @@
-"""Message Splitter 0x10, since 3.3.0: a part of an event that is too large for one, which so far is the Gecko List."""
+"""Message Splitter 0x10, since 3.3.0: a part of an event that is too large for one, so far only the Gecko List."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MAX_BYTES = 1 << 20
 """Limit for the Gecko List; the longest known one has 70,496 bytes."""
 
 _USED, _COMMAND, _LAST = 0x201, 0x203, 0x204
-"""Offsets: how much of the block of 512 bytes is used, as u16; the inner command; 1 in the last part."""
+"""Offsets: the number of bytes used in the block of 512, as u16; the inner command; 1 in the last part."""
 MIN_SIZE_BYTES = _LAST
 """Message Splitters with a smaller payload have no effect."""
 
@@ -16,8 +16,8 @@ MIN_SIZE_BYTES = _LAST
 def block(buffer: bytes, start: int, end: int) -> tuple[bytes, bool] | None:
     """The part of the Gecko List in the Message Splitter `buffer[start:end]`, and whether it is the last part.
 
-    `None` for a part of another event, and for one that is too small. The declared size of the Gecko List is of no use,
-    because it overflows its 16 bits.
+    `None` for a part of another event, and for one that is too small. The declared size of the Gecko List is
+    ignored, because it overflows its 16 bits.
     """
     if end - start <= MIN_SIZE_BYTES or buffer[start + _COMMAND] != GECKO_LIST:
         return None

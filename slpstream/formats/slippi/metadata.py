@@ -147,7 +147,7 @@ class Decoded(NamedTuple):
 
     values: dict[str, Any]
     bad_text: int | None
-    """Where the first bytes are that are not UTF-8, and became U+FFFD."""
+    """The position of the first bytes that are not UTF-8; they became U+FFFD."""
 
 
 def decode(data: bytes, *, offset: int) -> Decoded:
@@ -212,7 +212,7 @@ def _encode_number(value: int) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON can carry it: decimals become floats, and floats that are not finite become null."""
+    """The value in types of JSON: decimals become floats, and floats that are not finite become null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):

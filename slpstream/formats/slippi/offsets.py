@@ -26,7 +26,7 @@ class Slot(NamedTuple):
     follower: bool = False
 
 
-class Things(NamedTuple):
+class RepeatedEvents(NamedTuple):
     """Events of a kind that can occur many times in a frame, such as items, in the order of the frames.
 
     `offsets` has one entry for each event. The events of frame i are `offsets[firsts[i]:firsts[i + 1]]`.
@@ -35,12 +35,12 @@ class Things(NamedTuple):
     offsets: Offsets
     firsts: Offsets
 
-    def of_frames(self, which: Offsets) -> Things:
+    def of_frames(self, which: Offsets) -> RepeatedEvents:
         """The events of the frames with the indices `which`."""
         counts = np.diff(self.firsts)[which]
         firsts = np.concatenate([[0], np.cumsum(counts)])
         index = np.arange(firsts[-1]) + np.repeat(self.firsts[which] - firsts[:-1], counts)
-        return Things(self.offsets[index], firsts)
+        return RepeatedEvents(self.offsets[index], firsts)
 
 
 class FrameIndex(NamedTuple):
@@ -50,7 +50,7 @@ class FrameIndex(NamedTuple):
     """Frame number of each sending."""
     slots: dict[Slot, Offsets]
     """For each slot, one entry per sending: the file offset of the command byte, or `ABSENT`."""
-    things: dict[int, Things]
+    repeated: dict[int, RepeatedEvents]
     """Items and stage events by command byte."""
     stop: int
     """Where the frames end: at Game End, the metadata, the raw length, an unreadable byte, or the end of the file."""

@@ -1,23 +1,22 @@
 """Preview of a `.slp`: Game Start from its first bytes, Game End and metadata from its last ones.
 
-A finished replay can be described without reading the frames in between, and over thousands of files those are what
-takes time. Both parts are read by the reader of the live path, placed after the bytes that were left out.
+A finished replay can be described without its frames, whose reading takes most of the time over thousands of files.
+Both parts are read by the reader of the live path, placed after the bytes that were left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from slpstream.formats.interface import Preview
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_START, GAME_END, PRE_FRAME, TABLES
-from slpstream.formats.slippi.framing import walk_events, width_of_event_payloads
-from slpstream.formats.slippi.ledge_grabs import have_limit
-from slpstream.formats.slippi.reader import SlippiReader, Stage
-from slpstream.formats.slippi.result import TIME, shows_stocks
-from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, first_of
+from slpstream.formats.slippi.framing import walk_events
+from slpstream.formats.slippi.reader import Stage, read_head
+from slpstream.formats.slippi.result import TIME, limits_ledge_grabs, shows_stocks
+from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 
 _MAX_SENDINGS = 4
 """A player's frames that count, for each frame number: the frames of Nana count too, and those before rollbacks."""
@@ -53,7 +52,7 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     if last_at is None:
         return None
     first = _first_number(head, at, payloads.widths)
-    reader = reader.behind_frames(tail_offset + last_at, FramesBefore(FIRST_FRAME if first is None else first))
+    reader = reader.resumed_after_frames(tail_offset + last_at, FramesBefore(FIRST_FRAME if first is None else first))
     events = [*reader.feed(tail[last_at:]), *reader.finish()]
     end, metadata = first_of(GameEnd, events), first_of(Metadata, events)
     frames = [event for event in events if isinstance(event, Frame)]
@@ -61,7 +60,7 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
         return None
     if any(isinstance(event, Diagnostic) and event.code == "late_event" for event in events):
         return None
-    if end.game_end is None or (have_limit(start.settings) and end.game_end.game_end_method == TIME):
+    if end.game_end is None or (limits_ledge_grabs(start.settings) and end.game_end.game_end_method == TIME):
         return None
     last = frames[0]
     if metadata.metadata.get("lastFrame") != last.number or last.number == first:
@@ -85,8 +84,8 @@ def _first_number(head: bytes, at: int, widths: list[int]) -> int | None:
 def _counts_from_first(last: int, frame_bytes: int, all_bytes: int, metadata: Mapping[str, Any]) -> bool:
     """Whether a game can have all frames from -123 to the last one.
 
-    The metadata says for how many frames each player had each character; a frame that was sent again counts again. In
-    metadata without that, the frames must at least fit into the file.
+    The metadata has the number of frames of each player with each character; a repeated frame counts again. Without
+    these numbers, the frames must at least fit into the file.
     """
     frames = last - FIRST_FRAME + 1
     played: list[int] = []
@@ -124,36 +123,3 @@ def _leads_to(tail: bytes, at: int, end_at: int, widths: list[int]) -> bool:
             return False
         end = event_end
     return end == end_at
-
-
-class Head(NamedTuple):
-    """A reader that has consumed everything up to and including Game Start, the position after it, and the events."""
-
-    reader: SlippiReader
-    at: int
-    events: list[Event]
-
-
-def read_head(data: bytes) -> Head:
-    """Read a replay event by event up to Game Start.
-
-    `data` is the file, or enough of its beginning to contain Game Start. Raises `FormatError` when there is none.
-    """
-    reader = SlippiReader()
-    events = reader.feed(data[: container.HEADER_BYTES + 1])
-    at = container.HEADER_BYTES + 1
-    if reader.failure is None and len(data) > at:
-        width = width_of_event_payloads(data, container.HEADER_BYTES, container.HEADER_BYTES) or 0
-        events += reader.feed(data[at : container.HEADER_BYTES + width])
-        at = container.HEADER_BYTES + width
-    while reader.failure is None and reader.game_start is None:
-        payloads = reader.event_payloads
-        width = payloads.widths[data[at]] if payloads is not None and at < len(data) else 0
-        past = at + width if width else len(data)
-        events += reader.feed(data[at:past])
-        at = past
-        if at >= len(data) and reader.game_start is None:
-            events += reader.finish()
-    if reader.failure is not None:
-        raise reader.failure
-    return Head(reader, at, events)

@@ -1,9 +1,9 @@
-"""The winners of a game, for `game_end`, and what the players had left.
+"""The winners of a game, for `game_end`, and the players' final stocks and percent.
 
 Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
 second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
 ended neither by quitting nor by time. Beyond slippi-js, the team of a player who quits loses, the last frame can
-decide a game whose Game End was lost, and ledge grabs can decide a timeout (see `ledge_grabs`).
+decide a game whose Game End was lost, and ledge grabs can decide a timeout (`outcome`).
 
 In modes without stocks the placements decide, or else the score of time mode. The game ranks players with the same
 score by KOs, falls and port, and then plays sudden death: placements that follow this order among the first are a tie
@@ -21,15 +21,16 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import LAST_DYING
-from slpstream.formats.slippi.falls import PlayerScore
-from slpstream.formats.slippi.game_start import PLAYERS, TIME_MODE, Settings
-from slpstream.formats.slippi.ledge_grabs import MAX_LEDGE_GRABS, have_limit
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, PLAYERS, TIME_MODE, Settings
+from slpstream.formats.slippi.score import PlayerScore
 
 INFERRED: Literal["inferred"] = "inferred"
 """The `basis` of winners that the last frame shows, in a replay without Game End."""
 
 UNRESOLVED, TIME, GAME, RESOLVED, NO_CONTEST = 0, 1, 2, 3, 7
 _QUIT = (UNRESOLVED, NO_CONTEST)
+MAX_LEDGE_GRABS = 45
+_PAIR = 2
 _OPPONENTS = 2
 """Number of sides in a game in which one loses when the other wins."""
 
@@ -73,8 +74,14 @@ def _is_out(post: Any) -> bool:
     return stocks == 0 or (stocks == 1 and state <= LAST_DYING)
 
 
+def limits_ledge_grabs(settings: Settings) -> bool:
+    """Whether ledge grabs can decide a timeout of a game with these settings (`outcome`)."""
+    online = settings.game_mode == MAJOR_SCENE_ONLINE
+    return online and len(settings.players) == _PAIR and not settings.is_teams
+
+
 def game_end_payload(event: Any) -> GameEndPayload:
-    """The decoded Game End event as `game_end` messages have it."""
+    """The decoded Game End event for `game_end` messages."""
     positions = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
     placements = [Placement(i, position) for i, position in enumerate(positions)]
     return GameEndPayload(event.game_end_method, event.lras_initiator_index, placements)
@@ -106,7 +113,7 @@ def winners(
         return _placed_first(settings, end) if _has_placements(end) else _first(left[0] if len(left) == 1 else [])
     if not left and any(player.start_stocks for player in settings.players):
         return []
-    if end.game_end_method == TIME and have_limit(settings):
+    if end.game_end_method == TIME and limits_ledge_grabs(settings):
         grabs = ledge_grabs()
         within = [player for player in players if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
         if len(within) == 1:
@@ -139,7 +146,7 @@ def is_tied(
         return False
     if not _has_placements(end):
         return True
-    # The score of a game that was cut short before any fall means nothing.
+    # A game that was cut short before any fall has no meaningful score.
     ran_out = played_seconds is not None and played_seconds >= settings.starting_timer_seconds
     counted = any(each.falls for each in scores) or ran_out
     return counted and (settings.is_teams or first == {max(scores, key=_rank).player_index})
@@ -167,7 +174,7 @@ def inferred_winners(settings: Settings, seen: LastSeen) -> list[Placement]:
 
 def standings(settings: Settings, end: GameEndPayload | None, seen: LastSeen) -> dict[int, dict[str, Any]]:
     """Stocks and percent at the end, by player index. Players that were out by then have 0 stocks. Modes without
-    stocks have only percent. Without players of whom nothing is known; empty without a frame."""
+    stocks have only percent. Players without known values are left out; empty without a frame."""
     if not seen.posts:
         return {}
     if not settings.takes_stocks:

@@ -1,4 +1,4 @@
-"""The newest revision of each frame number that came again or out of order.
+"""The newest revision of each frame number that came again or out of order, as a map that is cheap to copy.
 
 A reader is copied every few hundred kilobytes of its file, and each copy is kept. So the numbers are in pages that all
 copies share, and only the page that changes is copied.
@@ -13,7 +13,7 @@ _PAGE_BITS = 6
 _PAGE_NUMBERS = 1 << _PAGE_BITS
 _EMPTY = array("I", bytes(4 * _PAGE_NUMBERS))
 MAX_PAGES = 1 << 12
-"""Pages that are remembered; numbers far apart take one each."""
+"""The limit of pages; numbers far apart take one each."""
 
 
 class Revisions:
@@ -25,7 +25,7 @@ class Revisions:
         self._pages: dict[int, array[int]] = {}
         """Arrays that are never changed, of revisions plus 1; 0 for numbers without one."""
         self.count = 0
-        """How many numbers have a revision."""
+        """The number of frame numbers with a revision."""
 
     def get(self, number: int) -> int | None:
         """The revision of a number; `None` if it has none."""
@@ -43,7 +43,7 @@ class Revisions:
 
     @property
     def full(self) -> bool:
-        """Whether the numbers are too far apart to remember more of them."""
+        """Whether the limit of pages is reached, because the numbers are far apart."""
         return len(self._pages) >= MAX_PAGES
 
     def clear(self) -> None:

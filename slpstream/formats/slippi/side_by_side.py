@@ -55,7 +55,7 @@ def side_by_side(frames: FrameColumns, slots: Sequence[Slot], wanted: Wanted) ->
     group = (len(frames), tuple(frames.index.slots.get(slot) for slot in slots), ())
     address, owner = plan.fill(frames.data, (group,), selection)
     batch = pa.RecordBatch._import_from_c(address, schema)
-    del owner  # It frees what was not imported.
+    del owner  # It frees the memory that was not imported.
     columns: list[Array | None] = [None] * len(wanted)
     for index, (place, dtype, is_flag) in enumerate(found):
         values = np.frombuffer(batch.column(index).buffers()[1], dtype, len(frames))

@@ -22,7 +22,8 @@ import struct
 from collections.abc import Callable
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START
+from slpstream.formats.slippi.commands import GAME_START
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS
 from slpstream.model.errors import FormatError, Unsupported, WrongFormat
 
 _HEADER = struct.Struct(">6I")

@@ -1,4 +1,4 @@
-"""Where the places of a stage begin, in game units, on every stage whose ledges are known."""
+"""Heights that divide a stage into places, in game units, valid on every stage whose ledges are known."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def _thing(kind: str, id: int | None, name_of: Any) -> Thing:
 
 
 def _names(metadata: Mapping[str, Any], index: int) -> Mapping[str, str]:
-    """The names that the metadata has for a player: `netplay` and `code`, as far as they are there."""
+    """The names of a player in the metadata: `netplay` and `code`, if present."""
     entry: Any = metadata
     for key in ("players", str(index), "names"):
         entry = entry.get(key) if isinstance(entry, dict) else None

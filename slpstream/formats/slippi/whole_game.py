@@ -1,7 +1,7 @@
 """A whole `.slp` in memory: the settings from its head, the columns of its frames, and how it ended from its tail.
 
 The reader of the live path reads head and tail; only the frames in between are found by `frame_index`. So both paths
-agree about a game, and about what is wrong with it.
+agree about a game, and about its faults.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import numpy as np
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.assembler import MAX_REPEATS, FramesBefore
+from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.commands import (
-    EVENT_PAYLOADS,
     GAME_END,
     GAME_START,
     POST_FRAME,
@@ -25,13 +24,13 @@ from slpstream.formats.slippi.commands import (
 )
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
+from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.frames import Frames
-from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, size_at
-from slpstream.formats.slippi.ledge_grabs import LedgeGrabs
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
-from slpstream.formats.slippi.preview import Head, read_head
-from slpstream.formats.slippi.reader import Stage
+from slpstream.formats.slippi.outcome import LedgeGrabs
+from slpstream.formats.slippi.reader import Head, Stage, read_head
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
@@ -134,7 +133,7 @@ class WholeGame:
     def _has_game_end(self) -> bool:
         """Whether the game has a Game End, which is usually the event after the frames.
 
-        `end` would tell it too, but reads all frames of games without stocks.
+        `end` shows it too, but reads all frames of games without stocks.
         """
         stop, width = self.index.stop, self._payloads.widths[GAME_END.command]
         raw = container.raw_length(self.data)
@@ -153,7 +152,7 @@ class WholeGame:
             reader = head.reader.copy()
             return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
         stop = self.index.stop
-        reader = head.reader.behind_frames(stop, self._frames_before(), self._ledge_grabs)
+        reader = head.reader.resumed_after_frames(stop, self._frames_before(), self._ledge_grabs)
         return [*reader.feed(self.data[stop:]), *reader.finish()]
 
     def _ledge_grabs(self) -> dict[int, int]:
@@ -171,8 +170,8 @@ class WholeGame:
         return grabs.counts
 
     def _frames_before(self) -> FramesBefore:
-        """The first frame number and the last sending of the highest one, with what decides the winners: which players
-        are in it, and the last Post-Frame Updates of all players."""
+        """The first frame number, and the last sending of the highest one with the values that decide the winners: its
+        players, and the last Post-Frame Updates of all players."""
         numbers = self.index.numbers
         if not len(numbers):
             return FramesBefore()

@@ -25,7 +25,7 @@ class RawWriter:
         return container.header(0)
 
     def raw(self, data: bytes) -> bytes:
-        """Count bytes of the raw array and return them. They may be cut anywhere, also within an event."""
+        """Count bytes of the raw array and return them. Pieces can be of any size and need not end with an event."""
         self.raw_length_bytes += len(data)
         return data
 

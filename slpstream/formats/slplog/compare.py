@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from slpstream.formats.slippi import container, game_start, metadata
 from slpstream.formats.slippi.commands import (
-    EVENT_PAYLOADS,
     FRAME_BOOKEND,
     FRAME_START,
     GAME_END,
@@ -28,6 +27,7 @@ from slpstream.formats.slippi.commands import (
     TABLES,
 )
 from slpstream.formats.slippi.framing import (
+    EVENT_PAYLOADS,
     EventPayloads,
     read_event_payloads,
     walk_events,

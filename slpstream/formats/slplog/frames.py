@@ -2,7 +2,7 @@
 
 1. *Units*: a unit is the consecutive events of one frame. A new one begins with each Frame Start, and where the frame
    number changes. The kinds and the order of its events are its template; most units of a game share a few templates.
-   Events of unknown commands are included, without columns of their own.
+   Events of unknown commands are included, without separate columns.
 2. *Rows*: all events of one command (and one player) are the rows of a matrix.
 3. *Columns*: each field of a matrix is predicted, and the differences to the predictions are stored (`plan`,
    `predict`).

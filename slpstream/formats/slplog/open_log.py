@@ -14,7 +14,7 @@ from slpstream.system.files import open_regular
 
 def is_log(path: Path) -> bool:
     """Return whether a path has the suffix of replay logs."""
-    name = path.name  # not `path.suffix`, which takes twice as long as all else here
+    name = path.name  # not `path.suffix`, which takes twice as long as the rest of the function
     return len(name) > len(SUFFIX) and name[-len(SUFFIX) :].lower() == SUFFIX
 
 

@@ -2,7 +2,7 @@
 
 The plan is part of the `.slplog` format, so it never changes: other columns would be a plan with another number. It
 depends only on the declared width of an event: columns that extend past it are absent, and each byte outside of all
-columns is a column of its own. All offsets count from the command byte.
+columns is a separate column. All offsets count from the command byte.
 """
 
 from __future__ import annotations

@@ -261,7 +261,7 @@ def _doublings() -> list[tuple[int, int]]:
 
 
 _JUMPS = _doublings()
-"""Factors and addends that advance a seed by 1, 2, 4, ... draws at once."""
+"""Factors and addends that advance a seed by 1, 2, 4, ... draws."""
 
 
 def draws_of(seed: int) -> int:

@@ -34,8 +34,8 @@ class FrameSpan(NamedTuple):
 class ReplayLog:
     """A replay log of `size` bytes, read with `read_at`.
 
-    Only the header and the index are read at once, everything else on request. The list of blocks comes from the index.
-    In an unfinished log, or one with a damaged index, blocks are found by their headers.
+    Only the header and the index are read immediately, everything else on request. The list of blocks comes from the
+    index. In an unfinished log, or one with a damaged index, blocks are found by their headers.
 
     Raises `WrongFormat` when the file is not a replay log, and other `FormatError`s for a damaged header.
     """

@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, MESSAGE_SPLITTER
+from slpstream.formats.slippi.commands import MESSAGE_SPLITTER
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
-from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, read_event_payloads, walk_events, width_of_event_payloads
 from slpstream.formats.slplog import container, plan
 from slpstream.formats.slplog.container import Block, Kind, LogHeader
 from slpstream.formats.slplog.frames import MAX_SOURCE_BYTES, FrameBlock, compress

@@ -1,4 +1,4 @@
-"""The Stunts format as the registry knows it."""
+"""The Stunts format, declared for the registry."""
 
 from __future__ import annotations
 

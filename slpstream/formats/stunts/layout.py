@@ -81,7 +81,7 @@ MAX_BYTES = NEW.inputs_offset + 0xFFFF
 
 
 class StuntsReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of a replay as the file has them, leftover bytes included."""
+    """The values of a replay as stored, leftover bytes included."""
 
     layout: LayoutName = "new"
     car: bytes

@@ -1,4 +1,4 @@
-"""Makes a condition simpler by what the index knows about all games at once."""
+"""Simplifies a condition using the terms and lines of all games in the index."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from slpstream.search.query.conditions import AllOf, AnyOf, Condition, Has, Not,
 
 _NO_GAME, _EVERY_GAME = AnyOf(()), AllOf(())
 _MOST_LINES = 32
-"""A text that is in more codes and names is searched in the games instead."""
+"""Maximum number of codes and names that contain a text. A text in more of them is searched in the games instead."""
 
 
 class Known(Protocol):
-    """The terms and lines that any game has or had; see `slpstream.store.KnownFacts`."""
+    """The terms and lines that any game has or had, as `slpstream.store.KnownFacts` returns them."""
 
     def has_term(self, beginning: str) -> bool:
         """Whether there is a term with this beginning."""
@@ -26,7 +26,7 @@ class Known(Protocol):
 
 
 def simplified(condition: Condition, known: Known) -> Condition:
-    """The same condition without parts that no game fulfils."""
+    """The condition without the parts that no game fulfils."""
     match condition:
         case Has(term):
             return condition if known.has_term(term) else _NO_GAME
@@ -69,7 +69,7 @@ def _any_of(parts: list[Condition]) -> Condition:
 
 
 def needed_lines(condition: Condition, known: Known) -> frozenset[str] | None:
-    """Codes and names of which each game that fulfils the condition has at least one; `None` if that is not known."""
+    """Codes and names such that each game that fulfils the condition has at least one of them; `None` if unknown."""
     match condition:
         case Has(term):
             code, end, _ = term[2:].partition("\n")

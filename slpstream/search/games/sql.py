@@ -15,7 +15,7 @@ _MAX_COST = 3
 _WORDS: dict[Scope, str] = {
     "all": f"{_TABLE}.words",
     "names": f"substr({_TABLE}.words, instr({_TABLE}.words, '{NAMES_BEGIN}'))",
-    # The length of a part that is not there is negative or 0, but all parts are always there.
+    # The length of a missing part would be negative or 0, but all parts are always present.
     "lost": f"substr({_TABLE}.words, instr({_TABLE}.words, '{LOST_BEGIN}'),"
     f" instr({_TABLE}.words, '{WON_BEGIN}') - instr({_TABLE}.words, '{LOST_BEGIN}'))",
     "won": f"substr({_TABLE}.words, instr({_TABLE}.words, '{WON_BEGIN}'))",
@@ -23,8 +23,8 @@ _WORDS: dict[Scope, str] = {
 
 
 def to_sql(condition: Condition, known: Known) -> tuple[str, list[Any], frozenset[str] | None]:
-    """The condition as an SQL expression that is never NULL, over the table alias `s`, its values, and codes and names
-    of which each game that fulfils it has at least one, if that is known."""
+    """Return the condition as an SQL expression that is never NULL, over the table alias `s`, and its values. The third
+    item has codes and names such that each game that fulfils the condition has at least one, if they are known."""
     condition = simplified(condition, known)
     values: list[Any] = []
     return _sql(condition, values), values, needed_lines(condition, known)
@@ -36,7 +36,7 @@ def _sql(condition: Condition, values: list[Any]) -> str:
             values.append(term)
             return f"instr({_TABLE}.terms, ?) > 0"
         case Says(text, scope, whole):
-            # Nearly no game has the text anywhere, and looking for its scope takes longer.
+            # Hardly any game has the text anywhere, and finding its scope takes longer.
             values.append(text)
             anywhere = f"instr({_TABLE}.words, ?) > 0"
             if scope == "all" and not whole:

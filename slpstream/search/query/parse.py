@@ -55,9 +55,9 @@ _SIGN = re.compile(r"(>=|<=|>|<|)(.*)", re.DOTALL)
 _MAX_NUMBER = (1 << 62) - 1
 """SQLite's integers end a little above."""
 _MAX_LENGTH_CHARACTERS = 100
-"""Of a length. Python refuses to read numbers with thousands of digits."""
+"""Maximum digits of a length. Python refuses to read numbers with thousands of digits."""
 MAX_VALUES = 64
-"""Of one filter. Each value costs a test of every game."""
+"""Maximum values of one filter. Each value costs a test of every game."""
 _UNTIMED = (Has(term(PLACE, "home-run_contest")), Has(f"\n{PLACE}target_test_("))
 """Home-Run Contest and Target Test, whose games pass any filter by length."""
 _ME = "@me"
@@ -66,12 +66,12 @@ _Chosen = TypeVar("_Chosen")
 
 
 class Context(NamedTuple):
-    """The facts besides its text on which the meaning of a query depends."""
+    """The facts on which the meaning of a query depends, in addition to its text."""
 
     me: Sequence[str] = ()
     """The connect codes of `@me`."""
     zone: tzinfo | None = None
-    """The time zone of dates; `None` is that of this machine."""
+    """The time zone of dates; `None` means the zone of this machine."""
 
 
 _NO_CONTEXT = Context()
@@ -91,14 +91,14 @@ class _Value(NamedTuple):
 
 
 class _Bounds(NamedTuple):
-    """Bounds of lengths or dates. `low` and `high` are within, `before` is not."""
+    """Bounds of lengths or dates. `low` and `high` are included, `before` is excluded."""
 
     low: int | None = None
     before: int | None = None
     high: int | None = None
 
     def replaced_by(self, later: _Bounds) -> _Bounds:
-        """These bounds, each replaced by that of its kind in later ones."""
+        """These bounds, updated by the later ones."""
         return _Bounds(*(old if new is None else new for old, new in zip(self, later, strict=True)))
 
 
@@ -125,7 +125,7 @@ class _Parser:
         self._bounds: dict[tuple[str, bool], _Bounds] = {}
         """The bounds of lengths and dates, by key and whether they are negated."""
         self._kinds: dict[tuple[frozenset[int], bool], Condition] = {}
-        """Those of `is`, by the flags that they are about and whether they are negated. The last one counts."""
+        """The filters of `is`, by their flags and whether they are negated. The last one counts."""
 
     def parse(self, text: str) -> Query:
         position = 0
@@ -246,7 +246,7 @@ class _Parser:
         return _Bounds(low=begin, before=end)
 
     def _span(self, text: str, value: _Value) -> tuple[int, int]:
-        """The beginning of a year, month or day, and that of the next one, in Unix milliseconds."""
+        """The beginning of a year, month or day and of the next one, in Unix milliseconds."""
         found = _DATE.fullmatch(text)
         try:
             if found is None:
@@ -264,7 +264,7 @@ class _Parser:
             raise _Wrong("expected a year, month or day, like 2024-03 or >=2024-03-01", value) from None
 
     def _midnight_ms(self, day: int) -> int:
-        """When a day begins, in Unix milliseconds. `day` is its ordinal, up to that of the day after `date.max`."""
+        """The beginning of a day in Unix milliseconds. `day` is its ordinal, up to the day after `date.max`."""
         known = min(day, date.max.toordinal())
         begin = datetime.fromordinal(known).replace(tzinfo=self._context.zone)
         return round(1000 * begin.timestamp()) + (day - known) * _DAY_MS
@@ -338,7 +338,7 @@ _CONDITIONS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
 KEYS = ("char", "stage", "duration", "date", "is", "winner", "loser", "code", "tag", "station", "format", "end")
 ALIASES = {"character": "char", "length": "duration", "name": "tag"}
 CHOICES: Mapping[str, tuple[str, ...]] = {"is": tuple(_KINDS), "end": tuple(_ENDINGS)}
-"""The values of keys that have few."""
+"""The values of the keys with few values."""
 
 
 def _split(text: str, position: int, key: str) -> list[_Value]:
@@ -356,7 +356,8 @@ def _character(value: _Value, role: str = "") -> Condition:
 
 
 def _named(kind: str, thing: str, value: _Value, role: str = "") -> Condition:
-    """The condition that a game has what a value names. In quotes, a comma is part of a name or between names."""
+    """The condition that a game has the thing that a value names. In quotes, a comma is part of a name or separates
+    names."""
     found = [condition_of(kind, value.text, role, exact=value.quoted)]
     if found == [None] and value.quoted:
         found = [condition_of(kind, name, role, exact=True) for name in dict.fromkeys(value.text.split(","))]
@@ -387,7 +388,7 @@ def _frames(text: str, value: _Value) -> int:
 
 
 def _bounded(key: str, bounds: _Bounds, *, negated: bool) -> Condition:
-    """The condition that a length or date is within bounds, or outside of them. Those that are not known are both."""
+    """The condition that a length or date is within bounds, or outside of them. Unknown values fulfil both."""
     column: Literal["frames", "began_ms"] = "frames" if key == "duration" else "began_ms"
     low, before, high = bounds
     if before is not None:

@@ -1,6 +1,6 @@
 """The names of characters and stages that queries know, of all formats with tables of names.
 
-Names and aliases are compared as labels (`slpstream.model.game_facts.label`). In each format a value means the name or
+Names and aliases are compared as labels (`slpstream.model.game_facts.label`). In each format, a value means the name or
 alias that is equal to it, or else all names that contain it, as in the Slippi Launcher.
 """
 
@@ -40,7 +40,7 @@ class Names(NamedTuple):
     """The names of one kind in one format."""
 
     terms: Mapping[str, str]
-    """By label: the label of what the summary of a game shows."""
+    """By label: the label of the name in the summary of a game."""
     aliases: Mapping[str, str]
     """By label of the alias: the label of the name."""
     shown: tuple[str, ...]
@@ -64,9 +64,9 @@ class Vocabulary(NamedTuple):
     stages: Mapping[str, Names]
 
 
-@functools.lru_cache(maxsize=128)  # a short text is part of many names, and a query can have it many times
+@functools.lru_cache(maxsize=128)  # a short text is part of many names, and a query can contain it many times
 def condition_of(kind: str, text: str, role: str = "", *, exact: bool = False) -> Condition | None:
-    """The condition that a game has what a text names; `None` if it names nothing in any format.
+    """The condition that a game has the thing that a text names; `None` if it names nothing in any format.
 
     `kind` is `PLAYS`, for a character of a player with this role, or `PLACE`, for a stage.
     """
@@ -75,7 +75,7 @@ def condition_of(kind: str, text: str, role: str = "", *, exact: bool = False) -
     known = {format_: set(names.terms.values()) for format_, names in formats.items()}
     parts: list[Condition] = []
     for each in sorted(set().union(*found.values())):
-        # Formats share names. Where a value means a name in one format only, the other one is excluded.
+        # Formats share names. If a value means a name in one format only, the other format is excluded.
         others = [f for f in formats if each in known[f] and each not in found[f]]
         has = Has(term(kind, each, role))
         parts.append(AllOf((has, *(Not(Has(term(FORMAT, other))) for other in others))) if others else has)

@@ -1,4 +1,4 @@
-"""Situations: who does what, where and at which percent, in order and within a time, found in the frames of games."""
+"""Situations in the frames of games: actions of players, with places and percents, in order and within a time."""
 
 from slpstream.search.situations.live import LiveSituations
 from slpstream.search.situations.messages import frame_of, setup_of

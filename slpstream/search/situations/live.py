@@ -1,7 +1,7 @@
-"""Finds situations in final frames as they come, as a game is played.
+"""Finds situations in the final frames of a running game.
 
-A hit that may kill can be judged only when the opponent has died of it, or cannot die of it any more. A query that asks
-for kills therefore waits for that, `KILL_FRAMES` at most, and what comes later for the same two players waits as well.
+A hit that may kill can be judged only when the opponent has died of it, or can no longer die of it. A query for kills
+therefore waits for at most `KILL_FRAMES` frames, and so do later frames of the same two players.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class _Side:
     def __init__(self, post: Post, before: Post | None, timer_frames: int, *, hits: bool, kills: bool) -> None:
         self.post: Any = post
         self.timer_frames = timer_frames
-        """For how many frames the timer has run."""
+        """The number of frames that the timer has run."""
         self.before: Any = before
-        """The same in the frame before, if both players were in it."""
+        """The player in the frame before, if both players were in it."""
         self.hits = hits
         """Whether the player hits the opponent in this frame."""
         self.kills = kills
@@ -66,11 +66,11 @@ class _Side:
 
 
 _Holds = Callable[[int, _Side, _Side], bool]
-"""(frame number, the player, the opponent) to whether a condition holds."""
+"""Whether a condition holds, from the frame number, the player and the opponent."""
 
 
 class _Waiting(NamedTuple):
-    """A frame that is still to be judged."""
+    """A frame that waits to be judged."""
 
     position: int
     row: Row
@@ -80,7 +80,7 @@ class _Waiting(NamedTuple):
 
 
 class _Pair:
-    """The search between one player and one opponent, as far as it has come."""
+    """The state of the search between one player and one opponent."""
 
     __slots__ = ("chain", "open_for", "opponent", "player", "runs", "waiting")
 
@@ -91,14 +91,14 @@ class _Pair:
         self.opponent = opponent
         self.chain = chain
         self.runs = runs
-        """For how many frames the condition of each step has held."""
+        """The number of frames for which the condition of each step has held."""
         directions: Mapping[Whose, tuple[int, int]] = {"own": (player, opponent), "opponent": (opponent, player)}
         self.open_for = [directions[whose] for whose in whose_kills]
-        """The hits that have to be decided before later frames are judged, as hitter and player who is hit."""
+        """The hits that must be decided before later frames are judged, as hitter and victim."""
         self.waiting: deque[_Waiting] = deque()
 
     def copy(self, waiting: Mapping[int, _Waiting]) -> _Pair:
-        """An independent pair in the same state. `waiting` has copies of all frames that wait, by position."""
+        """An independent pair in the same state. `waiting` has copies of all waiting frames, by position."""
         twin = _Pair(self.player, self.opponent, self.chain.copy(), list(self.runs), frozenset())
         twin.open_for = self.open_for
         twin.waiting = deque(waiting[each.position] for each in self.waiting)
@@ -126,7 +126,7 @@ class LiveSituations:
         self._count = 0
         self._timer_start = 0
         self._open: dict[tuple[int, int], _Waiting] = {}
-        """The latest hit of each player on each opponent, as long as it may still kill."""
+        """The latest hit of each player on each opponent while it may still kill."""
 
     @property
     def is_possible(self) -> bool:
@@ -137,7 +137,7 @@ class LiveSituations:
         """An independent search in the same state."""
         twin = copy.copy(self)
         twin._final = self._final.copy()
-        # Kills are noted in frames that wait, so these are not shared.
+        # Waiting frames are changed when a kill is found, so they are not shared.
         waiting = {each.position: each for pair in self._pairs for each in pair.waiting}
         copies = {position: each._replace(kills=set(each.kills)) for position, each in waiting.items()}
         twin._pairs = [pair.copy(copies) for pair in self._pairs]
@@ -145,14 +145,14 @@ class LiveSituations:
         return twin
 
     def take(self, events: Iterable[Event]) -> list[Occurrence]:
-        """Take the next events of the game; returns the situations that are known now."""
+        """Take the next events of the game. Returns the situations that are known now."""
         found: list[Occurrence] = []
         for frame in self._final.take(events):
             found += self.feed(frame)
         return found
 
     def finish(self) -> list[Occurrence]:
-        """The game is over: judge the frames that still wait."""
+        """End the game: judge the frames that still wait."""
         self._open.clear()
         return self._judge_waiting()
 
@@ -208,7 +208,7 @@ class LiveSituations:
             del self._open[direction]
 
     def _judge_waiting(self) -> list[Occurrence]:
-        """Judge the frames in which it is known whether hits kill."""
+        """Judge the frames whose kills are decided."""
         found: list[Occurrence] = []
         for pair in self._pairs:
             hits = (self._open.get(direction) for direction in pair.open_for)
@@ -336,7 +336,7 @@ _PLACES: Mapping[str, Callable[[float], _Holds]] = {
         lambda number, own, other: edge > 0 and own.post.is_airborne is False and own.post.position_y > PLATFORM
     ),
 }
-"""By name of the place: whether a player is there on a stage with this ledge, NaN if it is not known."""
+"""For each name of a place: whether a player is there, from the x of the ledge, NaN if it is unknown."""
 
 
 def _bound(term: Bound, edge: float | None) -> _Holds:

@@ -1,4 +1,4 @@
-"""Games for the search as log messages have them, for programs that read a log and not a file."""
+"""Converts log messages to the input of the search, for programs that read a log and not a file."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class GameSetup(msgspec.Struct, rename="camel"):
 
 
 class _Post(msgspec.Struct, rename="camel", gc=False):
-    """A part of a Post-Frame Update as JSON has it, where floats that are no numbers are null.
+    """A part of a Post-Frame Update in JSON, where NaN is null.
 
-    Infinities are null too, so that here a bound does not hold for them which may hold in the columns of the file. No
-    game writes any, and most frames of a log are their bytes.
+    Infinities are null too, so a bound that holds for them in the columns of the file does not hold here. No game
+    writes infinities, and most frames of a log are undecoded bytes.
     """
 
     internal_character_id: int
@@ -73,8 +73,8 @@ _decode_entry = msgspec.json.Decoder(_Entry).decode
 
 
 def setup_of(settings: Mapping[str, Any]) -> GameSetup:
-    """The setup of a game from the settings in its `game_start`. Raises `msgspec.ValidationError` for those of another
-    format."""
+    """The setup of a game from the settings in its `game_start`. Raises `msgspec.ValidationError` for the settings of
+    another format."""
     return msgspec.convert(settings, GameSetup)
 
 

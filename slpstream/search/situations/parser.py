@@ -1,7 +1,7 @@
 """Parses queries for situations. The grammar is in `docs/data/situations.md`.
 
-A recursive descent over the words of a query, with one word of lookahead, except that the words before the first colon
-are who.
+A recursive descent over the words of a query, with one word of lookahead. The words before the first colon name the
+players.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from slpstream.search.situations.vocabulary import key_of, names, starts, terms
 
 MAX_STEPS = 16
 MAX_DEPTH = 32
-"""Of parentheses and exclamation marks within each other."""
+"""Maximum nesting of parentheses and exclamation marks."""
 MAX_HELD_FRAMES = 28_800
 """Eight minutes, the length of a game."""
 _NAME_KINDS = ("word", "code", "text")
@@ -45,7 +45,7 @@ _MEASURES = ("percent", "stocks", "x", "y", "frame", "time")
 
 
 def parse(text: str) -> Query | QueryProblem:
-    """The query that a text is, or what is wrong with it and where."""
+    """Parse a query. Returns the query, or the problem with its place."""
     found = tokens_of(text)
     if isinstance(found, QueryProblem):
         return found
@@ -55,9 +55,9 @@ def parse(text: str) -> Query | QueryProblem:
         return error.problem
 
 
-@functools.lru_cache(maxsize=64)  # a command asks each of its replays the same
+@functools.lru_cache(maxsize=64)  # a command parses the same query for each replay
 def parsed(text: str) -> Query:
-    """The same for a query that must be valid. Raises `ValueError`, which shows the place."""
+    """Parse a valid query. Raises `ValueError` with the place of the problem."""
     query = parse(text)
     if isinstance(query, QueryProblem):
         raise ValueError(described(query, text))
@@ -72,13 +72,13 @@ def described(problem: QueryProblem, text: str) -> str:
 
 
 def shown(problem: QueryProblem, text: str) -> str:
-    """The same in three lines, with the place marked below the query."""
+    """The problem in three lines, with the place marked below the query."""
     line = "".join(" " if character.isspace() else character for character in text)
     return f"{problem.message}\n  {line}\n  {' ' * problem.position}{'^' * max(1, problem.length)}"
 
 
 class _Invalid(Exception):
-    """Ends the parsing of a query that is none."""
+    """Ends the parsing of an invalid query."""
 
     def __init__(self, problem: QueryProblem) -> None:
         super().__init__(problem.message)
@@ -86,7 +86,7 @@ class _Invalid(Exception):
 
 
 class _Parser:
-    """The words of one query, and how far they have been read."""
+    """The words of one query, and the reading position."""
 
     def __init__(self, words: list[Token]) -> None:
         self._words = words
@@ -153,7 +153,7 @@ class _Parser:
         return () if () in found else tuple(found)
 
     def _all_names(self) -> tuple[Name, ...]:
-        """Names that all have to fit; none for `any`."""
+        """Names that must all match; empty for `any`."""
         found: list[Name] = []
         first = self._word
         is_any = False
@@ -208,7 +208,7 @@ class _Parser:
         return Step(condition, held or 1, DEFAULT_WITHIN_FRAMES if within is None else within)
 
     def _limit(self) -> float:
-        """How long after the step before a step may happen, in frames."""
+        """The time limit between the previous step and a step, in frames."""
         if self._word.kind == "word" and self._word.value == "any":
             self._take()
             return math.inf
@@ -232,7 +232,7 @@ class _Parser:
         return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
     def _factor(self) -> Condition:
-        """A term, one that must not hold, or several in parentheses."""
+        """A term, a negated term, or an expression in parentheses."""
         word = self._word
         self._depth += 1
         if self._depth > MAX_DEPTH:
@@ -276,7 +276,7 @@ class _Parser:
         if whose is not None and measure in ("frame", "time"):
             _fail(word, "no_subject", f"`{measure}:` is about the game, not about a player")
         low, high, low_included, high_included = self._bounds()
-        # The percent that matters is nearly always that of the player who is hit.
+        # The relevant percent is nearly always that of the player who is hit.
         return About(
             whose or ("opponent" if measure == "percent" else "own"),
             Bound(measure, low, high, low_included, high_included),  # type: ignore[arg-type]
@@ -326,7 +326,7 @@ class _Parser:
 
 @functools.cache
 def state_numbered(number: int) -> StateSet:
-    """One action state by its id, whichever fighter has it."""
+    """One action state by its id, for any fighter."""
     return StateSet(frozenset({number}), {})
 
 

@@ -1,4 +1,4 @@
-"""The players whom a query is about: the pairs of player and opponent of a game."""
+"""The pairs of player and opponent in a game that match a query."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from slpstream.search.situations.query import Name, Names, Query
 
 
 def pairs_of(query: Query, settings: Settings | GameSetup) -> list[tuple[int, int]]:
-    """The player indices of each player with each opponent that a query is about, in ascending order.
+    """Return the pairs of player indices, player and opponent, that match a query, in ascending order.
 
-    Players of one team are no opponents.
+    Players of the same team are not opponents.
     """
     found: Sequence[PlayerSettings | SetupPlayer] = settings.players
     players = sorted(found, key=lambda player: player.player_index)

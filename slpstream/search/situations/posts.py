@@ -1,6 +1,6 @@
 """The part of a frame that situations need: a few fields of each player's Post-Frame Update.
 
-Most frames of the live path are their bytes (`PackedFrame`), of which only these fields are read.
+Most frames of the live path are undecoded bytes (`PackedFrame`). Only these fields are read from them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import POST_FRAME
-from slpstream.formats.slippi.packed_frame import Decoder, FieldReader, PackedFrame
+from slpstream.formats.slippi.frame_decoder import FieldReader, FrameDecoder, PackedFrame
 from slpstream.model.events import Frame
 
 _MAX_READERS = 64
@@ -43,7 +43,7 @@ class RowReader:
     """Reads the rows of one game."""
 
     def __init__(self) -> None:
-        self._readers: dict[Decoder, list[tuple[int, FieldReader]] | None] = {}
+        self._readers: dict[FrameDecoder, list[tuple[int, FieldReader]] | None] = {}
 
     def row(self, frame: Frame) -> Row:
         """The row of a frame. Players without a Post-Frame Update are left out."""
@@ -58,8 +58,8 @@ class RowReader:
         posts = {index: player.post for index, player in frame.entry.players.items() if player.post is not UNSET}
         return Row(frame.number, {index: _selected(post) for index, post in posts.items()})
 
-    def _learn(self, decoder: Decoder) -> list[tuple[int, FieldReader]] | None:
-        """How the frames of a layout are read; `None` if a field that every version has is missing."""
+    def _learn(self, decoder: FrameDecoder) -> list[tuple[int, FieldReader]] | None:
+        """Return the readers for the frames of a layout; `None` if a field that all versions have is missing."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         found: list[tuple[int, FieldReader]] | None = []

@@ -1,4 +1,4 @@
-"""A query for situations in its parsed form: who, and steps of conditions. Values without behaviour."""
+"""A parsed query for situations: the players, and steps of conditions. Values without behaviour."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.formats.slippi.action_states import StateSet
 
 FRAMES_PER_SECOND = 60
 DEFAULT_WITHIN_FRAMES = 300
-"""A step comes at most this long after the one before, unless the query has another limit."""
+"""Default time limit between a step and the previous step, in frames."""
 KILL_FRAMES = 600
 """A hit kills if the opponent begins to die at most this long after it."""
 
@@ -30,7 +30,7 @@ class Name(msgspec.Struct, frozen=True):
 
 
 Names = tuple[tuple[Name, ...], ...]
-"""Alternatives, each of which is several names that all have to fit. Empty: anybody."""
+"""Alternatives. Each one has names that must all match. Empty matches any player."""
 
 
 class InStates(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class At(msgspec.Struct, frozen=True):
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """A number is between two bounds, or beyond one."""
+    """A number is between two bounds, or beyond one bound."""
 
     measure: Measure
     low: float | None = None
@@ -112,11 +112,11 @@ class Step(msgspec.Struct, frozen=True):
     condition: Condition
     held_frames: int = 1
     within_frames: float = DEFAULT_WITHIN_FRAMES
-    """How long after the step before it may happen; infinite for no limit. Not used in the first step."""
+    """Time limit since the previous step, in frames; infinite for no limit. Not used in the first step."""
 
 
 class Query(msgspec.Struct, frozen=True):
-    """A query: who the player and the opponent are, and what happens."""
+    """A query: the player, the opponent, and the steps."""
 
     player: Names
     opponent: Names
@@ -124,7 +124,7 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def asks_for_kills(self) -> frozenset[Whose]:
-        """The players whose hits can be judged only when it is known whether they kill."""
+        """The players whose hits can be judged only after their kills are decided."""
         abouts = (about for step in self.steps for about in terms_of(step.condition))
         return frozenset(about.whose for about in abouts if isinstance(about.term, Kills))
 

@@ -8,38 +8,41 @@ import msgspec
 
 
 class Occurrence(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A situation that has happened: whose it is, and the frame number of each step."""
+    """A situation that has happened: its players, and the frame number of each step."""
 
     player_index: int
     opponent_index: int
     frames: tuple[int, ...]
     known_frame: int
-    """The frame from which on it is certain. It is later than the last step only if a kill had to be waited for."""
+    """The frame in which the situation becomes certain. It is later than the last step only after waiting for a
+    kill."""
 
     @property
     def order(self) -> tuple[int, int, int, int]:
-        """Occurrences come in the order in which they are known, then complete, then by player and opponent."""
+        """Sort key: occurrences are ordered by the frame in which they are known, then by their last step, then by
+        players."""
         return self.known_frame, self.frames[-1], self.player_index, self.opponent_index
 
 
 class Chain:
     """The steps of one situation between one player and one opponent.
 
-    For each number of steps only the latest ones are kept: they have as much time left for the next step as any others.
+    For each number of steps only the latest ones are kept, because they leave the most time for the next step.
     """
 
     __slots__ = ("_begun", "_limits")
 
     def __init__(self, limits: Sequence[float]) -> None:
-        """`limits` are how many frames after the step before each step may happen; the first one is not used."""
+        """`limits` has the time limit of each step since the previous one, in frames. The first limit is not used."""
         self._limits = limits
         self._begun: list[tuple[int, ...] | None] = [None] * (len(limits) - 1)
         """The frames of the latest first step, the latest first two, and so on."""
 
     def happen(self, number: int, step: int) -> tuple[int, ...] | None:
-        """Take note that a step happens in a frame; returns the frames of all steps if it completes the situation.
+        """Note that a step happens in a frame.
 
-        In one frame, later steps have to be given before earlier ones.
+        Returns the frames of all steps if the situation is complete. Within one frame, later steps must be noted before
+        earlier ones.
         """
         frames: tuple[int, ...] = (number,)
         if step:

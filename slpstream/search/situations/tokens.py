@@ -1,7 +1,7 @@
 """The words of a query for situations, each with its place in the text.
 
-A key is a word with the colon after it (`percent:`), and a subject a word with the dot after it (`opponent.`), so that
-the only other colon is the one after who.
+A key is a word with its colon (`percent:`), and a subject is a word with its dot (`opponent.`). The only other colon is
+the one after the players.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Kind = Literal["key", "subject", "duration", "number", "code", "text", "word", "
 KEYS = ("percent", "stocks", "x", "y", "frame", "time", "starts", "state", "for", "within")
 SUBJECTS = ("own", "opponent")
 
-# `a`: in Unicode, a long s (U+017F) is an s in another case too, but `lower` does not make an s of it.
+# `a`: in Unicode, a long s (U+017F) also matches an s if case is ignored, but `lower` does not turn it into an s.
 _PATTERN = re.compile(
     rf"""
     (?P<space>\s+)
@@ -50,7 +50,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(query: str) -> list[Token] | QueryProblem:
-    """The words of a query, the last one of the kind `end`, or the first thing that is none."""
+    """Return the words of a query, ending with a word of the kind `end`, or the first problem."""
     if len(query) > MAX_QUERY_CHARACTERS:
         message = f"the query is longer than {MAX_QUERY_CHARACTERS} characters"
         return QueryProblem("too_long", message, MAX_QUERY_CHARACTERS, len(query) - MAX_QUERY_CHARACTERS)

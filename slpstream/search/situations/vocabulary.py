@@ -1,7 +1,7 @@
-"""The words of queries for situations: states, moves and places by what players call them.
+"""The words of queries for situations: the players' names of states, moves and places.
 
-States are given by the names that the game has for them, moves by their ids. Hyphens in words are optional, and the
-case does not matter.
+States are given by their names in the game, moves by their ids. Hyphens in words are optional, and the case does not
+matter.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ STATES: Final[Mapping[str, str]] = {
 
 _HIT = (*range(0x4B, 0x5C), 0x26, 0xB9, 0xC1, *range(0xDF, 0xE9), *range(0x10A, 0x125), *range(0x126, 0x131))
 HIT_STATES: Final = StateSet(frozenset((*_HIT, *range(0x147, 0x153))), {})
-"""Damaged, grabbed, or in a command grab: what a hit does, as the stats have it."""
+"""Damaged, grabbed, or in a command grab: the effects of a hit, as in the stats."""
 
 PLACES: Final = get_args(PlaceName)
 
@@ -85,9 +85,9 @@ _GROUPS: Mapping[str, tuple[int, ...]] = {
     "shine": (21,),
     "rest": (21,),
 }
-"""Moves that have no short name of their own, by move id."""
+"""Moves without a short name, by move id."""
 _LEFT_OUT = {"dash", "getup", "edge", "edge-slow"}
-"""Short names that mean something else here."""
+"""Short names with another meaning here."""
 
 _STARTS: Mapping[str, str] = {
     "jab": r"Attack1[123]|Attack100\w+",
@@ -124,18 +124,18 @@ _STARTS: Mapping[str, str] = {
     "getup-attack": r"DownAttack[UD]",
     "ledge-attack": r"CliffAttack(Slow|Quick)",
 }
-"""The names of the states of moves that can be asked for with `starts:`, as a pattern."""
+"""The names of the states of moves that `starts:` accepts, as a pattern."""
 
 _CHARACTER_ALIASES: Mapping[str, int] = {
     "captainfalcon": 0, "cf": 0, "gnw": 3, "gameandwatch": 3, "mrgameandwatch": 3, "iceclimbers": 14, "ic": 14,
     "jiggs": 15, "yl": 21, "drmario": 22,
 }  # fmt: skip
 _PLAYABLE = 26
-"""External ids below this one can be chosen in a game."""
+"""Characters with external ids below this one can be chosen in a game."""
 
 
 def key_of(word: str) -> str:
-    """A word without what may be left out: hyphens, dots, spaces, and the difference between upper and lower case."""
+    """A word without its optional parts: hyphens, dots, spaces and differences in case."""
     return re.sub(r"[^\w&]", "", word.casefold())
 
 

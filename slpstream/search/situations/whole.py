@@ -50,7 +50,7 @@ Array = npt.NDArray[Any]
 
 
 def whole_situations(query: Query, game: WholeGame) -> list[Occurrence] | None:
-    """The situations in a finished game; `None` when its events have to be read one by one."""
+    """The situations in a finished game; `None` if its events must be read one by one."""
     settings = game.start.settings
     pairs = pairs_of(query, settings)
     if not pairs:
@@ -63,7 +63,7 @@ def whole_situations(query: Query, game: WholeGame) -> list[Occurrence] | None:
 
 
 class _Player:
-    """The columns of one player, each read from the file when it is first asked for."""
+    """The columns of one player. Each is read from the file on first use."""
 
     def __init__(self, post: EventColumns) -> None:
         self._post = post
@@ -115,7 +115,7 @@ def _lookup(states: frozenset[int]) -> Mask:
 
 
 def _shifted(mask: Mask) -> Mask:
-    """The same one frame later; false in the first frame."""
+    """The mask one frame later; false in the first frame."""
     shifted = np.zeros_like(mask)
     shifted[1:] = mask[:-1]
     return shifted
@@ -165,7 +165,7 @@ class _Pair:
 
     @cached_property
     def reversed(self) -> _Pair:
-        """The same with the opponent as the player."""
+        """The pair with the roles exchanged."""
         return _Pair(self.game, self.indices[1], self.indices[0])
 
     @cached_property
@@ -199,8 +199,8 @@ class _Pair:
 
     @cached_property
     def decided(self) -> tuple[Array, Array]:
-        """The rows of the player's hits, and for each of them the row in which it is known whether it kills; the number
-        of rows if the game ends before."""
+        """The rows of the player's hits, and for each hit the row in which its kill is decided; the number of rows if
+        the game ends before."""
         hits, numbers = np.flatnonzero(self.hits), self.game.number
         of_other = self.other.column("last_hit_by") != self.indices[0]
         deciding = np.flatnonzero(self.hits | self._dies | of_other | ~self.present)
@@ -210,7 +210,7 @@ class _Pair:
 
     @cached_property
     def kills(self) -> Mask:
-        """Whether the player hits the opponent, who dies of it."""
+        """Whether the player hits the opponent and the opponent dies of it."""
         hits, decided = self.decided
         within = decided < len(self.present)
         hits, decided = hits[within], decided[within]
@@ -221,7 +221,7 @@ class _Pair:
         return found
 
     def known_rows(self, whose_kills: Collection[Whose]) -> Array | None:
-        """The row in which each row can be judged; `None` if each can be judged at once."""
+        """The row in which each row can be judged; `None` if no row has to wait."""
         if not whose_kills:
             return None
         rows = np.arange(len(self.present))
@@ -257,7 +257,8 @@ def _rows(step: Step, mask: Mask) -> list[int]:
 
 
 def _is_possible(condition: Condition, pair: _Pair) -> bool:
-    """Whether the condition may hold in a frame, from what is read fastest. Most games lack one of the moves."""
+    """Whether the condition may hold in some frame, from the columns that are read fastest. Most games lack one of the
+    moves."""
     if isinstance(condition, About):
         term = condition.term
         own = pair.own if condition.whose == "own" else pair.other
@@ -352,7 +353,7 @@ _PLACES: Mapping[str, Callable[[_Player, float], Mask]] = {
     "onstage": _on_stage,
     "platform": _on_platform,
 }
-"""By name of the place: whether a player is there on a stage with this ledge, NaN if it is not known."""
+"""For each name of a place: whether a player is there, from the x of the ledge, NaN if it is unknown."""
 
 _COLUMNS = {"percent": "percent", "stocks": "stocks_remaining", "x": "position_x", "y": "position_y"}
 

@@ -1,1 +1,1 @@
-"""Sets and games as parts of a video: a stream's recording, or what YouTube keeps of it. Pure."""
+"""Sets and games as parts of a video: the recording of a stream, or its copy on YouTube. Pure."""

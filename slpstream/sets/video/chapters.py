@@ -23,19 +23,19 @@ class Chapter(NamedTuple):
     """A chapter."""
 
     seconds: int
-    """Its place in the video."""
+    """The time in the video."""
     title: str
 
 
 class NoChapters(Exception):
-    """There can be no list that YouTube accepts. The message says why."""
+    """YouTube would accept no list of chapters. The message is the reason."""
 
 
 def chapters(clips: Iterable[Clip], start_ms: int, end_ms: int | None = None) -> list[Chapter]:
     """The chapters of a video that shows these clips.
 
-    `start_ms` is the Unix time of the beginning of the video, `end_ms` that of its end; `None`: the end of the last
-    clip. A clip that would be too short is part of the one before it. Raises `NoChapters`.
+    `start_ms` and `end_ms` are the Unix times of the beginning and the end of the video; with `None` it ends with the
+    last clip. A clip that would be too short becomes part of the clip before it. Raises `NoChapters`.
     """
     shown = [clip for clip in clips if clip.end_ms > start_ms and (end_ms is None or clip.start_ms < end_ms)]
     last_ms = max((clip.end_ms for clip in shown), default=start_ms) if end_ms is None else end_ms
@@ -64,7 +64,7 @@ def text(found: Sequence[Chapter]) -> str:
 
 
 def _append(found: list[Chapter], chapter: Chapter) -> None:
-    """Add a chapter, or make it part of the last one if that would be too short."""
+    """Add a chapter, or make it part of the last chapter if that would be too short."""
     if not found or chapter.seconds - found[-1].seconds >= MIN_SECONDS:
         found.append(chapter)
         return
@@ -74,7 +74,7 @@ def _append(found: list[Chapter], chapter: Chapter) -> None:
 
 
 def _title(title: str) -> str:
-    """The title on one line, without what YouTube refuses."""
+    """The title on one line, without the characters that YouTube refuses."""
     plain = " ".join("".join(c for c in title if c not in "<>" and (c.isprintable() or c.isspace())).split())
     if len(plain) > MAX_TITLE:
         plain = plain[: MAX_TITLE - 1].rstrip() + "…"

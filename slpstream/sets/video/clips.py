@@ -14,19 +14,19 @@ Per = Literal["game", "set"]
 
 
 class Clip(msgspec.Struct, frozen=True, kw_only=True):
-    """A set or a game. Times are Unix times in milliseconds by the daemon's clock, where it saw the game arrive."""
+    """A set or a game. Times are Unix times in milliseconds, by the daemon's clock if it saw the game arrive."""
 
     station: str
     title: str
     start_ms: int
     end_ms: int
     set_id: str
-    """Id of the first game of the set."""
+    """The id of the first game of the set."""
     game_ids: tuple[str, ...]
 
 
 def clips_of(sets: Sequence[Set], station: str, per: Per) -> list[Clip]:
-    """The clips of sets, or of their games. Only games that have ended and count are clips, or begin and end one."""
+    """Return the clips of sets, or of their games. Only games that have ended and count are used."""
     found: list[Clip] = []
     for each in sets:
         counted = [entry for entry in each.entries if entry.judgement.counts]
@@ -38,7 +38,7 @@ def clips_of(sets: Sequence[Set], station: str, per: Per) -> list[Clip]:
 
 
 def _clip(of: Set, entries: Sequence[SetGame], station: str, number: int) -> Clip:
-    """`number` is that of the game; 0 for a whole set."""
+    """`number` is the number of the game; 0 for a whole set."""
     names = [
         " & ".join(each.shown_name or each.connect_code or f"Player {each.port}" for each in side.members)
         for side in of.sides

@@ -11,7 +11,7 @@ from slpstream.model.csv_cells import csv_cell
 from slpstream.sets.video.clips import Clip
 
 MAX_EVENTS = 999
-"""Events of an edit decision list, whose numbers have three digits."""
+"""Maximum number of events in an edit decision list, where numbers have three digits."""
 _DAY_SECONDS = 24 * 3600
 _COLUMNS = ("station", "title", "in", "out", "in_seconds", "out_seconds", "set_id", "game_ids")
 
@@ -25,10 +25,10 @@ class Cut(NamedTuple):
 
 
 def cuts(clips: Iterable[Clip], start_ms: int, end_ms: int | None = None, *, padding_ms: int = 0) -> list[Cut]:
-    """The cuts of a recording that began at `start_ms` and ended at `end_ms`, Unix times; `None`: the end is not known.
+    """Return the cuts of a recording from `start_ms` to `end_ms`, Unix times; `None` if the end is not known.
 
-    Each is longer by `padding_ms` on both sides. Clips outside of the recording are left out, and those that are partly
-    outside are cut off.
+    Each cut is longer by `padding_ms` on both sides. Clips outside of the recording are omitted, and clips partly
+    outside are shortened.
     """
     found: list[Cut] = []
     for clip in sorted(clips, key=lambda clip: (clip.start_ms, clip.end_ms)):
@@ -43,7 +43,7 @@ def cuts(clips: Iterable[Clip], start_ms: int, end_ms: int | None = None, *, pad
 def edit_decision_list(found: Sequence[Cut], rate: int, title: str = "slpstream") -> str:
     """The cuts one after the other, with timecodes of `rate` frames per second, non-drop.
 
-    Only the first `MAX_EVENTS` cuts have a place, and timecodes begin again after a day.
+    Cuts after the first `MAX_EVENTS` are omitted. Timecodes start again after a day.
     """
     lines = [f"TITLE: {title}", "FCM: NON-DROP FRAME", ""]
     at = 0

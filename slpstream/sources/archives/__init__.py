@@ -1,4 +1,4 @@
-"""Replays in archives and compressed replays, read through memory: nothing is unpacked to disk.
+"""Read replays in archives and compressed replays in memory; nothing is unpacked to disk.
 
-`members` goes through an archive once and in order, `packed` finds one replay by its name.
+`members` reads an archive once, in order; `packed` finds one replay by its name.
 """

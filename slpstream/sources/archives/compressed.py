@@ -29,15 +29,17 @@ _DECOMPRESSORS: Mapping[bytes, NewDecompressor] = {
     b"\xfd7zXZ\0": xz_decompressor,
     **{struct.pack("<L", 0x184D2A50 + number): zstd_decompressor for number in range(16)},
 }
-"""By the first bytes, because names are wrong more often. `pzstd` begins with a zstd frame that decoders skip."""
+"""Decompressors by first bytes, since the names of files are less reliable. `pzstd` begins with a zstd frame that
+decoders skip."""
 _SLIPPC = REFUSED[".zlp"]
 _VERSION_OFFSET = 2
-"""Of the version in the payload of Game Start; its fourth byte is the encoder's version in slippc's files, else 0."""
+"""Offset of the version in the payload of Game Start. Its fourth byte is the encoder's version in slippc's files, else
+0."""
 _XZ_SNIFFED_BYTES = 4096
 
 
 def read_replay(name: str, stream: BinaryIO, size_bytes: int | None = None, budget: Budget | None = None) -> bytes:
-    """The bytes of the replay in a file, which is decompressed if it has the name of a compressed one.
+    """Return the bytes of the replay in a file, decompressed if its name is that of a compressed one.
 
     Raises `OSError` for a file that cannot be decompressed or is too large, and `FormatError` for a damaged `.slpz`.
     """
@@ -69,7 +71,7 @@ def _decompress_block(budget: Budget, frame: bytes, size_bytes: int) -> bytes:
 
 
 def _is_of_slippc(data: bytes) -> bool:
-    """Whether an unpacked xz stream is slippc's re-encoded replay, which looks like a replay otherwise."""
+    """Whether an unpacked xz stream is slippc's re-encoded replay, which otherwise looks like a replay."""
     at = container.HEADER_BYTES
     if not data.startswith(container.MAGIC) or len(data) < at + 2:
         return False
@@ -78,7 +80,7 @@ def _is_of_slippc(data: bytes) -> bool:
 
 
 class _Rest(io.RawIOBase):
-    """A stream with bytes that were already read from it."""
+    """A stream, preceded by bytes that were already read from it."""
 
     def __init__(self, head: bytes, stream: BinaryIO) -> None:
         self._head = head

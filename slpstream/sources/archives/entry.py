@@ -1,4 +1,4 @@
-"""An entry of an archive, as all kinds of archives give it."""
+"""An entry of an archive of any kind."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import BinaryIO, NamedTuple
 
 
 class Entry(NamedTuple):
-    """A file in an archive. `open` must be called before the next entry is taken, at most once. It raises `OSError`."""
+    """A file in an archive. Call `open` at most once, before the next entry is requested. It raises `OSError`."""
 
     name: str
     size_bytes: int
     """The size that the archive claims."""
     open: Callable[[], BinaryIO]
     problem: str | None = None
-    """Why it cannot be read, where that is known from its header."""
+    """The reason why it cannot be read, if the header shows one."""
     memory_bytes: int = 0
-    """How much memory its stream takes."""
+    """Memory that its stream uses."""
     whole: Callable[[], bytes | None] | None = None
-    """Reads it at once, which is faster; `None` when it is not what the archive claims, which `open` has to tell."""
+    """Reads it in one go, which is faster. Returns `None` if it differs from the archive's claims; `open` then reports
+    the error."""

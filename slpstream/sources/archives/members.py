@@ -1,7 +1,7 @@
-"""The replays in an archive, in order: each archive is read once from its beginning to its end.
+"""Iterate over the replays in an archive.
 
-Archives in an archive are read too, one level deep. A replay that cannot be read is a `Member` with a problem; the
-members after it follow where the archive allows it.
+Each archive is read once, from its beginning to its end. Nested archives are read too, one level deep. An unreadable
+replay is a `Member` with a problem; the members after it follow if the archive allows it.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ _TARS: Mapping[str, NewDecompressor] = {
 
 
 class Member(NamedTuple):
-    """A replay in an archive, or what is wrong with one. `read` must be called before the next member is taken."""
+    """A replay in an archive, or the problem with one. Call `read` before the next member is requested."""
 
     path: Path
-    """Its name: that of the archive, `::`, and the name in it. The archive alone where the problem is that of all."""
+    """The name of the archive, `::`, and the name in it. The archive's name alone if the problem is the archive's."""
     size_bytes: int
-    """Its size in the archive when unpacked, if the archive is right about it."""
+    """The unpacked size that the archive claims."""
     read: Callable[[], bytes]
     """Returns the replay, decompressed. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
     problem: str | None = None
     nested: bool = False
-    """Whether it is in an archive in the archive, which reading it by its name reads from the beginning."""
+    """Whether it is in a nested archive, which must be read from its beginning to find it by name."""
 
 
 class _Archive(Protocol):
@@ -66,10 +66,10 @@ class _Archive(Protocol):
 
 
 def members(path: Path, endings: tuple[str, ...] | None, *, by_name: bool = False) -> Iterator[Member]:
-    """The replays with these lower-case endings in an archive on disk, with `None` all files in it.
+    """Iterate over the replays with these lower-case endings in an archive on disk; `None` stands for all files.
 
-    With `by_name`, those that are not nested are read by their names, not here, and count with the sizes that they
-    claim. Blocks. Errors of the archive become a member with a problem.
+    With `by_name`, the caller reads the replays that are not nested by their names, so they count with their claimed
+    sizes. Blocks. Errors of the archive become a member with a problem.
     """
     try:
         with open_regular(path) as file:
@@ -80,7 +80,10 @@ def members(path: Path, endings: tuple[str, ...] | None, *, by_name: bool = Fals
 
 
 def find_member(path: Path, name: str) -> bytes:
-    """The replay with this name in an archive, decompressed. Raises `OSError`, and `FormatError` as `Member.read`."""
+    """Return the replay with this name in an archive, decompressed.
+
+    Raises `OSError`, and `FormatError` like `Member.read`.
+    """
     wanted = (path_text(path), path_text(member_path(path, normalised(name))))
     for member in members(path, None):
         if path_text(member.path) in wanted:
@@ -95,7 +98,7 @@ def _data(member: Member) -> bytes:
 
 
 def find_in_zip(path: Path, archive: ZipArchive, name: str) -> bytes:
-    """The same in a zip archive that is open, without going through all of it."""
+    """Return the replay with this name in an open zip archive, without reading the rest."""
     wanted = normalised(name)
     entry = archive.find(wanted, normalised)
     if entry is not None:
@@ -111,9 +114,9 @@ def find_in_zip(path: Path, archive: ZipArchive, name: str) -> bytes:
 
 
 def head_in_zip(archive: ZipArchive, name: str, max_bytes: int) -> tuple[bytes, int] | None:
-    """The first bytes of a replay in a zip archive that is open, and its size by the archive.
+    """Return the first bytes of a replay in an open zip archive, and its claimed size.
 
-    `None` for one that is itself compressed or in another archive, or that cannot be read. Raises `OSError`.
+    `None` if it is itself compressed, nested or unreadable. Raises `OSError`.
     """
     entry = archive.find(normalised(name), normalised)
     if entry is None or entry.problem is not None or is_compressed(entry.name):
@@ -169,7 +172,10 @@ def _members(
 
 
 def _nested(path: Path, name: str, entry: Entry, budget: Budget, endings: tuple[str, ...] | None) -> Iterator[Member]:
-    """The replays in an archive in the archive. Where it must be sought in and cannot be, it is read into memory."""
+    """Iterate over the replays in a nested archive.
+
+    It is read into memory if it needs seeking and the stream does not support it.
+    """
     budget = budget.inside(entry.memory_bytes)
     try:
         with entry.open() as stream:
@@ -202,7 +208,7 @@ def _problem(path: Path, problem: str) -> Member:
 
 
 def _opened(name: str, file: BinaryIO, budget: Budget) -> _Archive:
-    """The archive in a file, by the ending of its name."""
+    """Open the archive in a file; the ending of its name decides the kind."""
     lower = name.lower()
     if lower.endswith(".zip"):
         return ZipArchive(file, budget)
@@ -215,14 +221,14 @@ def _opened(name: str, file: BinaryIO, budget: Budget) -> _Archive:
 
 
 def normalised(name: str) -> str:
-    """A name in an archive with plain slashes, and without parts that mean nothing."""
+    """A name in an archive with forward slashes, and without empty and `.` parts."""
     parts = name.replace("\\", "/").split("/")
     kept = "/".join(part for part in parts if part not in ("", "."))
     return f"/{kept}" if parts[0] == "" and len(parts) > 1 else kept
 
 
 def _name_problem(given: str, name: str) -> str | None:
-    """The fault of a name that no honest archive has."""
+    """The reason why a name is not safe, or `None`."""
     if name.startswith("/") or name[1:2] == ":":
         return "its name is that of a file outside the archive"
     if ".." in name.split("/"):

@@ -12,17 +12,17 @@ REFUSED: Mapping[str, str] = {
     ".zlp": "compressed by slippc, unpack it with that tool first",
     ".slpp": "converted by peppi, convert it back with that tool first",
 }
-"""Replays in formats that are recognised and not read."""
+"""Endings of replays in recognised formats that cannot be read."""
 COMPRESSED_ENDINGS = (*_COMPRESSED, _SLPZ, *REFUSED)
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file with this name is taken as an archive."""
+    """Whether a file with this name counts as an archive."""
     return name.lower().endswith(ARCHIVE_ENDINGS)
 
 
 def plain_name(name: str) -> str:
-    """The name of the replay in a compressed one; any other name is returned as it is."""
+    """The name of a compressed replay without the ending of its compression. Other names are returned unchanged."""
     lower = name.lower()
     if lower.endswith(_COMPRESSED):
         return name[: lower.rindex(".")]
@@ -32,7 +32,7 @@ def plain_name(name: str) -> str:
 
 
 def is_compressed(name: str) -> bool:
-    """Whether a file with this name is taken as a compressed replay."""
+    """Whether a file with this name counts as a compressed replay."""
     return plain_name(name) is not name
 
 
@@ -42,7 +42,7 @@ def is_slpz(name: str) -> bool:
 
 
 def holds_replay(name: str, endings: tuple[str, ...] | None) -> bool:
-    """Whether a file with this name is taken as a replay with one of these endings, compressed or not.
+    """Whether a file with this name counts as a replay with one of these endings, compressed or not.
 
     `None` stands for all endings.
     """

@@ -1,7 +1,7 @@
-"""One replay by its name, where the name is that of a compressed replay or of a member of an archive.
+"""Read one replay by its name, which names a compressed replay or a member of an archive.
 
-A process keeps the replays that it has unpacked last, because a replay is read in several steps, and the places of
-the members of the zip archive that it has looked into last. Blocks.
+A process caches the most recently unpacked replays, because a replay is read in several steps, and the offsets of the
+members of the most recent zip archive. Blocks.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from slpstream.sources.archives.zip_archive import ZipArchive
 
 _KEPT_BYTES = 8 << 20
-"""Size of the replays that are kept; the last one is kept whatever its size."""
+"""Limit for the size of the cached replays. The most recent one is always kept."""
 
 
 class Origin(NamedTuple):
-    """The file on disk that a replay comes from, and its state."""
+    """The file on disk that contains a replay, and its status."""
 
     path: Path
     mtime_ns: int
@@ -39,7 +39,7 @@ class Origin(NamedTuple):
 
 
 class _Last:
-    """The replays and the archive that were unpacked last. Threads share them."""
+    """Cache of the most recent replays and archive, shared by threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -63,7 +63,7 @@ def replay_name(path: Path) -> str:
 
 
 def origin_of(path: Path) -> Origin:
-    """The file on disk that a path leads to. Raises `OSError`."""
+    """Open the file on disk that a path leads to. Raises `OSError`."""
     split = split_member(path)
     file = path if split is None else split[0]
     status = file.stat()
@@ -99,7 +99,7 @@ def read_packed(path: Path) -> bytes:
 def head_of_member(path: Path, max_bytes: int) -> tuple[bytes, int] | None:
     """The first bytes of a replay in a zip archive and its size, without unpacking the rest.
 
-    `None` where only reading it as a whole can tell: anything else, or a replay with which something is wrong.
+    `None` if the whole must be read to know them: any other file, or a damaged replay.
     """
     from slpstream.sources.archives.members import head_in_zip  # noqa: PLC0415 -- few have archives
 
@@ -114,7 +114,10 @@ def head_of_member(path: Path, max_bytes: int) -> tuple[bytes, int] | None:
 
 
 def keep(path: Path, data: bytes) -> None:
-    """Keep a replay that was read with its archive, so that reading it by its name takes no time. Raises `OSError`."""
+    """Cache a replay that was read with its archive, so that it need not be unpacked again by name.
+
+    Raises `OSError`.
+    """
     _keep(path, origin_of(path), data)
 
 
@@ -141,7 +144,7 @@ def _read(path: Path, origin: Origin, member: str | None) -> bytes:
 
 @contextmanager
 def _opened_zip(origin: Origin) -> Iterator[ZipArchive]:
-    """A zip archive, open; the places of its members are kept. Needs the lock. Raises `OSError`."""
+    """Open a zip archive, with the offsets of its members cached. Call it with the lock held. Raises `OSError`."""
     from slpstream.sources.archives.zip_archive import ZipArchive  # noqa: PLC0415 -- see above
 
     with open_regular(origin.path) as file:

@@ -1,6 +1,6 @@
-"""Streams of unpacked bytes, with limits that hold whatever an archive claims.
+"""Streams of unpacked bytes, with limits that do not depend on the sizes in the archive.
 
-All errors are `OSError`s with one line of text, as for a file on a disk that cannot be read.
+All errors are `OSError`s with one line of text, as for an unreadable file on disk.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from typing import Any, BinaryIO, Protocol
 MAX_MEMBER_BYTES = 48 << 20
 """Size limit of a replay in an archive. A game of eight minutes with four players has less than half of it."""
 MAX_WINDOW_BYTES = 64 << 20
-"""Size limit of the memory in which a decompressor keeps what it has unpacked; the strongest usual settings need it."""
+"""Limit for a decompressor's window, the memory that holds its recent output. The strongest usual settings need this
+much."""
 _MEMORY_BYTES = 128 << 20
-"""What unpacking may take at a time: windows, archives in archives, and two replays, of which one is kept."""
+"""Limit for the memory that unpacking uses at a time: windows, nested archives, and two replays, one of which is
+kept."""
 _CHUNK_BYTES = 64 * 1024
 _MAX_RATIO = 200
 _SPARED_BYTES = 256 << 20
 MAX_FILE_BYTES = (1 << 63) - 1
-"""No place in a file is beyond it, whatever a header claims."""
+"""Limit for offsets in a file. A header that claims more is damaged."""
 
 
 class Decompressor(Protocol):
@@ -36,14 +38,14 @@ class Decompressor(Protocol):
 
     @property
     def needs_input(self) -> bool:
-        """Whether nothing more comes without further bytes."""
+        """Whether further input is needed for more output."""
 
     @property
     def unused_data(self) -> bytes:
         """The bytes after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = -1, /) -> bytes:
-        """Decompress further bytes, at most `max_length`; what is left of `data` is kept for the next call."""
+        """Decompress further bytes, at most `max_length`. The rest of `data` is kept for the next call."""
 
 
 def unreadable(text: str) -> OSError:
@@ -57,8 +59,7 @@ def too_large(text: str) -> OSError:
 
 
 class Budget:
-    """How many bytes an archive of a certain size may unpack to, and how much memory that may take at a time.
-
+    """Budget for unpacking an archive: unpacked bytes in total, depending on the archive's size, and memory at a time.
     Replays compress to a tenth, bombs to a thousandth.
     """
 
@@ -66,19 +67,19 @@ class Budget:
 
     def __init__(self, packed_bytes: int) -> None:
         self._unpacked_bytes = _SPARED_BYTES + _MAX_RATIO * packed_bytes
-        """How many further bytes may be unpacked."""
+        """Number of further bytes that may be unpacked."""
         self._memory_bytes = _MEMORY_BYTES
         self._outer: Budget | None = None
 
     def inside(self, memory_bytes: int) -> Budget:
-        """The same budget while so much of its memory is taken: for what is in an archive in the archive."""
+        """The same budget with less memory, for the contents of a nested archive."""
         found = Budget(0)
         found._memory_bytes = self._memory_bytes - memory_bytes
         found._outer = self
         return found
 
     def take(self, size_bytes: int) -> None:
-        """Count unpacked bytes. Raises `OSError` when there were too many."""
+        """Count unpacked bytes. Raises `OSError` if there are too many."""
         if self._outer is not None:
             self._outer.take(size_bytes)
             return
@@ -93,7 +94,7 @@ class Budget:
 
     @property
     def max_window_bytes(self) -> int:
-        """Size limit of the memory in which a decompressor keeps what it has unpacked, a power of two."""
+        """Limit for a decompressor's window, a power of two."""
         return min(MAX_WINDOW_BYTES, 1 << (self._memory_bytes // 2).bit_length() - 1)
 
     @property
@@ -103,7 +104,7 @@ class Budget:
 
 
 class Inflate:
-    """zlib with the interface of the other decompressors."""
+    """Decompresses zlib streams, with the interface of the other decompressors."""
 
     def __init__(self, window_bits: int) -> None:
         self._object = inflating_module().decompressobj(window_bits)
@@ -131,7 +132,7 @@ class Inflate:
 
 
 NewDecompressor = Callable[[int], Decompressor]
-"""Makes a decompressor. Its argument is the size limit of the memory in which it keeps what it has unpacked."""
+"""Creates a decompressor. The argument limits its window."""
 
 
 def gzip_decompressor(_max_window_bytes: int) -> Decompressor:
@@ -146,7 +147,7 @@ def deflate_decompressor(_max_window_bytes: int) -> Decompressor:
 
 def xz_decompressor(max_window_bytes: int) -> Decompressor:
     """A decompressor for one xz stream."""
-    import lzma  # noqa: PLC0415 -- loaded only for those who have such a file
+    import lzma  # noqa: PLC0415 -- loaded only for such a file
 
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=max_window_bytes + (2 << 20))
 
@@ -160,7 +161,7 @@ def zstd_decompressor(max_window_bytes: int) -> Decompressor:
 
 
 def window_bytes(new_decompressor: NewDecompressor, budget: Budget) -> int:
-    """How much memory to count for a decompressor, of which it is not known before."""
+    """The memory to count for a decompressor, since its use is unknown in advance."""
     return budget.max_window_bytes if new_decompressor in (xz_decompressor, zstd_decompressor) else 0
 
 
@@ -174,7 +175,7 @@ def inflating_module() -> Any:
 
 
 def zstd_module() -> Any:
-    """The standard library's module for zstd, or the same for Python before 3.14. Raises `OSError` without it."""
+    """The standard library's module for zstd, or its backport before Python 3.14. Raises `OSError` without it."""
     for name in ("compression.zstd", "backports.zstd"):
         try:
             return import_module(name)
@@ -194,7 +195,7 @@ def _damage() -> tuple[type[Exception], ...]:
 
 
 class Unpacked(io.RawIOBase):
-    """The unpacked bytes of a compressed stream. With `repeated`, several streams one after the other count as one."""
+    """The unpacked bytes of a compressed stream. With `repeated`, several consecutive streams count as one."""
 
     def __init__(
         self, source: BinaryIO, new_decompressor: NewDecompressor, budget: Budget, *, repeated: bool = True
@@ -264,10 +265,10 @@ def unpacked(source: BinaryIO, new_decompressor: NewDecompressor, budget: Budget
 
 
 class Part(io.RawIOBase):
-    """The next `size_bytes` of a stream, as a file of its own. It can be sought where `seekable` is true.
+    """The next `size_bytes` of a stream, as a separate file, which supports seeking if `seekable`.
 
-    `crc32` is the checksum of these bytes where it is known; it is checked when they have been read to the end.
-    Raises `OSError` for a place or a size that no file has.
+    `crc32` is the checksum of these bytes, if known; it is checked at the end. Raises `OSError` for an impossible
+    offset or size.
     """
 
     def __init__(
@@ -287,11 +288,11 @@ class Part(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Whether the archive itself can be sought."""
+        """Whether the archive itself supports seeking."""
         return self._start is not None
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to another place. The checksum is not checked any more."""
+        """Seek to another offset. This disables the checksum."""
         if self._start is None:
             raise io.UnsupportedOperation("seek")
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size_bytes}[whence]
@@ -325,7 +326,7 @@ def read_whole(stream: BinaryIO, size_bytes: int | None = None, max_bytes: int =
     reason = "more than any replay has" if max_bytes == MAX_MEMBER_BYTES else "more than there is memory for"
     if size_bytes is not None and size_bytes > max_bytes:
         raise too_large(f"{size_bytes:,} bytes are {reason}")
-    collected = io.BytesIO(stream.read(size_bytes or 0))  # at once, because growing takes more memory
+    collected = io.BytesIO(stream.read(size_bytes or 0))  # in one read, because growing takes more memory
     collected.seek(0, io.SEEK_END)
     while chunk := stream.read(_CHUNK_BYTES):
         if collected.tell() + len(chunk) > max_bytes:
@@ -335,7 +336,7 @@ def read_whole(stream: BinaryIO, size_bytes: int | None = None, max_bytes: int =
 
 
 def skip(stream: BinaryIO, size_bytes: int) -> None:
-    """Go forward in a stream. Raises `OSError` at its end."""
+    """Skip bytes of a stream. Raises `OSError` at its end."""
     while size_bytes:
         data = stream.read(min(size_bytes, _CHUNK_BYTES))
         if not data:

@@ -19,16 +19,16 @@ _BLOCK_BYTES = tarfile.BLOCKSIZE
 _MAX_EXTENSION_BYTES = 1 << 20
 """Size limit of the records that carry long names."""
 _MAX_SIZE_DIGITS = 19
-"""Of the largest file size."""
+"""Limit for the decimal digits of a file size."""
 _SPARSE_MORE, _SPARSE_STILL_MORE = 482, 504
-"""Where the header of a file with holes, and each block after it, tell that another block follows."""
+"""Offset of the flag that another block follows, in the header of a sparse file and in each block after it."""
 _EXTENSIONS = {tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME}
 _SKIPPED = {tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK}
 _REGULAR = {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE}
 
 
 class TarArchive:
-    """A tar archive in a stream that need not be seekable. `memory_bytes` is how much memory the stream takes."""
+    """A tar archive in a stream, which need not be seekable. `memory_bytes` is the memory that the stream uses."""
 
     def __init__(self, file: BinaryIO, memory_bytes: int = 0) -> None:
         self._file = file
@@ -45,7 +45,7 @@ class TarArchive:
         self._file.seek(size_bytes, io.SEEK_CUR)
 
     def entries(self) -> Iterator[Entry]:
-        """The entries in order. Raises `OSError` where the archive is damaged."""
+        """Iterate over the entries. Raises `OSError` where the archive is damaged."""
         changes: dict[str, str] = {}
         while (info := self._next()) is not None:
             padded_bytes = -(-info.size // _BLOCK_BYTES) * _BLOCK_BYTES
@@ -71,7 +71,7 @@ class TarArchive:
             self._go_forward(0 if info.islnk() or info.issym() or info.isdir() else padded_bytes)
 
     def _next(self) -> tarfile.TarInfo | None:
-        """The next header; `None` at the end."""
+        """The next header, or `None` at the end."""
         block = self._file.read(_BLOCK_BYTES)
         if not block or not any(block):
             return None
@@ -82,7 +82,7 @@ class TarArchive:
         if info.size < 0:
             raise unreadable("the archive is damaged: a size below zero")
         more = info.type == tarfile.GNUTYPE_SPARSE and block[_SPARSE_MORE]
-        while more:  # further blocks with the places of holes
+        while more:  # further blocks with the offsets of holes
             block = self._file.read(_BLOCK_BYTES)
             if len(block) < _BLOCK_BYTES:
                 raise unreadable("the archive ends early")
@@ -90,7 +90,7 @@ class TarArchive:
         return info
 
     def _extension(self, info: tarfile.TarInfo, padded_bytes: int) -> dict[str, str]:
-        """The facts in a record about the next entry."""
+        """The attributes of the next entry in a record."""
         if info.size > _MAX_EXTENSION_BYTES:
             raise unreadable(f"a name of {info.size:,} bytes")
         data = self._file.read(padded_bytes)[: info.size]

@@ -1,7 +1,7 @@
-"""Zip archives: the central directory is read piece by piece, however many members it has.
+"""Zip archives of any number of members: the central directory is read in pieces.
 
-Python's `zipfile` makes an object of half a kilobyte for each member when it opens an archive; for the 300,000 members
-of a public dump these are 200 MB. Layouts: PKWARE's APPNOTE 6.3.
+Python's `zipfile` creates an object of half a kilobyte for each member when it opens an archive, which makes 200 MB for
+the 300,000 members of a public dump. Layouts: PKWARE's APPNOTE 6.3.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _LOCAL = struct.Struct("<4s2B4HL2L2H")
 _LOCAL_MAGIC = b"PK\x03\x04"
 _MAX_COMMENT_BYTES = 0xFFFF
 _PIECE_BYTES = 256 * 1024
-"""Read at once from the directory; no entry is larger."""
+"""Size of a read from the directory. No entry is larger."""
 _WHOLE_BYTES = 16 << 20
 """Size limit of files that are unpacked in one go, for which their packed bytes are held too."""
 _USUAL_BYTES = 512
-"""Of one entry of the directory."""
+"""Layout of one entry of the directory."""
 _ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
 _UTF8 = 1 << 11
 _UNIX = 3
@@ -54,7 +54,7 @@ _FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
 
 
 def _bzip2_decompressor(_max_window_bytes: int) -> Decompressor:
-    import bz2  # noqa: PLC0415 -- loaded only for those who have such a file
+    import bz2  # noqa: PLC0415 -- loaded only for such a file
 
     return bz2.BZ2Decompressor()
 
@@ -82,13 +82,13 @@ class _Header(NamedTuple):
 
 
 class ZipArchive:
-    """A zip archive in a file that can be sought. Raises `OSError` for one whose directory cannot be found."""
+    """A zip archive in a seekable file. Raises `OSError` if its directory cannot be found."""
 
     def __init__(self, file: BinaryIO, budget: Budget) -> None:
         self.file = file
-        """The open archive. It can be replaced by another opening of the same file."""
+        """The open file. It may be replaced by another one for the same archive."""
         self.budget = budget
-        """How much the files that are opened from now on may unpack to."""
+        """Limit for the unpacked size of the files that are opened from now on."""
         self._size_bytes = file.seek(0, io.SEEK_END)
         tail_at = max(0, self._size_bytes - _END.size - _MAX_COMMENT_BYTES)
         file.seek(tail_at)
@@ -102,7 +102,7 @@ class ZipArchive:
             found = self._end64(end)
             if found is not None:
                 self.count, directory_bytes, offset, end = found
-        self._start = end - directory_bytes  # in front of it, a self-extracting archive has a program
+        self._start = end - directory_bytes  # a self-extracting archive begins with a program
         self._shift = self._start - offset
         self._end = end
         if self._start < 0 or self._shift < 0:
@@ -110,7 +110,7 @@ class ZipArchive:
         self._table: _Table | None = None
 
     def _end64(self, end: int) -> tuple[int, int, int, int] | None:
-        """The number of entries, size and offset of the directory, and where it ends; `None` without Zip64."""
+        """The number of entries, the size and the offset of the directory, and its end. `None` without Zip64."""
         if end < _END64_LOCATOR.size:
             return None
         self.file.seek(end - _END64_LOCATOR.size)
@@ -128,9 +128,9 @@ class ZipArchive:
         return count, directory_bytes, offset, at
 
     def entries(self) -> Iterator[Entry]:
-        """The entries in the order of the directory. Raises `OSError` where it is damaged.
+        """Iterate over the entries in the order of the directory.
 
-        Bombs have many entries for the same packed bytes, which no program writes.
+        Raises `OSError` where it is damaged, or for several entries with the same packed bytes, which only bombs have.
         """
         packed_bytes = 0
         for _, header in self._headers():
@@ -141,9 +141,9 @@ class ZipArchive:
             yield self._entry(header)
 
     def find(self, name: str, normalised: Callable[[str], str]) -> Entry | None:
-        """The first entry whose normalised name is `name`; `None` if there is none.
+        """The first entry whose normalised name is `name`, or `None`.
 
-        Places of names are kept in a table of 32 bytes for each, which is made at the first call.
+        The first call creates a table of the names' offsets, with 32 bytes for each.
         """
         if self._table is None:
             self._table = _Table(sum(1 for _ in self._headers()))
@@ -199,7 +199,7 @@ class ZipArchive:
         )
 
     def _whole(self, header: _Header) -> bytes | None:
-        """A deflated file, unpacked in one go; `None` where something is wrong with it or it is large."""
+        """A deflated file, unpacked in one go. `None` if it is damaged or large."""
         if max(header.packed_bytes, header.size_bytes) > min(_WHOLE_BYTES, self.budget.max_member_bytes):
             return None
         self.file.seek(self._start_of(header))
@@ -226,7 +226,7 @@ class ZipArchive:
         return io.BufferedReader(Part(stream, header.size_bytes, crc32=header.crc32))
 
     def _start_of(self, header: _Header) -> int:
-        """Where the packed bytes of a file begin. Raises `OSError` if they are not in the archive."""
+        """The offset of a file's packed bytes. Raises `OSError` if they are not in the archive."""
         offset = self._shift + header.offset
         local = b""
         if offset < self._size_bytes:
@@ -244,15 +244,16 @@ class ZipArchive:
 
 
 class _Table:
-    """The places of names, by open addressing. Of equal names the first one counts.
+    """A hash table from names to directory offsets, with open addressing.
 
-    It has hashes instead of the names, and takes equal hashes for equal names.
+    The first of several equal names counts. The table has hashes instead of the names, so equal hashes count as equal
+    names.
     """
 
     def __init__(self, count: int) -> None:
         self._hashes = array("q", bytes(8 * (2 * count + 1)))
         self._places = array("Q", bytes(8 * (2 * count + 1)))
-        """Plus one; 0 in empty slots."""
+        """The offset plus one; 0 in empty slots."""
 
     def add(self, name: str, place: int) -> None:
         slot = self._slot(name)
@@ -273,7 +274,7 @@ class _Table:
 
 
 def _parse(data: bytes, at: int) -> tuple[_Header, int] | None:
-    """The entry at a place, and the place after it; `None` where there is no whole entry."""
+    """The entry at an offset, and the offset after it. `None` without a whole entry."""
     if len(data) - at < _DIRECTORY.size or not data.startswith(_DIRECTORY_MAGIC, at):
         return None
     (

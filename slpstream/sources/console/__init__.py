@@ -1,4 +1,4 @@
-"""Record consoles on the network, and serve a station again to many clients.
+"""Record consoles on the network, and relay stations to clients.
 
 `wire` and `event_framer` are sans-IO: bytes to messages, and event bytes to games. `console` and `dolphin` hold a
 connection, and `recorder` writes what arrives to files, which a station tails like any others. `feed` and `server` work

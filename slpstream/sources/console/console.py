@@ -15,15 +15,13 @@ from slpstream.sources.console.turns import SLICE_BYTES, Turns
 
 _CONNECT_SECONDS = 5.0
 _SILENCE_SECONDS = 5.0
-"""A console sends something twice a second. After this long without data, the connection counts as broken."""
+"""A console sends data at least twice a second. After this long without data, the connection counts as broken."""
 _BUSY_SECONDS = 25.0
-"""How long to wait for the handshake of a console that has another client.
-
-Such a console accepts the connection and answers when the other client leaves. A launcher's relay answers with its
-first events.
+"""Timeout for the handshake. A console that has another client accepts the connection, and answers when the other
+client leaves. A launcher's relay answers with its first events.
 """
 _RAW_SILENCE_SECONDS = 60.0
-"""The same as `_SILENCE_SECONDS` for raw events: a launcher's relay sends nothing between games."""
+"""Replaces `_SILENCE_SECONDS` for raw events: a launcher's relay sends nothing between games."""
 _IDLE_SECONDS = 0.3
 """After this long without data, a game that has ended is closed."""
 
@@ -31,7 +29,7 @@ Connect = Callable[[], Awaitable[trio.abc.Stream]]
 
 
 class ConsoleSource:
-    """One console, or a relay that speaks its protocol. Run `run` once; it ends only by cancellation."""
+    """Records one console, or a relay with the same protocol. Run `run` once; it ends only by cancellation."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Discovery of consoles on the local network.
 
 A console without a client broadcasts a UDP datagram every ten seconds: `SLIP_READY`, the MAC address in six bytes, and
-the nickname in 32 bytes, zero-terminated. A station that is relayed can be announced in the same way.
+the nickname in 32 bytes, zero-terminated. A relayed station can be announced in the same way.
 """
 
 from __future__ import annotations
@@ -39,13 +39,16 @@ def read_call(datagram: bytes, host: str) -> Call | None:
 
 
 def own_mac(station: str) -> str:
-    """The made-up MAC address of a station that this machine announces: the same after a restart, and of no device."""
+    """The MAC address under which this machine announces a station.
+
+    It stays the same after a restart, and belongs to no device.
+    """
     digest = hashlib.sha256(f"{uuid.getnode():x} {station}".encode()).digest()
     return bytes([0x02, *digest[: _MAC_BYTES - 1]]).hex(":")
 
 
 def write_call(nick: str, mac: str) -> bytes:
-    """The datagram of a console with this nickname and MAC address. A nickname that is too long is cut."""
+    """Encode the broadcast of a console. A nickname that is too long is cut."""
     name = nick.encode()[: _NICK_BYTES - 1].decode("utf-8", "ignore").encode()
     return _MAGIC + bytes.fromhex(mac.replace(":", "")) + name.ljust(_NICK_BYTES, b"\0")
 
@@ -67,13 +70,13 @@ async def hear(host: str, port: int) -> trio.socket.SocketType:
 
 
 async def next_call(socket: trio.socket.SocketType) -> Call:
-    """Receive the next broadcast. A console that waits broadcasts repeatedly."""
+    """Receive the next broadcast. A waiting console repeats its broadcast."""
     while True:
         try:
             datagram, address = await socket.recvfrom(_MAX_DATAGRAM_BYTES)
         except OSError:
             # An ICMP error caused by an earlier datagram, or on Windows a datagram that is too long. The socket still
-            # works. Without a pause, an error that stays would take all of the processor.
+            # works. Without a pause, a persistent error would use the whole processor.
             await trio.sleep(_ERROR_SECONDS)
             continue
         call = read_call(datagram, str(address[0]))

@@ -37,18 +37,18 @@ PLAYED_ON = "dolphin"
 
 _CHANNELS = 3
 _CONNECT_DATA = 1337
-"""Other spectators send this number when they connect; nothing is known to read it."""
+"""The connection data of other spectators. No known server reads it."""
 _CONNECT_SECONDS = 5.0
 _IDLE_SECONDS = 0.3
 """After this long without data, a game that has ended is closed."""
 _POLL_SECONDS = 0.02
-"""ENet must be polled this often, to send acknowledgements and pings in time."""
+"""Interval of the polls that send acknowledgements and pings in time."""
 _MAX_PACKET_BYTES = 1 << 20
-"""Far above what Dolphin sends. A packet is decoded at once, while everything else waits."""
+"""Far above the size of Dolphin's packets. A packet is decoded in one go, and blocks the event loop meanwhile."""
 
 
 def is_available() -> bool:
-    """Whether the extra is installed."""
+    """Whether the extra `dolphin` is installed."""
     return importlib.util.find_spec("enet") is not None
 
 
@@ -102,7 +102,7 @@ class DolphinSession:
         return [BytesLost(None), received] if lost else [received]
 
     def _boundary(self, message: Mapping[str, Any]) -> list[SessionEvent]:
-        # Only some versions of Dolphin count these messages.
+        # only some versions of Dolphin count these messages
         next_cursor = _cursor(message, "next_cursor")
         if next_cursor is not None:
             self.cursor = next_cursor
@@ -139,7 +139,7 @@ class Connection:
         Raises `BrokenResourceError` when the other end has closed the connection.
         """
         while True:
-            await trio.lowlevel.checkpoint_if_cancelled()  # packets that wait must not hold up a deadline
+            await trio.lowlevel.checkpoint_if_cancelled()  # waiting packets must not delay a deadline
             event = self._host.service(0)
             if event.type == self._enet.EVENT_TYPE_RECEIVE:
                 return bytes(event.packet.data)
@@ -151,7 +151,7 @@ class Connection:
                 await trio.lowlevel.wait_readable(self._host.socket.fileno())
 
     def close(self) -> None:
-        """Close the connection, and try to notify the other end."""
+        """Close the connection and notify the other end, if possible."""
         trio.lowlevel.notify_closing(self._host.socket.fileno())
         self._peer.disconnect_now()
         self._host.flush()
@@ -159,7 +159,10 @@ class Connection:
 
 @asynccontextmanager
 async def open_connection(host: str, port: int) -> AsyncIterator[Connection]:
-    """Start an ENet connection, which is not established yet. Raises `OSError` if the name cannot be resolved."""
+    """Start an ENet connection.
+
+    It is established once the first `receive` returns. Raises `OSError` if the name cannot be resolved.
+    """
     enet = importlib.import_module("enet")
     [(*_, address), *_] = await trio.socket.getaddrinfo(host, port, trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
     client = enet.Host(None, 1, _CHANNELS, 0, 0)
@@ -172,7 +175,7 @@ async def open_connection(host: str, port: int) -> AsyncIterator[Connection]:
 
 
 class DolphinSource:
-    """One Dolphin. Run `run` once; it ends only by cancellation."""
+    """Records one Dolphin. Run `run` once; it ends only by cancellation."""
 
     def __init__(
         self,

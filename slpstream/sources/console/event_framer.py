@@ -4,7 +4,7 @@ A console sends events without an envelope: Event Payloads begins a game, its ta
 the next Event Payloads begins the next game. Game End does not end the bytes: a second Game End can follow.
 
 Only whole events come out, so that a recording is a valid replay wherever the connection breaks. After missing bytes
-(`gap`) or an undeclared command the event boundaries are lost. They are found again by byte sequences that do not occur
+(`gap`) or an undeclared command the event boundaries are lost. They are found again by byte sequences that hardly occur
 by chance: Event Payloads followed by Game Start, which is another game; or, after a gap, a run of declared events whose
 frame numbers are close to each other and continue the game.
 """
@@ -18,7 +18,6 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from slpstream.formats.slippi.commands import (
-    EVENT_PAYLOADS,
     FRAME_BOOKEND,
     FRAME_START,
     GAME_END,
@@ -27,7 +26,7 @@ from slpstream.formats.slippi.commands import (
     POST_FRAME,
     PRE_FRAME,
 )
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, read_event_payloads, width_of_event_payloads
 from slpstream.model.errors import FramingError
 from slpstream.sources.console.wire import HELO
 
@@ -38,14 +37,16 @@ _POST = POST_FRAME.command
 _FRAME_NUMBER = slice(1, 5)
 _PLAYER_AT, _CHARACTER_AT = 5, 7
 _RUN_EVENTS = 6
-"""This many events in a row are not there by chance."""
+"""Number of events in a row that cannot be a coincidence."""
 _RUN_FRAMES = 60
-"""The largest difference between the frame numbers of such a run."""
+"""Limit for the difference between the frame numbers in such a run."""
 _BACKWARD_FRAMES = 10
-"""Longer than any rollback: a frame number further back belongs to another game."""
+"""Limit for a step back to an earlier frame number. It is longer than any rollback, so a frame number further back
+belongs to another game."""
 _MAX_SEARCH_BYTES = 256 * 1024
 _MAX_CANDIDATES = 4096
-"""The most candidates that are tried at once. In as many bytes as are searched, half of these occur by chance."""
+"""Limit for the candidates that are tried in one search. In as many bytes as are searched, half of these occur by
+chance."""
 _MAX_MAJOR_VERSION = 9
 
 
@@ -62,7 +63,7 @@ class GameBegan(Struct, frozen=True):
 class GameEvents(Struct, frozen=True):
     """Whole events of the current game, after its head.
 
-    `ended`: Game End has come. `frame` is the highest frame number so far.
+    `ended`: Game End was received. `frame` is the highest frame number so far.
     """
 
     data: bytes
@@ -72,14 +73,14 @@ class GameEvents(Struct, frozen=True):
 
 
 class SkippedBytes(Struct, frozen=True):
-    """Bytes that belong to no game whose beginning is known."""
+    """Bytes outside of any game whose beginning is known."""
 
     size_bytes: int
     reason: str
 
 
 class GameBroken(Struct, frozen=True):
-    """The current game cannot go on: its boundaries are lost, or a game follows whose beginning is missing."""
+    """The current game cannot be continued: its boundaries are lost, or a game follows whose beginning is missing."""
 
     reason: str
 
@@ -97,7 +98,7 @@ class GameFramer:
         self._lost_reason: str | None = None
         """The reason why the buffer may not begin at an event boundary; `None` if it does."""
         self._searched = 0
-        """Bytes at the start of the buffer where no boundary can be, whatever follows."""
+        """Number of bytes at the start of the buffer that cannot contain a boundary."""
         self._ended = False
         self.first_frame: int | None = None
         self.frame: int | None = None
@@ -111,7 +112,7 @@ class GameFramer:
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes held of an incomplete event, or of a part whose boundaries are not found yet."""
+        """Number of bytes held: an incomplete event, or a part whose boundaries are not found yet."""
         return len(self._buffer)
 
     def restart(self) -> None:
@@ -123,7 +124,10 @@ class GameFramer:
         self.characters = {}
 
     def gap(self) -> int:
-        """Bytes are missing before the next ones. Returns how many bytes of an incomplete event are dropped too."""
+        """Bytes are missing before the next ones.
+
+        Returns the number of bytes of an incomplete event that are also dropped.
+        """
         dropped = len(self._buffer)
         self._buffer = b""
         self._start_search("bytes are lost")
@@ -161,7 +165,7 @@ class GameFramer:
         if head is None:
             return False
         if not head:
-            self._lose_boundaries("Event Payloads without a game behind it", output)
+            self._lose_boundaries("Event Payloads without a game after it", output)
             self._buffer = self._buffer[1:]
             output.append(SkippedBytes(1, "no game has begun"))
             return True
@@ -173,7 +177,7 @@ class GameFramer:
 
     def _begin_game(self, event_payloads: bytes) -> None:
         self._widths = list(read_event_payloads(event_payloads).widths)
-        self._widths[EVENT_PAYLOADS] = 0  # some tables declare it; it begins another game all the same
+        self._widths[EVENT_PAYLOADS] = 0  # begins another game, even if the table declares it
         self._ended = False
         self._lost_reason = None
         self.first_frame = self.frame = None
@@ -244,7 +248,7 @@ class GameFramer:
             output.append(SkippedBytes(end, reason))
             self._buffer, self._searched = buffer[end:], 0
         elif full:
-            self._lose_boundaries("no event was found again behind lost bytes", output)
+            self._lose_boundaries("could not resynchronise after a gap", output)
             output.append(SkippedBytes(len(buffer), reason))
             self._buffer = b""
         return False
@@ -262,7 +266,7 @@ class GameFramer:
         if self._buffer[0] != EVENT_PAYLOADS and self.frame is not None:
             number = int.from_bytes(self._buffer[_FRAME_NUMBER], "big", signed=True)
             if number < self.frame - _BACKWARD_FRAMES:
-                self._lose_boundaries("another game goes on, of which the beginning is lost", output)
+                self._lose_boundaries("another game continues, whose beginning is lost", output)
         return True
 
     def _is_boundary(self, buffer: bytes, position: int) -> bool | None:

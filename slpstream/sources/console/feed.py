@@ -1,9 +1,9 @@
-"""A station's games as one stream of event bytes with cursors, to be served to clients.
+"""The games of a station as one stream of event bytes with cursors, for clients.
 
 The feed takes the bytes of the station's files as they arrive. The newest game is the current one. Each game begins at
 the cursor where the previous one stopped, so cursors only grow. The newest bytes are kept in memory; slower clients
-read from the file, so no client delays another. Several games are kept, so that a client that was away can finish the
-previous game.
+read from the file, so no client delays another. Several games are kept, so that a client can finish the previous game
+after an interruption.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ServedGame:
 
 
 class _FileReader:
-    """One file that the station follows, as far as its bytes have arrived."""
+    """The state of one followed file."""
 
     def __init__(self) -> None:
         self.framer = GameFramer()
@@ -102,14 +102,14 @@ class RelayFeed:
     def __init__(self, read: ReadFile) -> None:
         self._read = read
         self._files: WeakKeyDictionary[object, _FileReader] = WeakKeyDictionary()
-        """By the station's own object for the file, so that a released file is freed here too."""
+        """Keyed by the station's object for the file, so that a released file is freed here too."""
         self._games: deque[ServedGame] = deque(maxlen=_MAX_GAMES)
         self._changed = trio.Event()
 
     def grew(self, followed: object, file: TailedFile, offset: int, data: bytes) -> None:
-        """Take the next bytes of a file. They come in order, without gaps.
+        """Take the next bytes of a file, in order and without gaps.
 
-        `followed` is the same object for all bytes of one file. `file` holds the current path.
+        `followed` is the same object for all bytes of one file; `file` has the current path.
         """
         if offset == 0:
             self._files[followed] = _FileReader()
@@ -129,7 +129,7 @@ class RelayFeed:
         for output in reader.framer.feed(data):
             if isinstance(output, GameBegan):
                 if reader.game is not None:
-                    reader.finished = True  # no file has two games
+                    reader.finished = True  # a file has only one game
                     return
                 self._begin(file, reader, output.head)
             elif isinstance(output, GameEvents) and reader.game is not None:
@@ -151,7 +151,7 @@ class RelayFeed:
     def _append(self, reader: _FileReader, game: ServedGame, events: GameEvents) -> None:
         start, reader.position = reader.position, reader.position + len(events.data)
         if game is not self.current or reader.position <= game.size_bytes:
-            return  # another game is current, or these events are known
+            return  # another game is current, or these events were received before
         game.append(events.data[game.size_bytes - start :] if start < game.size_bytes else events.data)
         game.ended = events.ended
         self._notify()
@@ -185,7 +185,10 @@ class RelayFeed:
         await self._changed.wait()
 
     def game_at(self, cursor: int) -> ServedGame | None:
-        """The game of the byte at a cursor; `None` at the end of the stream, and for bytes that are gone."""
+        """The game that contains the byte at a cursor.
+
+        `None` at the end of the stream, and for bytes that are no longer available.
+        """
         return next((game for game in self._games if game.base_cursor <= cursor < game.end_cursor), None)
 
     async def read(self, cursor: int, max_bytes: int) -> bytes | None:

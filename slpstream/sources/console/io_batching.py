@@ -1,8 +1,8 @@
 """I/O batching: the blocking work of many recorders in few trips to a worker thread.
 
 A trip costs a hundred microseconds or more, mostly for the interpreter lock, and fifty consoles would make three
-thousand a second. So one caller takes the work of all waiting callers along, and trips are at least two milliseconds
-apart. A console on its own is never delayed by that.
+thousand a second. So one caller runs the work of all waiting callers, and trips are at least two milliseconds apart. A
+single console is never delayed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reconnect for ever, with exponential backoff and jitter.
 
-The session interprets a connection; its bytes go to the recorder. The jitter keeps fifty consoles from being contacted
-at the same moment when the network is back.
+The session interprets a connection; its bytes go to the recorder. The jitter spreads the attempts of fifty consoles
+once the network is back.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Session(Protocol):
 
 
 class Reconnector:
-    """Keeps one source connected, and passes its session events on."""
+    """Keeps one source connected, and forwards its session events."""
 
     def __init__(
         self,
@@ -59,14 +59,14 @@ class Reconnector:
         rng: random.Random | None = None,
         turns: Turns | None = None,
     ) -> None:
-        """`turns` are those of all sources of the daemon; by default the source is alone."""
+        """`turns` is shared by all sources of the daemon. Without it, the source has the event loop to itself."""
         self._recorder = recorder
         self._observer = observer
         self._pace = Pace(turns or Turns())
         self._backoff = Backoff(rng or random.Random())  # noqa: S311 -- delays, not secrets
 
     async def run(self, session: Session, connect: Callable[[], Awaitable[str]]) -> Never:
-        """Connect again and again, until cancelled.
+        """Connect, and reconnect after each connection, until cancelled.
 
         `connect` makes one connection and serves it. It returns the reason why the connection ended, or raises
         `OSError`, `BrokenResourceError`, `TooSlowError` or `FormatError`.
@@ -93,10 +93,10 @@ class Reconnector:
             await trio.sleep(self._backoff.next_delay_seconds())
 
     async def receive(self, session: Session, data: bytes) -> None:
-        """Pass what a session makes of `data` to the recorder and the observer. Raises `FormatError`.
+        """Decode `data`, and pass the session events to the recorder and the observer. Raises `FormatError`.
 
         Other tasks run in between. If the call is cancelled, a part of the events is lost although the session has
-        counted them, so only the end of the source may cancel it, and no timeout.
+        counted them, so it must not be cancelled by a timeout, only by the end of the source.
         """
         began = thread_time()
         for event in session.receive(data):
@@ -107,7 +107,10 @@ class Reconnector:
         await self._pace.spend(thread_time() - began, 0)
 
     async def _receive_events(self, event: EventBytes, token: int, began: float) -> float:
-        """Pass on event bytes, which may be many. Returns the thread time up to which the source has been charged."""
+        """Pass event bytes to the recorder, in slices.
+
+        Returns the thread time up to which the source has been charged.
+        """
         size_bytes = len(event.data)
         self._observer.received(size_bytes)
         for start in range(0, max(1, size_bytes), SLICE_BYTES):
@@ -134,7 +137,7 @@ class Reconnector:
 
 
 class Backoff:
-    """Delays between attempts: each twice the one before, reduced by up to a quarter at random."""
+    """Delays between attempts. Each base delay is twice the previous one; up to a quarter is subtracted at random."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng

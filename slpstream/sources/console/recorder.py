@@ -1,31 +1,24 @@
 """Record the games of a console as files in its station's folder, which the station tails like any others.
 
-The file is the log, so it must stay a valid replay whatever happens to the connection, and each event must be in it
-once. Only whole events are written. A position in a game is the number of bytes since its Event Payloads began,
-including lost ones.
-A console that sends a game again from the beginning (because it no longer knows us, or we were restarted) is recognised
-by its Game Start, and bytes that are already recorded are skipped. A gap does not end a recording: it continues with
-the next whole event, because stocks, percents and the end of the game are worth having. The metadata lists where bytes
-are missing, and the listener is notified at once. If another game begins, a recording without Game End is closed as it
-is.
+The file is the log, so it must stay a valid replay whatever happens to the connection, and contain each event once.
+Only whole events are written. A position in a game is the number of bytes since its Event Payloads began, including
+lost ones. A console that sends a game again from the beginning (because it no longer knows our token, or the daemon was
+restarted) is recognised by its Game Start, and bytes that are already recorded are skipped. A gap does not end a
+recording: it continues with the next whole event, because the stocks, percents and end of the game are still useful.
+The metadata lists where bytes are missing, and the listener is notified immediately. If another game begins, a
+recording without Game End is closed as it is.
 
-The disk may be slower than the event loop, so a separate task writes, in a thread. Bytes that the disk does not take
-(because it is full, read-only or hanging) wait in memory up to a limit and are passed to the station directly, which
-goes on streaming. Once the disk works again, the file is completed, and the station skips the bytes that it has.
-Beyond the limit, the rest of that game is streamed but not recorded, and the listener is notified.
+The disk may be slower than the event loop, so a separate task writes, in a thread. Pending bytes wait in memory up to a
+limit (see `disk_writer`). Beyond it, the rest of that game is streamed but not recorded, and the listener is notified.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
 
-import trio
-
+from slpstream.sources.console.disk_writer import DiskWriter, InThread, RecordingListener
 from slpstream.sources.console.event_framer import (
     FramerOutput,
     GameBegan,
@@ -35,45 +28,97 @@ from slpstream.sources.console.event_framer import (
     SkippedBytes,
 )
 from slpstream.sources.console.recording import (
+    GameProgress,
     LastRecording,
     OpenFile,
     Recording,
     RecordingFile,
+    RecordingState,
     ResumePoint,
     find_last_recording,
 )
 
-_WRITE_BYTES = 256 * 1024
-_RETRY_SECONDS = 1.0
-_HANGING_SECONDS = 1.0
-"""After a write has taken this long, pending bytes are passed to the station."""
-_STOP_SECONDS = 2.0
-"""Time for a last write when the daemon stops."""
-_MAX_OPEN = 8
-"""The most recordings that wait for the disk at the same time. Pending bytes of older ones are dropped."""
+
+class GamePosition:
+    """Positions in the newest game, in bytes since its Event Payloads began, including lost bytes."""
+
+    def __init__(self) -> None:
+        self.head: bytes | None = None
+        """Event Payloads and Game Start."""
+        self.received = 0
+        """Position of the next byte that the framer returns."""
+        self.recorded = 0
+        """Position up to which the game is recorded."""
+        self.is_known = True
+        """False after an unknown number of bytes was lost."""
+        self.lost_bytes = 0
+        """Number of bytes that are missing in the recording."""
+        self.saved_point: tuple[int, int, int] | None = None
+        """Token, base cursor and lost bytes of the last resume point."""
+
+    def begin(self, head: bytes) -> bool:
+        """A game begins. Returns false if it is the same game again, sent from its beginning."""
+        self.received = len(head)
+        if head == self.head and self.is_known:
+            return False
+        self.head, self.recorded, self.is_known = head, len(head), True
+        self.lost_bytes, self.saved_point = 0, None
+        return True
+
+    def resume(self, last: LastRecording) -> ResumePoint | None:
+        """Continue after the bytes of an earlier recording. Returns the point to continue from, if it is known."""
+        self.head = last.head
+        self.lost_bytes = 0 if last.point is None else last.point.lost_bytes
+        # If the file ends in the middle of an event, the beginning of that event is both in the file and in the framer.
+        self.recorded = last.raw_bytes + self.lost_bytes
+        self.received = self.recorded - last.framer.buffered_bytes
+        point = last.point
+        if point is None:
+            return None
+        self.saved_point = (point.token, point.base_cursor, point.lost_bytes)
+        return ResumePoint(point.file, point.token, point.base_cursor + self.recorded, 0)
+
+    def record(self, data: bytes) -> bytes:
+        """Count received bytes as recorded, and return those of them that were not recorded before."""
+        start = self.received - len(data)
+        new = data if start >= self.recorded else data[self.recorded - start :]
+        self.lost_bytes += max(0, start - self.recorded)
+        self.recorded = self.received
+        return new
+
+    def changed_resume_point(self, token: int, base_cursor: int) -> ResumePoint | None:
+        """The resume point, if it is known and has changed since the last call."""
+        point = (token, base_cursor, self.lost_bytes)
+        if not self.is_known or base_cursor < 0 or point == self.saved_point:
+            return None
+        self.saved_point = point
+        return ResumePoint("", *point)
 
 
-InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Runs blocking work in a worker thread, and waits for it."""
+class FileNames:
+    """Names recordings after their start. A name is unique even before its file exists.
 
+    Two games of one second need different names immediately, because bytes that are not on disk are identified by the
+    file's path.
+    """
 
-class RecordingListener(Protocol):
-    """Receives bytes and notices about the recordings of one station. All methods return at once."""
+    def __init__(self) -> None:
+        self._stem = ""
+        self._repetitions = 0
+        """Number of recordings in a row with this stem."""
 
-    def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Take bytes of a file that are not on disk. Returns the file offset up to which all bytes are known."""
-
-    def recording_trouble(self, reason: str | None) -> None:
-        """Writing has failed for this reason, or works again (`None`)."""
-
-    def gap(self, path: Path | None, offset: int, reason: str) -> None:
-        """Bytes of a game are missing or unusable."""
+    def next_name(self, unix_seconds: float) -> str:
+        """Name a recording that starts now."""
+        stem = datetime.fromtimestamp(unix_seconds, UTC).astimezone().strftime("Game_%Y%m%dT%H%M%S")
+        self._repetitions = self._repetitions + 1 if stem == self._stem else 1
+        self._stem = stem
+        return f"{stem}.slp" if self._repetitions == 1 else f"{stem}-{self._repetitions}.slp"
 
 
 class Recorder:
     """Records the games of one station.
 
-    One task runs `run`. Everything else is called in the event loop and, except for `prepare`, returns at once.
+    One task runs `run`. The other methods are called in the event loop and, except for `prepare`, do not wait.
     """
 
     def __init__(
@@ -98,29 +143,20 @@ class Recorder:
         self._wall_clock = wall_clock
         self._open_file = open_file
         self._framer = GameFramer()
-        self._recording: Recording | None = None
-        self._open: deque[Recording] = deque()
-        self._head: bytes | None = None
-        """Event Payloads and Game Start of the newest game."""
-        self._position = 0
-        """Position in the game of the next byte that the framer returns."""
-        self._recorded = 0
-        """Position up to which the game is recorded."""
-        self._positions_known = True
-        """False after an unknown number of bytes was lost."""
-        self._lost_bytes = 0
-        self._saved_point: tuple[int, int, int] | None = None
-        self._disk_error: str | None = None
-        self._stem = ""
-        self._same_stem = 0
-        """How many recordings in a row have had this stem."""
-        self._write_began: float | None = None
-        self._work = trio.Event()
+        self._position = GamePosition()
+        self._names = FileNames()
+        self._newest: Recording | None = None
+        self._writer = DiskWriter(listener, in_thread)
+
+    @property
+    def _recording(self) -> Recording | None:
+        """The recording of the newest game, until it is completely written."""
+        return None if self._newest is None or self._newest.is_over else self._newest
 
     async def prepare(self) -> ResumePoint | None:
         """Find the last recording of an earlier daemon, to continue it, or to skip its game if it is sent again.
 
-        Returns the point from which to continue, if it is known; its `base_cursor` is the cursor to ask for.
+        Returns the point from which to continue, if it is known; its `base_cursor` is the cursor to request.
         """
         last = await self._in_thread(lambda: find_last_recording(self._folder, _iso))
         if last is None or (last.closed and not last.ended):
@@ -131,31 +167,23 @@ class Recorder:
                 await self._in_thread(file.reopen)
             except OSError:
                 return None
-            self._recording = Recording.adopt(file, last)
-            self._open.append(self._recording)
-        return self._continue(last)
-
-    def _continue(self, last: LastRecording) -> ResumePoint | None:
-        self._head, self._framer = last.head, last.framer
-        point = last.point
-        self._lost_bytes = 0 if point is None else point.lost_bytes
-        # If the file ends in the middle of an event, the beginning of that event is both in the file and in the framer.
-        self._recorded = last.raw_bytes + self._lost_bytes
-        self._position = self._recorded - last.framer.buffered_bytes
-        if point is None:
-            return None
-        self._saved_point = (point.token, point.base_cursor, point.lost_bytes)
-        return ResumePoint(point.file, point.token, point.base_cursor + self._recorded, 0)
+            self._newest = Recording.adopt(file, last)
+            self._writer.add(self._newest)
+        self._framer = last.framer
+        return self._position.resume(last)
 
     @property
     def unwritten_bytes(self) -> int:
         """Number of pending bytes. May be read from a worker thread."""
-        return sum(len(recording.pending) for recording in list(self._open))
+        return self._writer.unwritten_bytes
 
     def read_unwritten(self, path: Path, offset: int, max_bytes: int) -> bytes:
         """Bytes of a recording that are not in its file yet, possibly none. May be called from any thread."""
-        recording = next((recording for recording in list(self._open) if recording.file.path == path), None)
-        return b"" if recording is None else recording.read(offset, max_bytes)
+        return self._writer.read_unwritten(path, offset, max_bytes)
+
+    async def run(self) -> None:
+        """Write recordings to disk, until cancelled."""
+        await self._writer.run()
 
     def restart(self) -> None:
         """The next bytes begin at the start of a game or between two games, not where the source stopped."""
@@ -164,7 +192,7 @@ class Recorder:
     def gap(self, lost_bytes: int | None) -> None:
         """Bytes are missing before the next ones; `None` if it is unknown how many."""
         recording = self._recording
-        if recording is None or recording.closing or not self._framer.in_game:
+        if recording is None or not recording.is_open or not self._framer.in_game:
             self._framer.restart()
             return
         lost = None if lost_bytes is None else lost_bytes + self._framer.gap()
@@ -172,12 +200,12 @@ class Recorder:
             self._abandon(recording)
             self._framer.restart()
             return
-        self._listener.gap(recording.file.path, recording.size_bytes, f"{_bytes(lost)} lost on the way")
+        self._listener.gap(recording.file.path, recording.size_bytes, f"{_byte_count(lost)} lost in transmission")
         if lost is None:
             self._framer.gap()
-            self._positions_known = False
+            self._position.is_known = False
         else:
-            self._position += lost
+            self._position.received += lost
         recording.add_gap(lost)
 
     def receive(self, data: bytes, *, token: int = 0, end_cursor: int | None = None) -> None:
@@ -185,14 +213,13 @@ class Recorder:
         for output in self._framer.feed(data):
             self._process(output)
         if end_cursor is not None:
-            self._update_resume_point(token, end_cursor - self._framer.buffered_bytes - self._position)
-        if self._disk_error is not None or self._is_disk_hanging():
-            self._stream_pending()
+            self._update_resume_point(token, end_cursor - self._framer.buffered_bytes - self._position.received)
+        self._writer.stream_if_failing()
 
     def close_ended_game(self) -> None:
-        """Close the recording if its game has ended. Call this when no bytes have come for a moment."""
+        """Close the recording if its game has ended. Call this when no bytes have arrived for a moment."""
         recording = self._recording
-        if recording is not None and recording.ended:
+        if recording is not None and recording.progress.ended:
             self._close(recording)
 
     def _process(self, output: FramerOutput) -> None:
@@ -202,59 +229,44 @@ class Recorder:
         elif isinstance(output, GameBegan):
             self._begin(output.head)
         elif isinstance(output, SkippedBytes):
-            self._position += output.size_bytes
+            self._position.received += output.size_bytes
             if recording is not None and recording.extend_gap(output.size_bytes):
                 return  # part of a gap that was reported already
             path, offset = (None, 0) if recording is None else (recording.file.path, recording.size_bytes)
-            self._listener.gap(path, offset, f"{output.size_bytes} bytes are of no use: {output.reason}")
+            self._listener.gap(path, offset, f"{output.size_bytes} unusable bytes: {output.reason}")
         elif isinstance(output, GameBroken) and recording is not None:
-            self._listener.gap(recording.file.path, recording.size_bytes, f"the game cannot go on: {output.reason}")
+            self._listener.gap(
+                recording.file.path, recording.size_bytes, f"the game cannot be continued: {output.reason}"
+            )
             self._close(recording)
-            self._head = None
+            self._position.head = None
 
     def _begin(self, head: bytes) -> None:
+        if not self._position.begin(head):
+            return
         recording = self._recording
-        self._position = len(head)
-        if head == self._head and self._positions_known:
-            return  # the same game again
         if recording is not None:
             self._close(recording)
-        self._head, self._recorded, self._positions_known = head, len(head), True
-        self._lost_bytes, self._saved_point = 0, None
+            self._position.head = head
         now = self._wall_clock()
-        self._recording = Recording(self._open_file(self._folder / self._name(now)), head, started_at=_iso(now))
-        self._open.append(self._recording)
-        self._work.set()
-        waiting = [recording for recording in self._open if not recording.abandoned]
-        for older in waiting[:-_MAX_OPEN]:
-            self._drop_pending(older)
-
-    def _name(self, unix_seconds: float) -> str:
-        """Name a recording after its start. The name is unique even before the file exists.
-
-        Two games of one second need different names at once, because bytes that are not on disk are identified by the
-        file's path.
-        """
-        stem = datetime.fromtimestamp(unix_seconds, UTC).astimezone().strftime("Game_%Y%m%dT%H%M%S")
-        self._same_stem = self._same_stem + 1 if stem == self._stem else 1
-        self._stem = stem
-        return f"{stem}.slp" if self._same_stem == 1 else f"{stem}-{self._same_stem}.slp"
+        path = self._folder / self._names.next_name(now)
+        self._newest = Recording(self._open_file(path), head, started_at=_iso(now))
+        self._writer.add(self._newest)
 
     def _add_events(self, events: GameEvents) -> None:
-        start, self._position = self._position, self._position + len(events.data)
+        position = self._position
+        position.received += len(events.data)
         recording = self._recording
-        if recording is None or recording.closing or self._position <= self._recorded:
+        if recording is None or not recording.is_open or position.received <= position.recorded:
             return
-        new = events.data if start >= self._recorded else events.data[self._recorded - start :]
-        self._lost_bytes += max(0, start - self._recorded)
-        self._recorded = self._position
-        recording.ended, recording.last_frame, recording.characters = events.ended, events.frame, events.characters
+        new = position.record(events.data)
+        recording.progress = GameProgress(events.ended, events.frame, events.characters)
         if recording.stream_only:
-            self._stream_unrecorded(recording, new)
+            self._writer.stream_unrecorded(recording, new)
             return
         recording.append_events(new)
-        self._work.set()
-        if len(recording.pending) > self._max_unwritten_bytes:
+        self._writer.wake()
+        if len(recording.unwritten.pending) > self._max_unwritten_bytes:
             recording.stream_only = True
             reason = (
                 f"more than {self._max_unwritten_bytes} bytes wait for the disk: the rest of the game is streamed only"
@@ -262,126 +274,35 @@ class Recorder:
             self._listener.gap(recording.file.path, recording.size_bytes, reason)
 
     def _close(self, recording: Recording) -> None:
-        if recording.closing:
+        if not recording.is_open:
             return
-        if recording.has_partial_event or (recording.untouched and not recording.ended):
+        if recording.has_partial_event or (recording.untouched and not recording.progress.ended):
             self._abandon(recording)
             return
         element = recording.close(played_on=self._played_on, nick=self.nick)
         if recording.stream_only:
-            self._stream_unrecorded(recording, element)
-        self._work.set()
+            self._writer.stream_unrecorded(recording, element)
+        self._writer.wake()
 
     def _abandon(self, recording: Recording) -> None:
-        """Leave a file as the earlier daemon left it, because the bytes that continue it have not come."""
-        recording.abandoned = True
-        self._recording = self._head = None
-        self._work.set()
-
-    def _drop_pending(self, recording: Recording) -> None:
-        """Give up a recording, because too many recordings wait for the disk."""
-        reason = f"{len(recording.pending)} bytes were never taken by the disk"
-        self._listener.gap(recording.file.path, recording.written_bytes, reason)
-        recording.pending.clear()
-        recording.abandoned = True
+        """Leave a file as the earlier daemon left it, because the bytes that continue it were not received."""
+        recording.state = RecordingState.ABANDONED
+        self._position.head = None
+        self._writer.wake()
 
     def _update_resume_point(self, token: int, base_cursor: int) -> None:
         """Have the resume point saved if it has changed."""
         recording = self._recording
-        if recording is None or recording.closing or not self._positions_known or base_cursor < 0:
+        if recording is None or not recording.is_open:
             return
-        point = (token, base_cursor, self._lost_bytes)
-        if point != self._saved_point:
-            self._saved_point = point
-            recording.point = ResumePoint("", *point)
-            self._work.set()
-
-    def _is_disk_hanging(self) -> bool:
-        began = self._write_began
-        if began is None or trio.current_time() - began < _HANGING_SECONDS:
-            return False
-        self._set_disk_error("the disk does not answer")
-        return True
-
-    def _stream_pending(self) -> None:
-        """Pass pending bytes to the station. Bytes that it does not take now are offered again."""
-        for recording in self._open:
-            offset = max(recording.written_bytes, recording.streamed_offset)
-            while offset < recording.size_bytes:
-                data = recording.read(offset, _WRITE_BYTES)
-                known = self._listener.feed_unwritten(recording.file.path, offset, data)
-                if known < offset + len(data):
-                    break
-                offset += len(data)
-            recording.streamed_offset = offset
-
-    def _stream_unrecorded(self, recording: Recording, data: bytes) -> None:
-        """Pass bytes to the station that will be in no file."""
-        self._stream_pending()
-        offset = recording.size_bytes + recording.unrecorded_bytes
-        self._listener.feed_unwritten(recording.file.path, offset, data)
-        recording.unrecorded_bytes += len(data)
-
-    def _set_disk_error(self, reason: str | None) -> None:
-        if reason != self._disk_error:
-            self._disk_error = reason
-            self._listener.recording_trouble(reason)
-
-    async def run(self) -> None:
-        """Write recordings to disk, until cancelled."""
-        try:
-            while True:
-                await self._work.wait()
-                self._work = trio.Event()
-                while not await self._write_all():
-                    self._stream_pending()
-                    await trio.sleep(_RETRY_SECONDS)
-        finally:
-            with trio.move_on_after(_STOP_SECONDS, shield=True):
-                await self._write_all()
-                files = [recording.file for recording in self._open]
-                await self._in_thread(lambda: _close_all(files))
-
-    async def _write_all(self) -> bool:
-        """Write everything that is pending. Returns false if the disk does not take it."""
-        for recording in list(self._open):
-            while recording.has_work:
-                try:
-                    await self._write(recording)
-                except OSError as error:
-                    self._set_disk_error(f"writing to the disk failed: {error.strerror or error}")
-                    return False
-            if recording.done or recording.abandoned:
-                self._open.remove(recording)
-                if recording is self._recording:
-                    self._recording = None
-                await self._in_thread(recording.file.close)
-        self._set_disk_error(None)
-        return True
-
-    async def _write(self, recording: Recording) -> None:
-        data = bytes(recording.pending[:_WRITE_BYTES])
-        last = recording.closing and len(data) == len(recording.pending)
-        point = recording.point
-        self._write_began = trio.current_time()
-        try:
-            written: int = await self._in_thread(lambda: recording.write(data, recording.written_bytes, point, last))
-        finally:
-            self._write_began = None
-        recording.mark_written(written)
-        if recording.point is point:
-            recording.point = None
-        recording.done = last and written == len(data)
+        point = self._position.changed_resume_point(token, base_cursor)
+        if point is not None:
+            recording.point = point
+            self._writer.wake()
 
 
-def _close_all(files: Sequence[RecordingFile]) -> None:
-    for file in files:
-        with suppress(OSError):
-            file.close()
-
-
-def _bytes(count: int | None) -> str:
-    return "nobody knows how many bytes are" if count is None else f"{count} bytes are"
+def _byte_count(count: int | None) -> str:
+    return "an unknown number of bytes was" if count is None else f"{count} bytes were"
 
 
 def _iso(unix_seconds: float) -> str:

@@ -1,8 +1,8 @@
 """Record one game of a console as a growing `.slp` file.
 
-The file is created under a name that was free, appended to, and closed as the game closes it: metadata, then the raw
-length. `Recording` runs in the event loop and keeps the bytes that are not on disk yet. `RecordingFile` makes the
-blocking calls, and is used in worker threads only.
+The file is created under an unused name, appended to, and closed in the game's way: metadata, then the raw length.
+`Recording` runs in the event loop and keeps the bytes that are not on disk yet. `RecordingFile` makes the blocking
+calls, and is used in worker threads only.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable
+from enum import Enum, auto
 from errno import EEXIST, EIO
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ _MAX_ADOPTED_BYTES = 256 << 20
 
 @prepared
 class ResumePoint(Struct, frozen=True):
-    """How to continue a game after a restart, as it is in the file next to a recording.
+    """How to continue a game after a restart, as stored in the file next to a recording.
 
     `token` is the client token, `base_cursor` the console's cursor of the game's first byte, and `lost_bytes` the
     number of bytes that are missing in the file.
@@ -102,61 +103,18 @@ class RecordingFile:
 OpenFile = Callable[[Path], RecordingFile]
 
 
-class Recording:
-    """A game that is being recorded, with the bytes that wait to be written."""
+class UnwrittenBytes:
+    """The bytes that follow those in a file and wait to be written."""
 
-    def __init__(self, file: RecordingFile, head: bytes, *, started_at: str) -> None:
-        """`head` is Event Payloads and Game Start; `started_at` is the wall-clock time in ISO 8601."""
-        self.file = file
-        self.head = head
-        self.started_at = started_at
-        self.gaps: list[dict[str, int]] = []
-        """Where bytes are missing: `lostBytes` before the file offset `offset`."""
+    def __init__(self) -> None:
         self.written_bytes = 0
         """Number of bytes in the file."""
         self.pending = bytearray()
-        """The bytes that follow those in the file and wait to be written."""
-        self.streamed_offset = 0
-        """File offset up to which the station has received bytes directly."""
-        self.unrecorded_bytes = 0
-        """Number of bytes that were streamed and are in no file, because too many bytes were pending."""
-        self.closing = False
-        """The metadata is written or pending; only the raw length follows."""
-        self.done = False
-        """Everything is written, the raw length included."""
-        self.abandoned = False
-        """The file is not written to any more."""
-        self.complete = False
-        """The same as `done`, as worker threads see it."""
-        self.stream_only = False
-        """Too many bytes were pending, so the rest of the game is not recorded."""
-        self.ended = False
-        """Game End has come."""
-        self.untouched = False
-        """An earlier daemon left this file, and it has not grown since."""
-        self.has_partial_event = False
-        """The file ends in the middle of an event."""
-        self.last_frame: int | None = None
-        self.characters: Characters = {}
-        self.point: ResumePoint | None = None
-        """A changed resume point that waits to be saved."""
         self._lock = threading.Lock()
-        """Guards `written_bytes` and `pending`, since `read` is called in worker threads."""
-        self._writer = RawWriter()
-        self.append(self._writer.open() + self._writer.raw(head))
-
-    @property
-    def size_bytes(self) -> int:
-        """Size of the file once everything is written."""
-        return self.written_bytes + len(self.pending)
-
-    @property
-    def has_work(self) -> bool:
-        """Whether something waits to be written."""
-        return not (self.done or self.abandoned) and (self.closing or bool(self.pending) or self.point is not None)
+        """Guards both, since `read` is called in worker threads."""
 
     def append(self, data: bytes) -> None:
-        """Append bytes to the file."""
+        """Add bytes at the end."""
         with self._lock:
             self.pending += data
 
@@ -172,19 +130,92 @@ class Recording:
             start = offset - self.written_bytes
             return bytes(self.pending[start : start + max_bytes]) if start >= 0 else b""
 
+
+class GameProgress(Struct, frozen=True):
+    """The part of a game that its events have shown so far. `ended`: Game End was received."""
+
+    ended: bool = False
+    last_frame: int | None = None
+    characters: Characters = {}
+
+
+class RecordingState(Enum):
+    """The state of a recording."""
+
+    OPEN = auto()
+    CLOSING = auto()
+    """The metadata is written or pending; only the raw length follows."""
+    DONE = auto()
+    """Everything is written, including the raw length."""
+    ABANDONED = auto()
+    """The file is not written to any more."""
+
+
+class Recording:
+    """A game that is being recorded, with the bytes that wait to be written."""
+
+    def __init__(self, file: RecordingFile, head: bytes, *, started_at: str) -> None:
+        """`head` is Event Payloads and Game Start; `started_at` is the wall-clock time in ISO 8601."""
+        self.file = file
+        self.head = head
+        self.started_at = started_at
+        self.gaps: list[dict[str, int]] = []
+        """Where bytes are missing: `lostBytes` before the file offset `offset`."""
+        self.unwritten = UnwrittenBytes()
+        self.streamed_offset = 0
+        """File offset up to which the station has received bytes directly."""
+        self.unrecorded_bytes = 0
+        """Number of bytes that were streamed and are in no file, because too many bytes were pending."""
+        self.state = RecordingState.OPEN
+        self.complete = False
+        """Whether everything is written, as worker threads see it."""
+        self.stream_only = False
+        """Too many bytes were pending, so the rest of the game is not recorded."""
+        self.progress = GameProgress()
+        self.untouched = False
+        """An earlier daemon left this file, and it has not grown since."""
+        self.has_partial_event = False
+        """The file ends in the middle of an event."""
+        self.point: ResumePoint | None = None
+        """A changed resume point that waits to be saved."""
+        self._writer = RawWriter()
+        self.unwritten.append(self._writer.open() + self._writer.raw(head))
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the file once everything is written."""
+        return self.unwritten.written_bytes + len(self.unwritten.pending)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether events may be appended."""
+        return self.state is RecordingState.OPEN
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the file is not written to any more."""
+        return self.state is RecordingState.DONE or self.state is RecordingState.ABANDONED
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something waits to be written."""
+        if self.is_open:
+            return bool(self.unwritten.pending) or self.point is not None
+        return self.state is RecordingState.CLOSING
+
     def append_events(self, data: bytes) -> None:
         """Append whole events."""
-        self.append(self._writer.raw(data))
+        self.unwritten.append(self._writer.raw(data))
         self.untouched = self.has_partial_event = False
 
     def add_gap(self, lost_bytes: int | None) -> None:
-        """Note that bytes are missing before the next ones; `None` if it is unknown how many."""
+        """Record that bytes are missing before the next ones; `None` if it is unknown how many."""
         del self.gaps[_MAX_GAPS:]
         self.gaps.append({"offset": self.size_bytes} | ({} if lost_bytes is None else {"lostBytes": lost_bytes}))
 
     def extend_gap(self, size_bytes: int) -> bool:
         """Add unusable bytes to the gap at the end of the recording. Returns false if it does not end with a gap."""
-        if self.closing or not self.gaps or self.gaps[-1]["offset"] != self.size_bytes:
+        if not self.is_open or not self.gaps or self.gaps[-1]["offset"] != self.size_bytes:
             return False
         if "lostBytes" in self.gaps[-1]:
             self.gaps[-1]["lostBytes"] += size_bytes
@@ -193,8 +224,8 @@ class Recording:
     def close(self, *, played_on: str, nick: str) -> bytes:
         """Append the metadata and the closing brace, and return them. No more events may follow."""
         values: dict[str, Any] = {"startAt": self.started_at}
-        if self.last_frame is not None:
-            values["lastFrame"] = self.last_frame
+        if self.progress.last_frame is not None:
+            values["lastFrame"] = self.progress.last_frame
         values["players"] = self._players()
         values["playedOn"] = played_on
         if nick:
@@ -202,26 +233,27 @@ class Recording:
         if self.gaps:
             values["gaps"] = self.gaps[:_MAX_GAPS]
         element = self._writer.close(values)
-        self.append(element)
-        self.closing = True
+        self.unwritten.append(element)
+        self.state = RecordingState.CLOSING
         return element
 
     def _players(self) -> dict[str, dict[str, Any]]:
         """The players of the metadata, like those that the file writer of slippi-js writes: `characters` and `names`.
 
-        All players of Game Start are listed; names that it does not have are empty.
+        All players of Game Start are listed; missing names are empty.
         """
         names: dict[int, dict[str, str]] = {}
-        with contextlib.suppress(FieldError):  # a Game Start that is too small is recorded all the same
+        with contextlib.suppress(FieldError):  # a Game Start that is too small is recorded nevertheless
             width = width_of_event_payloads(self.head, 0, 0) or 0
             for player in GameStartPayload(self.head[width:]).settings().players:
                 names[player.player_index] = {"netplay": player.display_name, "code": player.connect_code}
+        characters = self.progress.characters
         return {
             str(index): {
-                "characters": {str(character): count for character, count in self.characters.get(index, {}).items()},
+                "characters": {str(character): count for character, count in characters.get(index, {}).items()},
                 **({"names": names[index]} if index in names else {}),
             }
-            for index in sorted({*self.characters, *names})
+            for index in sorted({*characters, *names})
         }
 
     def write(self, data: bytes, offset: int, point: ResumePoint | None, last: bool) -> int:
@@ -232,7 +264,7 @@ class Recording:
         are not undone.
         """
         if self.complete:
-            return len(data)  # an earlier call was cancelled, and its work was done all the same
+            return len(data)  # an earlier call was cancelled, but its work was completed
         file = self.file
         file.create()
         if point is not None:
@@ -250,12 +282,12 @@ class Recording:
     def adopt(cls, file: RecordingFile, last: LastRecording) -> Recording:
         """Continue a file that an earlier daemon left unfinished."""
         recording = cls(file, last.head, started_at=last.started_at)
-        recording.pending.clear()
-        recording.written_bytes = HEADER_BYTES + last.raw_bytes
+        recording.unwritten.pending.clear()
+        recording.unwritten.written_bytes = HEADER_BYTES + last.raw_bytes
         recording._writer.raw_length_bytes = last.raw_bytes
-        recording.ended, recording.untouched = last.ended, True
+        recording.untouched = True
         recording.has_partial_event = bool(last.framer.buffered_bytes)
-        recording.last_frame, recording.characters = last.framer.frame, last.framer.characters
+        recording.progress = GameProgress(last.ended, last.framer.frame, last.framer.characters)
         return recording
 
 
@@ -301,7 +333,7 @@ def find_last_recording(folder: Path, timestamp: Callable[[float], str]) -> Last
     output = framer.feed(raw)
     game = output[0] if output else None
     if not isinstance(game, GameBegan) or not all(isinstance(item, GameEvents) for item in output[1:]):
-        return None  # it has its metadata already, or is damaged: it is left as it is
+        return None  # it has its metadata already, or is damaged: leave it as it is
     ended = any(isinstance(item, GameEvents) and item.ended for item in output)
     path = Path(newest.path)
     played = 0 if framer.frame is None else framer.frame - timer_start(framer.first_frame) - FIRST_FRAME

@@ -1,7 +1,7 @@
 """Serve one station to many clients, in the protocol of consoles or as raw events like the launcher's relay.
 
-A real console takes one client; this server takes as many as the configuration allows. Each client is a task of its
-own, which reads from the feed at its own pace. A slow client delays no others: once its next bytes are no longer in the
+A real console takes one client; this server takes as many as the configuration allows. Each client has its own task,
+which reads from the feed at its own pace. A slow client delays no others: once its next bytes are no longer in the
 feed's memory, it continues from the file.
 """
 
@@ -21,7 +21,7 @@ from slpstream.sources.console.feed import RelayFeed
 from slpstream.system.logs import get_logger
 
 CONSOLE_VERSION = "1.9.0"
-"""The version of Nintendont whose protocol this is. Clients receive it as the version of the console."""
+"""The version of Nintendont that this protocol belongs to. Clients receive it as the console's version."""
 
 _SEND_SECONDS = 30.0
 """A client that does not take a message within this time counts as gone."""
@@ -112,7 +112,7 @@ class RelayServer:
         cursor = feed.start_cursor
         while True:
             data = await feed.read(cursor, wire.MAX_REPLAY_BYTES)
-            if data is None:  # in raw events there is no way to mark a gap
+            if data is None:  # raw events cannot mark a gap
                 return
             if data:
                 await _send(stream, data)

@@ -24,7 +24,7 @@ _RAW_FIRST_BYTES = frozenset({0x35, wire.HELO[0]})
 """First byte of a connection without messages: Event Payloads, or `HELO`. The length of a message begins with 0."""
 
 _MAX_KEEP_ALIVES = 100
-"""The most keep-alives that may arrive at once with nothing else. A console sends two a second."""
+"""Limit for the keep-alives that arrive together with nothing else. A console sends two a second."""
 _REPEATED = "the source repeats its keep-alive without a pause"
 
 
@@ -54,7 +54,7 @@ class BytesLost(Struct, frozen=True):
 
 
 class Idle(Struct, frozen=True):
-    """The console is there, and nothing happens."""
+    """A keep-alive: the console is connected, and nothing happens."""
 
 
 SessionEvent: TypeAlias = HandshakeDone | EventBytes | BytesLost | Idle
@@ -80,7 +80,7 @@ class ConsoleSession:
         return wire.encode_client_handshake(self.cursor, self.token)
 
     def receive(self, data: bytes) -> list[SessionEvent]:
-        """Take the bytes that have arrived. Raises `FormatError`; the connection must then be closed."""
+        """Take the next bytes. Raises `FormatError`; the connection must then be closed."""
         if self._is_raw is None and data:
             self._is_raw = data[0] in _RAW_FIRST_BYTES
         if self._is_raw:
@@ -100,7 +100,7 @@ class ConsoleSession:
 
     def _receive_raw(self, data: bytes) -> list[SessionEvent]:
         keep_alives = data.count(wire.HELO)
-        # There is nothing else, except for a keep-alive that is cut at each end.
+        # Without other bytes, at most one keep-alive is cut at each end.
         if keep_alives > _MAX_KEEP_ALIVES and len(data) < (keep_alives + 2) * len(wire.HELO):
             raise FieldError(_REPEATED, offset=0)
         events: list[SessionEvent] = []
@@ -126,7 +126,7 @@ class ConsoleSession:
             raise FieldError("events before the handshake", offset=offset)
         if message.cursor != self.cursor:
             if not message.forced or message.cursor < self.cursor:
-                self.token = wire.NO_TOKEN  # our own cursor may be wrong: start afresh
+                self.token = wire.NO_TOKEN  # our own cursor may be wrong: start a new session
                 raise FieldError(f"expected cursor {self.cursor}, found {message.cursor}", offset=offset)
             events.append(BytesLost(message.cursor - self.cursor))
         self.cursor = message.next_cursor

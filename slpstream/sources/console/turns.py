@@ -2,8 +2,8 @@
 
 A live game needs about a hundredth of the loop and is never delayed. A source that has more (a game that is sent from
 its beginning, or a source that sends as fast as it can) processes it in slices of about a millisecond. After each slice
-it waits for its turn and then pauses. Only one source has its turn at a time, first come, first served, so the loop
-stays as responsive with twenty such sources as with one, and most of it is left to everything else.
+it waits for its turn and then pauses. Turns are granted one at a time, first come, first served. The loop therefore
+stays as responsive with twenty such sources as with one, and most of it remains free.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import trio
 
 SLICE_BYTES = 4096
-"""At most this many bytes are processed between two calls of `Pace.spend`."""
+"""Limit for the bytes that are processed between two calls of `Pace.spend`."""
 
 _SLICE_SECONDS = 0.001
 _SECONDS_PER_BYTE = 0.25e-6
-"""What the station needs for each byte that it will read back from the recording, in the same event loop."""
+"""Time that the station needs, in the same event loop, for each byte that it will read back from the recording."""
 _SHARE = 0.02
-"""The part of the loop that one source may use without waiting for its turn."""
+"""Share of the loop that one source may use without waiting for its turn."""
 _BURST_SECONDS = 0.02
 _PAUSE_FACTOR = 3.0
 """Length of a pause, as a multiple of the slice before it."""
@@ -36,7 +36,7 @@ class Turns:
 
 
 class Pace:
-    """What one source has used of the event loop lately."""
+    """The recent use of the event loop by one source."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
@@ -60,5 +60,5 @@ class Pace:
         if self._allowance_seconds >= 0:
             await trio.lowlevel.checkpoint()
         else:
-            self._allowance_seconds = 0.0  # the pause makes up for it
+            self._allowance_seconds = 0.0  # the pause compensates for it
             await self._turns.pause(spent * _PAUSE_FACTOR)

@@ -1,12 +1,12 @@
-"""The protocol of consoles: UBJSON messages with a length prefix, to values and back. Sans-IO.
+"""The protocol of consoles: decode and encode UBJSON messages with a length prefix. Sans-IO.
 
 A message is a big-endian u32, the number of bytes that follow, and one UBJSON object `{type, payload}`. It is decoded
 here, not by py-ubjson, for two reasons: messages consist of typed arrays, which py-ubjson must never see from an
-untrusted peer (see `slippi.metadata`), and 25,000 bytes of events should become bytes, not a list of numbers.
-Everything that is accepted has a limit: length, depth, number of values.
+untrusted peer (see `slippi.metadata`), and 25,000 bytes of events should become bytes, not a list of numbers. Length,
+depth and number of values are limited.
 
-The same events also come in a second form without messages, recognised by its first byte: consoles up to 1.8 and the
-launcher's relay send raw events, with `HELO` now and then.
+There is also a second form without messages, recognised by its first byte: consoles up to 1.8 and the launcher's relay
+send raw events, with `HELO` from time to time.
 
 Messages to send are laid out by hand, key by key, in the types that consoles and slippi-js write. A console does not
 parse the handshake of a client; it reads fixed offsets. And slippi-js distinguishes the two forms by the first nine
@@ -27,10 +27,10 @@ HANDSHAKE, REPLAY, KEEP_ALIVE = 1, 2, 3
 
 PORT = 51441
 MAX_REPLAY_BYTES = 25_000
-"""The most event bytes in one replay message, as consoles send them."""
+"""Limit for the event bytes in one replay message, the same as that of consoles."""
 
 MAX_MESSAGE_BYTES = 1 << 20
-"""The longest message that is accepted. Messages of a console stay below 25,200 bytes."""
+"""Limit for the length of a message. Messages of a console stay below 25,200 bytes."""
 
 HELO = b"HELO\0"
 """The keep-alive of the form without messages."""
@@ -42,7 +42,7 @@ HANDSHAKE_SECONDS = 5.0
 """A console closes a connection on which no handshake arrives within this time."""
 
 NO_TOKEN = 0
-"""The token of a client that has not been given one yet."""
+"""The token of a client that has not received one yet."""
 
 _LENGTH = struct.Struct(">I")
 _CURSOR = struct.Struct(">Q")
@@ -84,7 +84,7 @@ class Replay(Struct, frozen=True):
 
 
 class KeepAlive(Struct, frozen=True):
-    """The console is there, and nothing happens."""
+    """A keep-alive: the console is connected, and nothing happens."""
 
 
 ConsoleMessage: TypeAlias = ConsoleHandshake | Replay | KeepAlive
@@ -196,7 +196,7 @@ class MessageFramer:
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes held of a message that is not complete yet."""
+        """Number of bytes held of an incomplete message."""
         return len(self._buffer)
 
 
@@ -221,7 +221,7 @@ def decode_console_message(body: bytes, offset: int = 0) -> ConsoleMessage:
 def decode_client_handshake(body: bytes, offset: int = 0) -> ClientHandshake:
     """Decode the handshake of a client. Raises `FormatError`.
 
-    It is parsed and not read by offset, because not every client library uses the layout that consoles read.
+    It is parsed rather than read by offset, because not every client library uses the layout that consoles read.
     """
     values = _UbjsonReader(body, offset).message()
     if values.get("type") != HANDSHAKE:

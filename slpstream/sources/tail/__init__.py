@@ -1,7 +1,7 @@
 """Follow the files of a folder while they are being written.
 
-`FolderTail` finds the files below a folder, reads them as they grow, and yields `TailEvent`s. It needs nothing but
-polling; notifications from a `Watcher` let it react within milliseconds. Nothing here knows what the bytes mean.
+`FolderTail` finds the files below a folder, reads them as they grow, and yields `TailEvent`s. Polling alone is
+sufficient; notifications from a `Watcher` let it react within milliseconds. The package does not interpret the bytes.
 """
 
 from slpstream.sources.tail.events import (
@@ -20,7 +20,6 @@ from slpstream.sources.tail.events import (
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.identity import FileIdentity
 from slpstream.sources.tail.notifications import Notifications, Strategy
-from slpstream.sources.tail.one_file import tail_of_file
 from slpstream.sources.tail.watcher import Watcher
 
 __all__ = [
@@ -40,5 +39,4 @@ __all__ = [
     "TailedFile",
     "Touched",
     "Watcher",
-    "tail_of_file",
 ]

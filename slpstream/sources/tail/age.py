@@ -1,4 +1,4 @@
-"""Tell which files, of those that are there when a tail starts, are no longer being written.
+"""Decide which of the files that exist when a tail starts are no longer being written.
 
 A file's modification time shows this, unless it lies in the future. Then either the daemon's clock is slow (a board
 without a battery starts in the past), or the file comes from a machine whose clock is fast. Such a file is at rest if
@@ -17,7 +17,7 @@ from slpstream.sources.tail.tailer import FileTail, IsFinished, open_file
 
 
 class FirstLook(NamedTuple):
-    """How to look at the first bytes of files below a root."""
+    """How to read and judge the first bytes of files below a root."""
 
     root: str
     rewritable_bytes: int
@@ -47,13 +47,13 @@ def _finished(paths: list[str], look: FirstLook) -> set[str]:
     for path in paths:
         tail = open_file(path, real_root, look.rewritable_bytes)
         if not isinstance(tail, FileTail):
-            continue  # it is opened again to be followed, and what is wrong is reported then
+            continue  # it is opened again to be followed, and the problem is reported then
         try:
             head = tail.read(look.rewritable_bytes).data
         except OSError:
             continue
         finally:
-            tail.close()
+            tail.descriptor.close()
         if look.is_finished(Path(path).name, head):
             finished.add(path)
     return finished

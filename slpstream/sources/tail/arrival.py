@@ -15,8 +15,8 @@ class Arrival:
         self.stat = stat
         self.existed = existed
         self.changed = changed
-        """Bytes that were delivered before are known to have changed."""
+        """Whether bytes that were delivered before are known to have changed."""
         self.at_start = False
         self.version = 0
         self.finished = False
-        """Its first bytes have shown that it is finished, and it waits until others like it have been read."""
+        """Whether its first bytes have shown that it is finished. It then waits until others like it have been read."""

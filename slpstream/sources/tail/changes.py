@@ -1,7 +1,7 @@
-"""The interface to what the operating system reports about files and folders.
+"""The interface to the operating system's reports about files and folders.
 
-Each platform has its own `ChangeReader`, chosen at the start; see `watcher`. Where names and growth come from different
-sources, as on Windows, there is a `GrowthReader` besides it.
+Each platform has its own `ChangeReader`, which `watcher` chooses at the start. Where growth comes from a different
+source than names, as on Windows, a `GrowthReader` reports it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ChangeListener(Protocol):
         ...
 
     def tree_changed(self) -> None:
-        """Folders have come or gone, or changes were lost."""
+        """Folders were added or removed, or changes were lost."""
         ...
 
 
@@ -42,19 +42,19 @@ class OpenFile(Protocol):
 
 
 class GrowthReader(Protocol):
-    """Reports growth of the files that are open. Its methods return at once; call them in the event loop."""
+    """Reports growth of the files that are open. Its methods do not wait; call them in the event loop."""
 
     def follow(self, listener: ChangeListener, file: OpenFile) -> None:
         """Report growth of a file to `listener`, until `unfollow`."""
         ...
 
     def unfollow(self, file: OpenFile) -> None:
-        """Stop to report growth of a file, before it is closed. Does nothing for a file that is not followed."""
+        """Stop reporting growth of a file, before it is closed. Does nothing for a file that is not followed."""
         ...
 
 
 class ChangeReader(Protocol):
-    """Reports changes in folders, among them at least all names that come and go."""
+    """Reports changes in folders: at least the names that are added and removed."""
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
         """Report what happens in a folder to `listener`. Returns the error if the folder cannot be watched.
@@ -65,7 +65,7 @@ class ChangeReader(Protocol):
         ...
 
     def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
-        """Report no folders except these to `listener` any more. May be called from any thread."""
+        """Stop reporting folders to `listener`, except these. May be called from any thread."""
         ...
 
     async def run(self) -> None:
@@ -73,5 +73,5 @@ class ChangeReader(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what the reader holds. `run` must have ended."""
+        """Free the reader's resources. `run` must have ended."""
         ...

@@ -1,9 +1,8 @@
 """Changes of files and folders on Windows: ReadDirectoryChangesW, read by the event loop itself.
 
-Watchdog has a thread for every root, and by default collects what it reads for a second before it passes it on. Here
-trio waits for the changes of each root on its completion port. The kernel keeps what happens between two reads.
-
-Growth of a file that its writer has open is not among the changes on NTFS; see `size_polling`.
+Watchdog has a thread for every root, and by default collects changes for a second before it reports them. Here trio
+waits for the changes of each root on its completion port. The kernel buffers changes between two reads. NTFS does not
+report the growth of a file that its writer has open; `size_polling` finds it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from slpstream.sources.tail.identity import identity_of  # noqa: E402
 from slpstream.system import windows  # noqa: E402
 
 _BUFFER_BYTES: Final = 64 * 1024
-"""More is refused for folders on a file server."""
+"""Size of the buffer. Folders on a file server refuse more."""
 _HEADER: Final = struct.Struct("<III")
 _FILE_NAMES: Final = 0x1
 _FOLDER_NAMES: Final = 0x2
@@ -37,9 +36,9 @@ _STOPPED: Final = "the watcher has stopped"
 
 
 class _Root:
-    """One root of a listener, with a handle for what happens to files in it and one for folders.
+    """One root of a listener, with one handle for changes of files and one for changes of folders.
 
-    The changes do not say whether a name is that of a file or of a folder, hence two.
+    Two are needed because a change does not show whether its name is a file or a folder.
     """
 
     def __init__(self, listener: ChangeListener, folder: str) -> None:
@@ -80,7 +79,7 @@ class _Root:
                 self.listener.changed(path)
 
     def take_folders(self, changes: bytes) -> None:
-        """Report that folders have come or gone."""
+        """Report that folders were added or removed."""
         if changes and not self.ended:
             self.listener.tree_changed()
 
@@ -98,7 +97,7 @@ class DirectoryChangesReader:
         self._running = trio.Event()
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
-        """See `ChangeReader.watch`. The first folder is the root, which is watched with all folders in it."""
+        """Implement `ChangeReader.watch`. The first folder is the root, which is watched with all folders in it."""
         with self._lock:
             root = self._roots.get(listener)
         if root is not None and (root.is_above(folder) or (root.folder == folder and root.is_current())):
@@ -118,7 +117,7 @@ class DirectoryChangesReader:
         return None
 
     def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
-        """See `ChangeReader.keep`."""
+        """Implement `ChangeReader.keep`."""
         with self._lock:
             root = self._roots.get(listener)
             if root is None or root.folder in folders:
@@ -131,21 +130,21 @@ class DirectoryChangesReader:
             return
 
     async def run(self) -> None:
-        """See `ChangeReader.run`."""
+        """Implement `ChangeReader.run`."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._running.set()
             try:
                 await trio.sleep_forever()
             finally:
-                self._nursery = None  # it takes no more tasks once this task has left it
+                self._nursery = None  # it accepts no tasks after this one has left
 
     def close(self) -> None:
-        """See `ChangeReader.close`. The tasks of `run` have closed all handles."""
+        """Implement `ChangeReader.close`. The tasks of `run` have closed all handles."""
         with self._lock:
             self._roots.clear()
         try:
-            self._token.run_sync_soon(self._running.set)  # a scan may be waiting for a `run` that never came
+            self._token.run_sync_soon(self._running.set)  # a scan may be waiting for a `run` that never began
         except trio.RunFinishedError:
             return
 
@@ -204,7 +203,7 @@ async def _read_changes(
             if not has_begun:
                 has_begun = True
                 task_status.started()
-            # Nothing may come in between, for trio drops the end of an operation for which it has no waiter yet.
+            # No checkpoint in between: trio drops the completion of an operation that has no waiter yet.
             done: Any = await trio.lowlevel.wait_overlapped(handle, ctypes.addressof(overlapped))
             count = done.dwNumberOfBytesTransferred
             if count:

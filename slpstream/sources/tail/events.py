@@ -63,9 +63,9 @@ class Scanned(Struct, frozen=True, gc=False):
 class Opened(Struct, frozen=True, gc=False):
     """A file was opened and will be read from offset 0.
 
-    `existed` is true if the file was in progress when the tail started, or if it was listed or released and has
-    changed since. `changed` is true if bytes that were delivered before its release, other than those of the rewritable
-    header, are other bytes now, so that what was read from them no longer holds.
+    `existed` is true if the file was in progress when the tail started, or if it was listed or released and has changed
+    since. `changed` is true if bytes that were delivered before its release, other than those of the rewritable header,
+    are other bytes now, so that results computed from them are invalid.
     """
 
     file: TailedFile

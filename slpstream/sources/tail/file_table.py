@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from slpstream.model.errors import Unreadable
 from slpstream.sources.tail.arrival import Arrival
-from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.events import Refused, TailedFile
 from slpstream.sources.tail.identity import Delivered, Key, key_of
 from slpstream.sources.tail.scan import FileStat, Finding, KnownFiles, Refusal
 from slpstream.sources.tail.tailer import FileTail
@@ -25,7 +26,7 @@ from slpstream.sources.tail.tailer import FileTail
 class ListedFile:
     """A file that is known and not open.
 
-    `delivered` is what was delivered of it before its release, or `None` if it was never read.
+    `delivered` describes the bytes that were delivered before its release. It is `None` if the file was never read.
     """
 
     __slots__ = ("delivered", "exhausted", "file", "stat", "version")
@@ -34,7 +35,7 @@ class ListedFile:
         self.file = file
         self.delivered = delivered
         self.exhausted = exhausted
-        """Growth alone is no reason to open it again."""
+        """Whether growth alone is ignored, so that the file is not opened again."""
         self.stat = FileStat(file.identity, file.size_bytes, file.mtime_ns)
         self.version = version
 
@@ -43,16 +44,20 @@ class FileTable:
     """All known files below one root, by path and by identity."""
 
     def __init__(self) -> None:
+        self.closed = False
+        """No file can be opened any more."""
         self.version = 0
         self.listed: dict[str, ListedFile] = {}
         self.active: dict[str, FileTail] = {}
         """Open files by path, without the displaced ones."""
-        self.open: dict[FileTail, None] = {}
-        """All open files, in the order in which they were opened."""
+        self.open: dict[FileTail, int] = {}
+        """All open files in the order in which they were opened, each with the version that last confirmed its path."""
         self.arrivals: dict[str, Arrival] = {}
-        """Of those that were found together, the oldest comes first."""
+        """Files to open. The oldest of those that were found together comes first."""
         self.touched: dict[TailedFile, None] = {}
-        """Listed files with another status than before, which may have changed in place."""
+        """Listed files whose status has changed, and perhaps their bytes."""
+        self.doubtful: set[str] = set()
+        """Paths to examine: of files that are not open and were reported, or that are open and may be gone."""
         self._refused: dict[str, set[str]] = {}
         self._open_by_key: dict[Key, FileTail] = {}
         self._listed_by_key: dict[Key, str] = {}
@@ -113,15 +118,14 @@ class FileTable:
         return entry
 
     def activate(self, tail: FileTail) -> bool:
-        """Add an open file. Returns false if it is already open, under this path or another."""
+        """Add an open file. Returns false if it is already open, under this path or another, or the table is closed."""
         key = key_of(tail.file.identity, tail.path)
-        if key in self._open_by_key or tail.path in self.active:
+        if self.closed or key in self._open_by_key or tail.path in self.active:
             return False
         self.unlist(tail.path)
         self._refused.pop(tail.path, None)
-        tail.version = self.version
         self.active[tail.path] = tail
-        self.open[tail] = None
+        self.open[tail] = self.version
         self._open_by_key[key] = tail
         return True
 
@@ -168,13 +172,15 @@ class FileTable:
         self.active.clear()
         return list(self.open)
 
-    def refuse(self, path: str, refusal: Refusal) -> bool:
-        """Record that a path cannot be read. Returns true if the reason is new for this path."""
-        reasons = self._refused.setdefault(path, set())
-        if refusal.reason in reasons:
-            return False
-        reasons.add(refusal.reason)
-        return True
+    def refuse(self, refusals: Mapping[str, Refusal]) -> list[Refused]:
+        """Record paths that cannot be read. Returns an event for each reason that is new for its path."""
+        events: list[Refused] = []
+        for path, refusal in refusals.items():
+            reasons = self._refused.setdefault(path, set())
+            if refusal.reason not in reasons:
+                reasons.add(refusal.reason)
+                events.append(Refused(Path(path), Unreadable(path, refusal.reason)))
+        return events
 
     def is_taken(self, path: str) -> bool:
         """Whether a path holds something, as far as is known."""
@@ -231,7 +237,7 @@ class FileTable:
         if tail is not None:
             if tail.path == path or self.active.get(tail.path) is not tail:
                 tail.move(path)
-                tail.version = self.version
+                self.open[tail] = self.version
                 self.active[path] = tail
             return  # otherwise `path` is a second link to an open file
         entry = self.listed.get(path)
@@ -265,8 +271,11 @@ class FileTable:
         self.arrivals.setdefault(arrival.path, arrival)
 
     def _version_of(self, path: str) -> int:
-        holders = (self.active.get(path), self.listed.get(path), self.arrivals.get(path))
-        return max((holder.version for holder in holders if holder is not None), default=-1)
+        versions = [holder.version for holder in (self.listed.get(path), self.arrivals.get(path)) if holder is not None]
+        tail = self.active.get(path)
+        if tail is not None:
+            versions.append(self.open[tail])
+        return max(versions, default=-1)
 
 
 def _holds(finding: Finding, file: TailedFile, path: str) -> bool:

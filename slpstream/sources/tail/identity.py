@@ -1,4 +1,4 @@
-"""Tell whether a path still holds the file that it held before.
+"""Detect whether a path still holds the file that it held before.
 
 A path alone is no identity: files are renamed, and other files take their names. `FileIdentity` (device and inode)
 survives a rename and detects a replacement. It does not detect a file that is truncated and written again in place,
@@ -34,11 +34,11 @@ class Delivered(NamedTuple):
     header: bytes
     """The rewritable bytes, as they were last delivered."""
     checksum: int
-    """Of the delivered bytes after the header."""
+    """Checksum of the delivered bytes after the header."""
 
 
 class Change(Enum):
-    """What has changed in the bytes of a file that were delivered."""
+    """The kind of change in the delivered bytes of a file."""
 
     NONE = auto()
     HEADER = auto()

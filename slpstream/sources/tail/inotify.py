@@ -1,10 +1,10 @@
 """Changes of files and folders on Linux: inotify, read by the event loop itself.
 
 Watchdog starts a thread or two for every root, and passes an event through three threads before it arrives: 64 files
-with 60 appends a second took more than one core, nearly all of it for the hand-overs. So on Linux there is one inotify
-instance for all roots, whose descriptor trio waits for as it does for a socket. It has no tree to maintain. Every scan
-watches each folder before it lists the names in it, so no name can come in between unnoticed; and when a folder comes
-or goes, the whole tree is scanned again.
+with 60 appends a second took more than one core, nearly all of it for switches between threads. On Linux, trio
+therefore waits for the descriptor of one inotify instance for all roots, like for a socket. The instance maintains no
+tree: every scan watches each folder before it lists the names in it, so no name can appear unnoticed in between; and
+when a folder appears or disappears, the whole tree is scanned again.
 
 The three functions of libc and the constants are watchdog's.
 """
@@ -27,10 +27,10 @@ from slpstream.sources.tail.changes import ChangeListener
 _EVENT: Final = struct.Struct("iIII")
 _READ_BYTES: Final = 65536
 # Under load, a pause after each read collects several events into one. With many files this saves a third of all work;
-# one frame lasts 16.7 ms. With few files there is nothing to collect, and the extra wakeup would be half of all work.
+# one frame lasts 16.7 ms. With few files the pause collects nothing, and the extra wakeup would be half of all work.
 _PAUSE_SECONDS: Final = 0.001
 _BUSY_SECONDS: Final = 0.004
-# Listeners may read and publish at once. After this time, other tasks run.
+# A listener may read and publish within the call. After this time, other tasks run.
 _TURN_SECONDS: Final = 0.004
 
 
@@ -104,7 +104,7 @@ class InotifyReader:
             self._release(listener, {*watches.values(), *self._replaced.pop(listener, ())})
 
     def _release(self, listener: ChangeListener, watches: Iterable[int]) -> None:
-        """Take the listener from those of these watches under which it has no folder any more."""
+        """Remove the listener from these watches, except those that it still uses for a folder."""
         used = set(self._watches.get(listener, {}).values())
         for watch in set(watches) - used:
             listeners = self._listeners.pop(watch, {})

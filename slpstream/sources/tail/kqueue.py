@@ -1,14 +1,14 @@
 """Changes of files and folders on macOS: kqueue with a vnode filter for each open file and each folder.
 
-FSEvents, which watchdog uses there, does not report appends while the writer has the file open, and collects changes
-before it reports them. kqueue reports each append at once. It needs a descriptor for everything that it watches: those
-of the open files are there already, and folders are few.
+FSEvents, which watchdog uses, does not report appends while the writer has the file open, and collects changes before
+it reports them. kqueue reports each append immediately. It needs a descriptor for each watched file and folder: open
+files have one already, and folders are few.
 
-For a folder, kqueue says only that a name has come or gone. The names are therefore listed again, in a thread, and
-compared with the previous ones.
+For a folder, kqueue reports only that some name was added or removed. The names are therefore listed again, in a
+thread, and compared with the previous ones.
 
-A descriptor of kqueue can be waited for like a socket. The manual of FreeBSD says so; that of macOS does not, but its
-kernel has had it from the beginning.
+The event loop can wait for a kqueue's descriptor like for a socket. This is documented by FreeBSD and not by macOS,
+whose kernel has always supported it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Folder:
         self.descriptor = os.open(path, flags | getattr(os, "O_EVTONLY", 0))
         self.identity = identity_of(os.fstat(self.descriptor))
         self.names: _Names | None = None
-        """The names at the last look; `None` before the first."""
+        """The names in the last listing, `None` before the first."""
 
 
 class KqueueReader:
@@ -67,10 +67,10 @@ class KqueueReader:
         self._closed = False
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
-        """See `ChangeReader.watch`."""
+        """Implement `ChangeReader.watch`."""
         with self._lock:
             watched = self._watched.get(listener, {}).get(folder)
-        # Nothing that blocks is done with the lock, which the event loop takes too.
+        # Never block while holding the lock, which the event loop takes too.
         try:
             if watched is not None and identity_of(os.stat(folder)) == watched.identity:
                 return None
@@ -87,7 +87,7 @@ class KqueueReader:
             self._watched.setdefault(listener, {})[folder] = new
         try:
             self._register(new.descriptor, self._kernel.KQ_NOTE_WRITE | self._moves)
-            new.names = _names_in(folder)  # after the registration, so that no name can come in between
+            new.names = _names_in(folder)  # after the registration, so that no name is missed in between
         except OSError as error:
             with self._lock:
                 self._drop(new)
@@ -95,14 +95,14 @@ class KqueueReader:
         return None
 
     def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
-        """See `ChangeReader.keep`."""
+        """Implement `ChangeReader.keep`."""
         with self._lock:
             for path, watched in list(self._watched.get(listener, {}).items()):
                 if path not in folders:
                     self._drop(watched)
 
     def follow(self, listener: ChangeListener, file: OpenFile) -> None:
-        """See `GrowthReader.follow`. Without memory left in the kernel, only regular polls find the growth."""
+        """Implement `GrowthReader.follow`. Without memory left in the kernel, only regular polls find the growth."""
         descriptor = file.fileno()
         with self._lock:
             if self._closed:
@@ -113,17 +113,17 @@ class KqueueReader:
                 return
             self._files[descriptor] = (listener, file)
             self._descriptors[file] = descriptor
-        listener.grew(file.path)  # it may have grown before
+        listener.grew(file.path)  # it may have grown before the registration
 
     def unfollow(self, file: OpenFile) -> None:
-        """See `GrowthReader.unfollow`. Closing the descriptor takes it out of the kqueue."""
+        """Implement `GrowthReader.unfollow`. Closing the descriptor takes it out of the kqueue."""
         with self._lock:
             descriptor = self._descriptors.pop(file, None)
             if descriptor is not None:
                 self._files.pop(descriptor, None)
 
     async def run(self) -> None:
-        """See `ChangeReader.run`."""
+        """Implement `ChangeReader.run`."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._list_changed_folders)
             while True:
@@ -133,7 +133,7 @@ class KqueueReader:
                 await trio.lowlevel.checkpoint()
 
     def close(self) -> None:
-        """See `ChangeReader.close`."""
+        """Implement `ChangeReader.close`."""
         with self._lock:
             self._closed = True
             for folder in list(self._folders.values()):

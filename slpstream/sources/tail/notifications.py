@@ -1,4 +1,4 @@
-"""Notifications about one root: a bounded set of paths to look at before the next poll.
+"""Notifications about one root: a bounded set of paths to check before the next poll.
 
 A notification is never required. The reader also polls, so notifications may be late, duplicated, wrong or missing;
 they only reduce the delay.
@@ -16,8 +16,8 @@ from slpstream.sources.tail.changes import OpenFile
 from slpstream.sources.tail.timers import Timers
 
 Strategy: TypeAlias = Literal["inotify", "directory changes", "kqueue", "watchdog", "polling"]
-"""How changes are noticed: Linux, Windows, macOS, other systems, and where nothing is reported."""
-# Beyond this many paths, looking at the whole tree is cheaper.
+"""How changes are noticed: on Linux, Windows, macOS, other systems, and without any notifications."""
+# Beyond this many paths, scanning the whole tree is cheaper.
 _MAX_PATHS: Final = 4096
 
 
@@ -26,50 +26,44 @@ class Touched(NamedTuple):
 
     paths: set[str]
     rescan: bool
-    """Look at the whole tree: folders have come or gone, or there were too many paths."""
+    """Whether to scan the whole tree: folders were added or removed, or there were too many paths."""
 
 
-def _watch_nothing() -> None:
-    """Stands for `watch_root` while there is no watcher."""
+class Connection(NamedTuple):
+    """The functions of a watcher for one listener."""
 
-
-def _watch_no_folder(folder: str) -> None:
-    """Stands for `watch_folder` while there is no watcher."""
-
-
-def _keep_no_folders(folders: Collection[str]) -> None:
-    """Stands for `keep_folders` while there is no watcher."""
-
-
-def _follow_no_file(file: OpenFile) -> None:
-    """Stands for `follow` and `unfollow` where growth needs nobody to follow it."""
+    watch_root: Callable[[], None]
+    """Make sure that the root is being watched. Blocks."""
+    watch_folder: Callable[[str], None]
+    """Watch a folder. Blocks."""
+    keep_folders: Callable[[Collection[str]], None]
+    """Stop watching all folders except these. Blocks."""
+    follow: Callable[[OpenFile], None]
+    """Report growth of an open file. Call it in the event loop."""
+    unfollow: Callable[[OpenFile], None]
+    """Stop reporting growth of a file that is about to be closed. Call it in the event loop."""
 
 
 class Notifications:
     """The notifications about one root. Without a watcher it is only a timer.
 
     `degraded` is the reason why only polling finds changes, or `None` while notifications work. Every scan calls
-    `watch_root`, which makes sure that the root is being watched, then `watch_folder` for each folder before it lists
-    the names in it, and in the end `keep_folders` with all folders that it has found. All three block; call them in a
-    thread.
+    `connection.watch_root`, then `watch_folder` for each folder before it lists the names in it, and finally
+    `keep_folders` with all folders that it has found.
     """
 
     def __init__(self, degraded: str | None, timers: Timers | None = None) -> None:
-        """`timers` keeps the timeouts of many waiters cheaply; without it each wait has a timeout of its own."""
+        """`timers` keeps the timeouts of many waiters cheaply. Without it each wait has a separate timeout."""
         self.degraded = degraded
         self.strategy: Strategy = "polling"
         """How changes are noticed while notifications work."""
         self._timers = timers
-        self.read_at_once: Callable[[str], bool] | None = None
+        self.read_now: Callable[[str], bool] | None = None
         """Reads a file as soon as its growth is reported, and returns whether it did. Called in the event loop; this
         saves a task switch for every frame."""
         self._recompute: Callable[[], float] | None = None
-        self.watch_root: Callable[[], None] = _watch_nothing
-        self.watch_folder: Callable[[str], None] = _watch_no_folder
-        self.keep_folders: Callable[[Collection[str]], None] = _keep_no_folders
-        self.follow: Callable[[OpenFile], None] = _follow_no_file
-        """Called in the event loop with each file that is opened; `unfollow` with each before it is closed."""
-        self.unfollow: Callable[[OpenFile], None] = _follow_no_file
+        self.connection: Connection | None = None
+        """The connection to a watcher, if there is one."""
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._rescan = False
@@ -77,10 +71,9 @@ class Notifications:
 
     def detach(self) -> None:
         """Cut the connection to the watcher; only a timer remains."""
-        self.watch_root, self.watch_folder, self.keep_folders = _watch_nothing, _watch_no_folder, _keep_no_folders
-        self.follow = self.unfollow = _follow_no_file
+        self.connection = None
         self._timers = None
-        self.read_at_once = None
+        self.read_now = None
 
     @property
     def report_first_bytes(self) -> bool:
@@ -97,7 +90,7 @@ class Notifications:
     async def wait(self, deadline: float, recompute: Callable[[], float] | None = None) -> None:
         """Wait until there is something to take, `wake` is called, or trio's clock reaches `deadline`.
 
-        At the deadline `recompute`, if given, is asked for it once more; it may have moved since.
+        At the deadline `recompute`, if given, is called for the current one, which may be later.
         """
         timers = self._timers  # `detach` may be called in a thread
         if self._paths or self._rescan:
@@ -140,7 +133,7 @@ class Notifications:
         return first
 
     def add_rescan(self) -> bool:
-        """Report that the whole tree must be looked at. May be called from any thread.
+        """Request a scan of the whole tree. May be called from any thread.
 
         Returns whether the caller must arrange for `wake` to be called.
         """
@@ -151,16 +144,16 @@ class Notifications:
 
     def grew(self, path: str) -> None:
         """Report that a file was written to. Call it in the event loop."""
-        if self.read_at_once is not None and self.read_at_once(path):
+        if self.read_now is not None and self.read_now(path):
             return
         self.changed(path)
 
     def changed(self, path: str) -> None:
-        """Report that a file has come to this path or left it. Call it in the event loop."""
+        """Report that a file appeared under this path or left it. Call it in the event loop."""
         if self.add(path):
             self._wakeup.set()
 
     def tree_changed(self) -> None:
-        """Report that folders have come or gone, or that notifications were lost. Call it in the event loop."""
+        """Report that folders were added or removed, or that notifications were lost. Call it in the event loop."""
         self.add_rescan()
         self._wakeup.set()

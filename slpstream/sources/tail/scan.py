@@ -1,9 +1,8 @@
 """Scan a folder: the whole tree, or a few paths in it. Everything here blocks and runs in a thread.
 
-A scan reports only differences from what is already known. Ten thousand old replays then cost one `stat` each in the
-thread, and nothing in the event loop. The contents of a folder that cannot be read are unknown: they are reported
-neither as found nor as missing. Links to folders are not followed. A link to a file counts if its target lies inside
-the root.
+A scan reports only differences from the known files. Ten thousand old replays then cost one `stat` each in the thread,
+and nothing in the event loop. The contents of a folder that cannot be read are unknown: they are reported neither as
+found nor as missing. Links to folders are not followed. A link to a file counts if its target lies inside the root.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def refusal_of(error: OSError) -> Refusal:
 
 
 def examine(path: str, real_root: str) -> Finding:
-    """Find out what a path holds. Links that lead out of the root, FIFOs and devices are refused."""
+    """Examine a path. Links that lead out of the root, FIFOs and devices are refused."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
@@ -104,7 +103,7 @@ def examine(path: str, real_root: str) -> Finding:
 
 
 def examine_all(paths: Iterable[str], root: str) -> dict[str, Finding]:
-    """Find out what each of several paths below `root` holds. The oldest file comes first."""
+    """Examine several paths below `root`. The oldest file comes first."""
     real_root = os.path.realpath(root)
     return _oldest_first({path: examine(path, real_root) for path in paths})
 
@@ -115,7 +114,7 @@ def is_inside(path: str, real_root: str) -> bool:
 
 
 def folders_changed(folders: Mapping[str, int]) -> bool:
-    """Whether a name has come or gone in any of these folders, which are given with their modification times."""
+    """Whether a name was added or removed in any of these folders, which are given with their modification times."""
     for folder, mtime_ns in folders.items():
         try:
             if os.stat(folder).st_mtime_ns != mtime_ns:
@@ -152,7 +151,7 @@ def scan_tree(
     while pending:
         folder = pending.pop()
         try:
-            # The time is taken before the names, so that a name that comes in between shows as a change next time.
+            # The time is taken before the names, so that a name that appears in between shows as a change next time.
             status = os.stat(folder)
             identity = identity_of(status)
             if identity.inode and identity in visited:
@@ -195,7 +194,7 @@ def _oldest_first(findings: Mapping[str, Finding]) -> dict[str, Finding]:
 
 
 def _examine_entry(entry: os.DirEntry[str], real_root: str) -> Finding:
-    """Do the same as `examine`, with only one stat for a plain file."""
+    """Examine the path of an entry, with only one stat for a plain file."""
     if _WINDOWS or entry.is_symlink():
         # On Windows, the cached result of scandir has no inode, and a stale size while the file is open.
         return examine(entry.path, real_root)

@@ -1,12 +1,12 @@
-"""Growth of open files, found by looking at their sizes every few milliseconds.
+"""Find the growth of open files by polling their sizes every few milliseconds.
 
-NTFS notifies no appends while the writer has the file open, and some systems have no notifications about growth at all.
-Looking costs a few microseconds for each file, and happens often only while a game runs: the longer a file has not
-grown, the longer the pauses. A game writes its frames at regular times, so most looks are around the moment when the
-next one is expected.
+NTFS reports no appends while the writer has the file open, and some systems do not report growth at all. A poll costs a
+few microseconds for each file, and polls are frequent only while a game runs: the longer a file has not grown, the
+longer the pauses. A game writes its frames at regular times, so most polls are around the time at which the next one is
+expected.
 
-It happens in a thread of its own. Python's `time.sleep` keeps to a millisecond on Windows, where the event loop's
-timeouts can be 16 ms late; and a file server that hangs stops only this thread.
+The polls run in a separate thread. Python's `time.sleep` is accurate to a millisecond on Windows, where the event
+loop's timeouts can be 16 ms late; and a hanging file server blocks only this thread.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ MAX_INTERVAL_SECONDS: Final = 0.1
 EXPECTING_INTERVAL_SECONDS: Final = 0.001
 """The pause while growth is expected at any moment."""
 MAX_EXPECTING_SECONDS: Final = 0.016
-"""The pause while growth is expected, but later. Growth that comes out of turn is found this late at worst."""
+"""The pause while growth is expected, but later. Unexpected growth is found with this delay at worst."""
 EARLY_SECONDS: Final = 0.0025
 LATE_SECONDS: Final = 0.004
 """How much earlier and later than expected the growth may come."""
 _MIN_PERIOD_SECONDS: Final = 2 * MIN_INTERVAL_SECONDS
-"""A file that has grown at every look has no rhythm that could be seen."""
+"""Shorter periods cannot be measured, since the file has grown at every poll."""
 _MAX_PERIOD_SECONDS: Final = 0.1
 _PHASE_SHARE: Final = 1 / 4
 _PERIOD_SHARE: Final = 1 / 16
-"""How much of a deviation is taken for a change of phase and of period. The rest is chance."""
-# The pause between two looks is this part of the time without growth: 4 ms for the first half second, 100 ms after 12.
+"""Shares of a deviation that correct the phase and the period. The rest counts as noise."""
+# The pause between two polls is this fraction of the time without growth: 4 ms for the first half second, 100 ms after
+# 12.
 _PART_OF_QUIET_TIME: Final = 1 / 128
 _STOP_SECONDS: Final = 1.0
 
@@ -47,17 +48,20 @@ if sys.platform == "win32":
 else:
 
     def size_of(descriptor: int) -> int:
-        """The size of an open file."""
+        """Size of an open file, in bytes."""
         return os.fstat(descriptor).st_size
 
 
 def interval_seconds(quiet_seconds: float) -> float:
-    """The pause before the next look at a file that has not grown for this long."""
+    """The pause before the next poll of a file that has not grown for this long."""
     return min(max(quiet_seconds * _PART_OF_QUIET_TIME, MIN_INTERVAL_SECONDS), MAX_INTERVAL_SECONDS)
 
 
 class Rhythm:
-    """When a file has grown, and when it is expected to grow again. All times are in seconds, on one clock."""
+    """The growth rhythm of a file: when it grew last, and when it is expected to grow again.
+
+    All times are in seconds, on one clock.
+    """
 
     __slots__ = ("_expected_at", "_is_in_step", "_period_seconds", "grew_at")
 
@@ -68,7 +72,7 @@ class Rhythm:
         self._is_in_step = False
 
     def grow(self, now: float, looked_at: float) -> None:
-        """Take note of growth that has come since the last look at `looked_at`."""
+        """Record growth since the last poll at `looked_at`."""
         period_seconds = now - self.grew_at
         self.grew_at = now
         if self._keep_step(now, now - looked_at):
@@ -79,10 +83,10 @@ class Rhythm:
         self._expected_at = now + period_seconds if self._is_in_step else None
 
     def _keep_step(self, now: float, pause_seconds: float) -> bool:
-        """Expect the growth after this one, which a look after a pause has found.
+        """Predict the next growth after this one, which a poll after a pause has found.
 
-        Returns false if the step is lost. A single frame may come at any time: a game that was held up for a moment is
-        on time again with the next. Growth that was found at the end of a long pause may have come long before.
+        Returns false if the step is lost. A single frame can be early or late: after a short delay, a game is on time
+        again with the next. Growth that was found at the end of a long pause may have happened long before.
         """
         if self._expected_at is None:
             return False
@@ -100,7 +104,7 @@ class Rhythm:
         return True
 
     def pause_seconds(self, now: float) -> float:
-        """The pause before the next look at the file."""
+        """The pause before the next poll."""
         if self._expected_at is not None:
             remaining_seconds = self._expected_at - now
             if remaining_seconds > EARLY_SECONDS:
@@ -112,7 +116,7 @@ class Rhythm:
 
 
 class _Polled:
-    """A file with a descriptor of its own, so that the reader can close the file at any time."""
+    """A file with a separate descriptor, so that the reader can close the file at any time."""
 
     __slots__ = ("descriptor", "due", "file", "listener", "looked_at", "rhythm", "size_bytes", "unchanged_at")
 
@@ -126,7 +130,7 @@ class _Polled:
         self.due = now
 
     def look(self, now: float) -> bool:
-        """Whether the size is another than at the last look. At the first look, it is."""
+        """Whether the size has changed since the last poll. True for the first poll."""
         try:
             size_bytes = size_of(self.descriptor)
         except OSError:
@@ -163,7 +167,7 @@ class SizePolling:
         self._closed = False
 
     def follow(self, listener: ChangeListener, file: OpenFile) -> None:
-        """See `GrowthReader.follow`. Without a descriptor or a thread left, only regular polls find the growth."""
+        """Implement `GrowthReader.follow`. Without a free descriptor or thread, only regular polls find the growth."""
         with self._lock:
             if self._closed or file in self._polled:
                 return
@@ -183,7 +187,7 @@ class SizePolling:
         self._changed.set()
 
     def unfollow(self, file: OpenFile) -> None:
-        """See `GrowthReader.unfollow`."""
+        """Implement `GrowthReader.unfollow`."""
         with self._lock:
             polled = self._polled.pop(file, None)
             if polled is not None:
@@ -217,9 +221,9 @@ class SizePolling:
                 return
             pause_seconds = min([each.due for each in polled], default=now + 1e6) - self._clock()
             if pause_seconds > MAX_EXPECTING_SECONDS:
-                self._changed.wait(pause_seconds)  # less exact, and ends when another file is followed
+                self._changed.wait(pause_seconds)  # less exact, but ends when another file is followed
             else:
-                # Files that are due in the same millisecond are looked at together.
+                # Files that are due in the same millisecond are polled together.
                 self._sleep(max(pause_seconds, EXPECTING_INTERVAL_SECONDS))
 
     def _report(self, grown: list[OpenFile]) -> bool:

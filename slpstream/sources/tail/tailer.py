@@ -1,13 +1,8 @@
-"""One open file, and how far it has been delivered.
+"""An open file and the position up to which it was delivered.
 
 Each read takes, in this order, the bytes after the delivered ones, the head, and the status, and only then compares
-them with what was delivered. Bytes written after a truncation are therefore never taken for growth: the head, which is
-read after them, has changed too.
-
-On Linux a read runs in the event loop: `RWF_NOWAIT` either reads from the page cache or reports that it would block,
-and `fstat` of a local file does not wait. On Windows, bytes that were appended to a local file since the last read are
-taken to be in the page cache. Where that does not work (other systems, tmpfs, network shares; this is remembered for
-each file) the same read runs in a thread.
+them with the delivered bytes. Bytes written after a truncation are therefore never mistaken for growth: the head, which
+is read after them, has changed too.
 """
 
 from __future__ import annotations
@@ -19,19 +14,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from errno import ENOENT, ESTALE
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 from zlib import crc32
 
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
-from slpstream.sources.tail.arrival import Arrival
+from slpstream.sources.tail.descriptor import Descriptor, ReadResult
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
 from slpstream.sources.tail.identity import Change, Delivered, Head, identity_of
 from slpstream.sources.tail.scan import GONE, Refusal, is_inside, refusal_of
 from slpstream.system.file_times import modified_ns
-from slpstream.system.files import is_local, open_shared
+from slpstream.system.files import open_shared
 
-_NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
-HAS_PREAD: Final = hasattr(os, "pread")
 # Each of these flags is missing on some system. O_NONBLOCK is for a FIFO that takes the path between stat and open:
 # opening it must not block.
 _FLAGS: Final = os.O_RDONLY | sum(
@@ -40,6 +33,9 @@ _FLAGS: Final = os.O_RDONLY | sum(
 # Some file systems have a coarse clock (FAT: 2 s), so a change can leave the modification time as it was. For this long
 # after the last known change, the bytes are read on every tick, whatever the status.
 COARSE_SECONDS: Final = 3.0
+# A file is given up only after this many full scans in a row miss it: one scan can miss a file that is renamed while
+# it runs.
+MAX_MISSED_SCANS: Final = 2
 _COMPARED_BYTES: Final = 1 << 16
 
 
@@ -47,46 +43,32 @@ IsFinished: TypeAlias = Callable[[str, bytes], bool]
 """(file name, first bytes) to whether the file was finished when these bytes were written."""
 
 
-class ReadResult(NamedTuple):
-    """The outcome of one read, before it is compared with what was delivered."""
-
-    data: bytes
-    head: bytes
-    status: os.stat_result
-
-
 class FileTail:
     """One open file, and how far it has been delivered."""
 
     __slots__ = (
-        "_caught_up",
         "_changed_at",
         "_checksum",
         "_complete_at",
-        "_descriptor",
         "_is_finished",
         "_last_status",
-        "_links",
         "at_start",
+        "descriptor",
         "exhausted",
         "file",
-        "given_up",
         "has_unread_bytes",
         "head",
         "missed_scans",
-        "nowait",
         "offset",
         "path",
         "read_at",
-        "version",
     )
 
     def __init__(
         self,
         file: TailedFile,
-        descriptor: int,
+        descriptor: Descriptor,
         rewritable_bytes: int,
-        links: int,
         is_finished: IsFinished | None = None,
     ) -> None:
         self.file = file
@@ -94,30 +76,27 @@ class FileTail:
         self.offset = 0
         self.head = Head(rewritable_bytes)
         self._checksum = 0
-        """Of the delivered bytes after the header."""
-        self.nowait = _NOWAIT != 0 or is_local(str(file.path))
-        """Whether reads may run in the event loop."""
+        """Checksum of the delivered bytes after the header."""
         self.has_unread_bytes = True
         self.read_at = -math.inf
         """The time of the last read."""
         self.at_start = False
         self.exhausted = False
-        """Nothing more can come of the file: reads take no further bytes, and only check that it is the same one."""
+        """Whether further bytes do not matter: reads skip them, and only check that it is the same file."""
         self.missed_scans = 0
         """The number of full scans in a row that have not found the file since it left its path."""
-        self.given_up = False
-        """The file is out of reach; it counts as lost once it is read to its end."""
-        self.version = 0
-        """Set by the file table: the scan that last confirmed its path."""
-        self._descriptor = descriptor
+        self.descriptor = descriptor
         self._is_finished = is_finished
         """Dropped once the rewritable bytes have been seen."""
-        self._links = links
-        self._caught_up = False
         self._last_status = (-1, -1)
         self._changed_at = 0.0
         self._complete_at = -math.inf
-        """When the file was last known to have no bytes that were not read."""
+        """The last time at which the file was known to have no unread bytes."""
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the file is out of reach. It counts as lost once it is read to its end."""
+        return self.missed_scans >= MAX_MISSED_SCANS
 
     @property
     def delivered(self) -> Delivered:
@@ -126,10 +105,10 @@ class FileTail:
 
     def change_since(self, delivered: Delivered) -> Change:
         """Compare the file with the bytes that were delivered before. Blocks. Raises `OSError`."""
-        header = self._pread(0, len(delivered.header))
+        header = self.descriptor.pread(0, len(delivered.header))
         checksum, offset = 0, len(header)
         while offset < delivered.size_bytes:
-            data = self._pread(offset, min(_COMPARED_BYTES, delivered.size_bytes - offset))
+            data = self.descriptor.pread(offset, min(_COMPARED_BYTES, delivered.size_bytes - offset))
             if not data:
                 return Change.CONTENT
             checksum = crc32(data, checksum)
@@ -138,15 +117,9 @@ class FileTail:
             return Change.CONTENT
         return Change.NONE if header == delivered.header else Change.HEADER
 
-    def close(self) -> None:
-        """Close the descriptor. Does nothing if it is closed already."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-
     def fileno(self) -> int:
-        """The descriptor."""
-        return self._descriptor
+        """The descriptor's number."""
+        return self.descriptor.number
 
     def note_unchanged(self, at: float) -> None:
         """The file had not grown yet at this moment, on trio's clock."""
@@ -157,10 +130,9 @@ class FileTail:
         self.path = path
         self.file.path = Path(path)
         self.missed_scans = 0
-        self.given_up = False
 
     def judge(self, head: bytes) -> None:
-        """Find out from the first bytes, once there are enough of them, whether the file has arrived whole."""
+        """Decide from the first bytes, once there are enough of them, whether the file has arrived whole."""
         if self._is_finished is not None and len(head) >= self.head.rewritable_bytes:
             self.file.arrived_whole = self._is_finished(self.file.path.name, head)
             self._is_finished = None
@@ -169,70 +141,35 @@ class FileTail:
         """Call `judge` before the first regular read, if the file has enough bytes. Blocks."""
         if self.file.size_bytes >= self.head.rewritable_bytes:
             with suppress(OSError):  # the first regular read will fail too, and report it
-                self.judge(self._pread(0, self.head.limit))
+                self.judge(self.descriptor.pread(0, self.head.limit))
 
     def is_unchanged(self, now: float) -> bool:
         """Whether the status alone shows that a read would bring nothing new. Cheap for a local file."""
         try:
-            status = os.fstat(self._descriptor)
+            status = os.fstat(self.descriptor.number)
         except OSError:
             return False  # the read will fail too, and report it
         return (
-            self._caught_up
+            not self.has_unread_bytes
             and now - self._changed_at > COARSE_SECONDS
             and (status.st_size, modified_ns(status)) == self._last_status
             and not self.given_up
-            and not self.is_unlinked(status)
+            and not self.descriptor.is_unlinked(status)
         )
 
     def read_nowait(self, chunk: memoryview, scratch: memoryview) -> ReadResult | None:
         """Read in the event loop. `None` if that would block; the read must then run in a thread."""
-        if not _NOWAIT:
-            return self._read_appended(len(chunk))
-        descriptor = self._descriptor
-        try:
-            # The comments for mypy are for Windows, which has neither preadv nor pread.
-            preadv = os.preadv  # type: ignore[attr-defined,unused-ignore]
-            count = 0 if self.exhausted else preadv(descriptor, (chunk,), self.offset, _NOWAIT)
-            data = bytes(chunk[:count])
-            head_bytes = min(self.head.limit, self.offset + count)
-            count = preadv(descriptor, (scratch,), 0, _NOWAIT)
-            head = bytes(scratch[: min(count, head_bytes)])
-            status = os.fstat(descriptor)
-        except BlockingIOError:
-            return None  # not in the page cache, this time
-        except OSError:
-            # Mostly EOPNOTSUPP. Either way, a plain read in a thread shows whether the file itself is unreadable.
-            self.nowait = False
-            return None
-        if count < head_bytes <= status.st_size:
-            return None  # part of the head is not in the page cache
-        return ReadResult(data, head, status)
-
-    def _read_appended(self, limit: int) -> ReadResult | None:
-        """Read what was appended since the last read, which is in the page cache; otherwise `None`."""
-        if not self._caught_up:
-            return None
-        try:
-            return self.read(limit)
-        except OSError:
-            self.nowait = False
-            return None
+        if self.exhausted:
+            chunk = chunk[:0]
+        caught_up = not self.has_unread_bytes
+        return self.descriptor.read_nowait(self.offset, chunk, self.head.limit, scratch, caught_up=caught_up)
 
     def read(self, limit: int) -> ReadResult:
         """Read at most `limit` bytes after the delivered ones. Blocks. Raises `OSError`."""
-        data = b"" if self.exhausted else self._pread(self.offset, limit)
-        head = self._pread(0, min(self.head.limit, self.offset + len(data)))
-        return ReadResult(data, head, os.fstat(self._descriptor))
-
-    def _pread(self, offset: int, count: int) -> bytes:
-        if HAS_PREAD:
-            return os.pread(self._descriptor, count, offset)  # type: ignore[attr-defined,no-any-return,unused-ignore]
-        os.lseek(self._descriptor, offset, os.SEEK_SET)
-        return os.read(self._descriptor, count)
+        return self.descriptor.read(self.offset, 0 if self.exhausted else limit, self.head.limit)
 
     def apply(self, result: ReadResult, now: float) -> list[TailEvent]:
-        """Compare a read with what was delivered, and return the events that follow from it.
+        """Compare a read with the delivered bytes, and return the resulting events.
 
         Raises `Truncated` or `Replaced`; nothing of the read is delivered then.
         """
@@ -264,19 +201,13 @@ class FileTail:
             self._last_status = current_status
             self._changed_at = now
             file.size_bytes, file.mtime_ns = current_status
+        had_unread_bytes = self.has_unread_bytes
         self.has_unread_bytes = end < size and not self.exhausted
-        if self.has_unread_bytes:
-            self._caught_up = False
-        elif not self._caught_up:
-            self._caught_up = True
-            events.append(CaughtUp(file))
-        if self._caught_up:
+        if not self.has_unread_bytes:
             self._complete_at = now
+            if had_unread_bytes:
+                events.append(CaughtUp(file))
         return events
-
-    def is_unlinked(self, status: os.stat_result) -> bool:
-        """Whether no path leads to the file any more."""
-        return status.st_nlink == 0 and self._links > 0  # some file systems do not count links at all
 
 
 def source_error_of(error: OSError, path: str) -> Unreadable | Vanished:
@@ -287,10 +218,10 @@ def source_error_of(error: OSError, path: str) -> Unreadable | Vanished:
 
 
 def open_arrival(
-    arrival: Arrival, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
+    path: str, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
 ) -> FileTail | Refusal | None:
     """Open a file that has arrived. Blocks. `None` when the file is gone."""
-    tail = open_file(arrival.path, real_root, rewritable_bytes, is_finished)
+    tail = open_file(path, real_root, rewritable_bytes, is_finished)
     if isinstance(tail, FileTail):
         tail.judge_early()
     return tail
@@ -309,7 +240,7 @@ def change_of(path: str, real_root: str, rewritable_bytes: int, delivered: Deliv
     except OSError:
         return Change.CONTENT
     finally:
-        tail.close()
+        tail.descriptor.close()
 
 
 def open_file(
@@ -342,4 +273,4 @@ def open_file(
         os.close(descriptor)
         return Refusal("not a regular file")
     file = TailedFile(Path(path), identity_of(status), status.st_size, modified_ns(status))
-    return FileTail(file, descriptor, rewritable_bytes, status.st_nlink, is_finished)
+    return FileTail(file, Descriptor(descriptor, path, status.st_nlink), rewritable_bytes, is_finished)

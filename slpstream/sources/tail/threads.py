@@ -31,7 +31,7 @@ class Threads(Protocol):
         ...
 
     def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
-        """Start `work` and return at once. `deliver` is called in the event loop with the outcome.
+        """Start `work` without waiting for it. `deliver` is called in the event loop with the outcome.
 
         Returns false, without starting anything, if no thread can be started now.
         """
@@ -46,7 +46,7 @@ class TrioThreads:
     """Trio's worker threads."""
 
     async def run(self, work: Callable[[], T]) -> T:
-        """See `Threads.run`."""
+        """Implement `Threads.run`."""
         begun = False
 
         def begin() -> T:
@@ -63,7 +63,7 @@ class TrioThreads:
             await trio.sleep(RETRY_SECONDS)
 
     def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
-        """See `Threads.start`."""
+        """Implement `Threads.start`."""
         token = trio.lowlevel.current_trio_token()
 
         def deliver_soon(outcome: Outcome[Any]) -> None:
@@ -79,5 +79,5 @@ class TrioThreads:
         return True
 
     async def give_way(self) -> None:
-        """See `Threads.give_way`."""
+        """Implement `Threads.give_way`."""
         await trio.lowlevel.cancel_shielded_checkpoint()

@@ -1,9 +1,8 @@
 """Timeouts for many waiters, kept by one task.
 
-To follow a growing file is to wait for a notification, up to the time of the next poll. That happens sixty times a
-second, and the timeout is almost never reached. A cancel scope for each wait would cost more than reading the new
-bytes. Here a wait only records its deadline, in place of the previous one, and one task sleeps until the earliest of
-all deadlines.
+A tail waits for a notification, at most until its next poll. It does so sixty times a second, and the timeout is almost
+never reached. A cancel scope for each wait would cost more than reading the new bytes. Here a wait only records its
+deadline, in place of the previous one, and one task sleeps until the earliest of all deadlines.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ from slpstream.sources.tail.changes import ChangeReader, GrowthReader, OpenFile
 from slpstream.sources.tail.identity import FileIdentity, identity_of
 from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.kqueue import KqueueReader
-from slpstream.sources.tail.notifications import Notifications, Strategy
+from slpstream.sources.tail.notifications import Connection, Notifications, Strategy
 from slpstream.sources.tail.scan import GONE
 from slpstream.sources.tail.size_polling import SizePolling
 from slpstream.sources.tail.timers import Timers
@@ -72,9 +72,9 @@ _EVENTS: Final[list[type[FileSystemEvent]]] = [
     DirDeletedEvent,
 ]
 _CANNOT_WATCH: Final = (OSError, RuntimeError)
-"""What watchdog raises when it cannot watch.
+"""The exceptions of watchdog when it cannot watch.
 
-`OSError`: no inotify watches left (ENOSPC), no descriptors left (EMFILE), or the folder has just gone.
+`OSError`: no inotify watches left (ENOSPC), no descriptors left (EMFILE), or the folder was just removed.
 `RuntimeError`: no thread can be started, or (`RecursionError`) the folders are nested too deeply for its search.
 """
 ReadersOf: TypeAlias = Callable[[trio.lowlevel.TrioToken], tuple[Strategy, ChangeReader | None, GrowthReader | None]]
@@ -86,7 +86,7 @@ class Watcher:
     """Source of notifications for any number of roots. An asynchronous context manager; one per process."""
 
     def __init__(self, *, polling_only: bool = False, readers_of: ReadersOf | None = None) -> None:
-        """`polling_only` is for folders about which the system reports nothing, or too much.
+        """`polling_only` is for folders about which the system reports no changes, or too many.
 
         `readers_of` makes the readers; by default they are those of the platform.
         """
@@ -121,7 +121,7 @@ class Watcher:
     def watch(self, root: Path) -> Notifications:
         """Notifications about everything below a folder, which need not exist yet.
 
-        Watching begins when `Notifications.watch_root` is first called.
+        Watching begins with the first call of `Connection.watch_root`.
         """
         if self._polling_only or self._token is None:
             return Notifications("polling was asked for")
@@ -141,7 +141,7 @@ class Watcher:
             self._system.reader.keep(notifications, ())
 
     def _on_reader(self) -> None:
-        """Have the event loop read the changes. Called in a thread."""
+        """Let the event loop read the changes. Called in a thread."""
         if self._token is not None:
             with contextlib.suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(self._reader_started.set)
@@ -172,7 +172,7 @@ def readers_of_platform(token: trio.lowlevel.TrioToken) -> tuple[Strategy, Chang
 
 
 class _System:
-    """The reader of changes of the process, or in its place the observer, started once the system has room for it.
+    """The process's reader of changes, or else its observer, started as soon as the system has resources for it.
 
     All methods block, except `follow` and `unfollow`; call them in a thread.
     """
@@ -184,18 +184,18 @@ class _System:
         self.reader: ChangeReader | None = None
         self.growth: GrowthReader | None = None
         self.trouble: str | None = None
-        """The reason why there is neither."""
+        """The reason why neither is running."""
         self.watched: dict[_WatchedRoot, None] = {}
         """The roots that the observer watches, in the order in which that began."""
         self.max_watched = sys.maxsize
-        """How many they may be: each takes a thread."""
+        """Limit for their number: each takes a thread."""
         self._on_reader = on_reader
         self._readers_of = readers_of
         self._lock = threading.Lock()
         self._stopped = False
 
     def start(self, token: trio.lowlevel.TrioToken) -> None:
-        """Start what could not be started before. This costs one system call when it fails."""
+        """Start the reader or the observer, if that failed before. Another failure costs one system call."""
         with self._lock:
             if self._stopped or self.reader is not None:
                 return
@@ -222,17 +222,17 @@ class _System:
                 self.observer, self.trouble = observer, None
 
     def follow(self, notifications: Notifications, file: OpenFile) -> None:
-        """Report growth of a file that was opened, if nothing else does. Call it in the event loop."""
+        """Report growth of a file that was opened, if the platform needs a reader for it. Call it in the event loop."""
         if self.growth is not None:
             self.growth.follow(notifications, file)
 
     def unfollow(self, file: OpenFile) -> None:
-        """Stop to report growth of a file that is about to be closed. Call it in the event loop."""
+        """Stop reporting growth of a file that is about to be closed. Call it in the event loop."""
         if self.growth is not None:
             self.growth.unfollow(file)
 
     def spare_threads(self) -> None:
-        """No thread can be started any more: stop watching some roots, because everything else needs threads too."""
+        """Stop watching some roots, because no more threads can be started and other work needs them too."""
         with self._lock:
             self.max_watched = min(self.max_watched, max(0, len(self.watched) - SPARE_THREADS))
             surplus = list(self.watched)[self.max_watched :]
@@ -257,8 +257,8 @@ class _System:
 class _WatchedRoot(FileSystemEventHandler):
     """One root and its listeners.
 
-    With a reader, each listener has watches of its own, on the folders that its scans have found. Otherwise the
-    observer watches the root once for all of them, and `dispatch` runs in the observer's thread.
+    With a reader, each listener has separate watches, on the folders that its scans have found. Otherwise the observer
+    watches the root once for all of them, and `dispatch` runs in the observer's thread.
     """
 
     def __init__(
@@ -285,11 +285,13 @@ class _WatchedRoot(FileSystemEventHandler):
     def add_listener(self) -> Notifications:
         """Notifications for one more listener."""
         notifications = Notifications(self._system.trouble or _NOT_YET, self._timers)
-        notifications.watch_root = partial(self.watch_root, notifications)
-        notifications.watch_folder = partial(self._watch_folder, notifications)
-        notifications.keep_folders = partial(self._keep_folders, notifications)
-        notifications.follow = partial(self._system.follow, notifications)
-        notifications.unfollow = self._system.unfollow
+        notifications.connection = Connection(
+            watch_root=partial(self.watch_root, notifications),
+            watch_folder=partial(self._watch_folder, notifications),
+            keep_folders=partial(self._keep_folders, notifications),
+            follow=partial(self._system.follow, notifications),
+            unfollow=self._system.unfollow,
+        )
         self._listeners += (notifications,)
         return notifications
 
@@ -306,7 +308,7 @@ class _WatchedRoot(FileSystemEventHandler):
         return True
 
     def detach_all(self) -> None:
-        """The watcher has ended: let the listeners fall back to polling, with their own timers."""
+        """Let the listeners fall back to polling, with their own timers, since the watcher has ended."""
         self._set_degraded("the watcher has stopped")
         listeners, self._listeners = self._listeners, ()
         for notifications in listeners:
@@ -342,13 +344,13 @@ class _WatchedRoot(FileSystemEventHandler):
     def _watch_folder(self, notifications: Notifications, folder: str) -> None:
         is_root = folder == self._root
         if self._system.reader is None:
-            # The observer finds the folders below the root. The root itself may have been created since `watch_root`.
+            # The observer finds the folders below the root. The root itself may have been created after `watch_root`.
             if is_root and notifications.degraded is not None:
                 self._observe_root()
             return
         error = self._system.reader.watch(notifications, folder)
         if error is None and is_root:
-            self._failures.pop(notifications, None)  # it has been created since `watch_root`
+            self._failures.pop(notifications, None)  # created since `watch_root`
         elif error is not None and (is_root or error.errno not in GONE):
             self._failures.setdefault(notifications, error)
 
@@ -358,7 +360,7 @@ class _WatchedRoot(FileSystemEventHandler):
             self._degrade(notifications)
 
     def _degrade(self, notifications: Notifications) -> None:
-        """Set what polling must make up for, unless the watcher has stopped."""
+        """Set the reason why polling is needed, unless the watcher has stopped."""
         if notifications not in self._listeners:
             return
         failure = self._failures.get(notifications)
@@ -370,7 +372,7 @@ class _WatchedRoot(FileSystemEventHandler):
             notifications.degraded = _reason_of(failure)
 
     def _observe_root(self) -> None:
-        """Have the observer watch the root, unless it does already and the root is still the same folder."""
+        """Let the observer watch the root, unless it already watches the same folder."""
         with self._lock:
             try:
                 real_root = os.path.realpath(self._root)

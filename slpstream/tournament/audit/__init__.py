@@ -1,1 +1,5 @@
-"""The setup audit: which setups of a tournament differ from the others, and in what."""
+"""The setup audit: finds the setups of a tournament that differ from the others, and their differences. Pure.
+
+`played_games` are the games of a setup, `compare` compares them, and `findings` are the results. `clock` reads the time
+of a game.
+"""

@@ -1,4 +1,4 @@
-"""When a game began according to its file, for the clock of its console."""
+"""The start of a game by the clock of its console."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 
 def said_ms(started_at: str) -> int | None:
-    """A date and time in Unix milliseconds, UTC where it has no zone; `None` if it is none.
+    """A date and time in Unix milliseconds, in UTC if it lacks a zone; `None` if it is malformed.
 
-    Unlike in the index, it can also be one that cannot be true: a console whose clock was never set has such times.
+    Unlike in the index, it can also be an impossible time, because it is compared with the time of arrival: a console
+    whose clock was never set reports such times.
     """
     try:
         moment = datetime.fromisoformat(started_at)

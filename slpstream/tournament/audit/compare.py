@@ -1,8 +1,8 @@
-"""Compares the setups of a tournament by what their newest games reveal. Pure.
+"""Compares the setups of a tournament by the values that their newest games reveal. Pure.
 
-Each value of a setup is that of the newest game that shows it. A value that more than half of the setups share is the
-usual one, and the other setups differ. Without such a value the setups are split: nobody can say which of them is
-right. A value that a setup does not show is compared with nothing.
+The newest game that shows a value decides. A value that more than half of the setups share is the usual one, and the
+other setups differ. Without a usual value the setups are split, because it is unknown which of them is right. A value
+that a setup does not show is not compared.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from slpstream.tournament.audit.played_games import (
 )
 
 _FEW_SETUPS = 3
-"""A port that fewer setups have played on is compared with the other ports, too. So is one that at most half of them
-have played on."""
+"""A port that fewer setups have used is compared with the other ports, too. So is a port that at most half of them have
+used."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Which games count, and from when on measured values differ."""
+    """Limits of the compared games, and tolerances of measured values."""
 
     games: int = 5
-    """How many of the newest games of a setup are looked at."""
+    """Number of compared games of each setup. The newest ones count."""
     hours: float | None = None
-    """Games that were played this long before the newest game of all setups are not looked at."""
+    """Ignore games older than this, relative to the newest game of all setups."""
     now_ms: int | None = None
-    """The Unix time; games that claim to be played later are taken to be played now."""
+    """The Unix time in milliseconds. The newest game counts as played at this time if it claims a later one."""
     handwarmer_seconds: float = 30.0
     """The rules of shorter games count only if no other game shows them."""
     clock_seconds: float = 120.0
@@ -46,12 +46,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     stutters_per_minute: float = 10.0
 
     def tolerance(self, name: str) -> float:
-        """Up to which difference two numbers are equal."""
+        """The largest difference of equal numbers."""
         return {CLOCK: self.clock_seconds, FRAME_RATE: self.frame_rate, STUTTERS: self.stutters_per_minute}[name]
 
 
 class _Key(NamedTuple):
-    """One thing to compare: a value of a port or of the setup."""
+    """Identifies a compared value, of a port or of the setup (port 0)."""
 
     name: str
     port: int
@@ -66,11 +66,11 @@ class _Shown(NamedTuple):
 
 
 class _Verdict(NamedTuple):
-    """The comparison of one value over all setups: the usual value and who differs, or the groups of a split."""
+    """The comparison of one value over all setups: the usual value and differing setups, or the groups of a split."""
 
     usual: _Shown | None
     agreeing: int
-    """Number of setups that show the usual value alone."""
+    """Number of setups that show only the usual value."""
     compared: int
     """Number of setups that show the value."""
     differing: Sequence[str]
@@ -82,7 +82,7 @@ def audit(
     limits: Limits | None = None,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> Audit:
-    """Compare setups by their games, newest first. `names` are those of setups for people, where they have others."""
+    """Compare setups by their games, newest first. `names` has the display names of setups by id."""
     limits = limits or Limits()
     since_ms = _since_ms((game.at_ms for games in setups.values() for game in games), limits)
     setups = {name: [game for game in games if game.at_ms >= since_ms] for name, games in setups.items()}
@@ -114,7 +114,7 @@ def audit(
 
 
 def _since_ms(played_at_ms: Iterable[int], limits: Limits) -> float:
-    """The Unix time from which on games count."""
+    """The oldest time of a game that counts, in Unix milliseconds."""
     newest_ms = max(played_at_ms, default=0)
     if limits.hours is None:
         return -math.inf
@@ -136,7 +136,7 @@ def _values(games: Sequence[PlayedGame], limits: Limits) -> dict[_Key, _Shown]:
 
 
 def _seen(games: Sequence[PlayedGame], limits: Limits) -> dict[_Key, list[tuple[Measured, PlayedGame]]]:
-    """All that the games show, newest first; the rules of handwarmers only if no other game shows them."""
+    """All values that the games show, newest first; the rules of handwarmers only if no other game shows rules."""
     seen: dict[_Key, list[tuple[Measured, PlayedGame]]] = {}
     for game in games:
         for measured in measured_values(game):
@@ -159,7 +159,7 @@ def _equal(one: Measured, other: Measured, limits: Limits) -> bool:
 
 
 def _keys(shown: Iterable[Mapping[_Key, _Shown]]) -> list[_Key]:
-    """All values to compare, in the order in which games show it; the ports of a value are together."""
+    """All values to compare, in the order of their first appearance, with the ports of a value next to each other."""
     keys = dict.fromkeys(key for values in shown for key in values)
     names = list(dict.fromkeys(key.name for key in keys))
     return sorted(keys, key=lambda key: (names.index(key.name), key.port))
@@ -199,7 +199,7 @@ def _of_ports(values: Mapping[_Key, _Shown], name: str) -> list[_Shown]:
 
 
 def _usual_of_all_ports(showing: Sequence[Sequence[_Shown]]) -> _Shown | None:
-    """The value that more than half of the setups show on any port, and more setups than any other value."""
+    """The value that more than half of the setups show on any port, and more setups than show any other value."""
     setups: Counter[str] = Counter()
     examples: dict[str, _Shown] = {}
     for of_ports in showing:
@@ -269,7 +269,7 @@ def _split(
 def _changes(
     name: str, games: Sequence[PlayedGame], shown: Mapping[_Key, _Shown], limits: Limits, names: Mapping[str, str]
 ) -> Iterable[Finding]:
-    """Differences among the games of one setup, which was changed between two of them."""
+    """The differences among the games of one setup, which was changed between two of them."""
     for key, seen in _seen(games, limits).items():
         newest = shown[key]
         if newest.measured.number is not None:
@@ -327,7 +327,7 @@ def _audited(shown: _Shown, mark: Mark) -> AuditedValue:
 
 
 def setup_words(name: str) -> str:
-    """A setup in a sentence: a name that is only a number needs the word."""
+    """A setup in a sentence, with the word `setup` before a name that is only a number."""
     return f"setup {name}" if name.isdecimal() else name
 
 

@@ -1,4 +1,4 @@
-"""The result of an audit, as the API and the command show it."""
+"""The result of an audit, in the form of the HTTP interface and the command."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Mark = Literal["", "differs", "split"]
 
 
 class _Shown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Base class: on the wire, names are camelCase and values that are not known are left out."""
+    """Base class: on the wire, names are camelCase, and unknown values are left out."""
 
 
 class AuditedValue(_Shown, frozen=True, kw_only=True):
-    """One value of a setup, as its newest games show it."""
+    """One value of a setup, from its newest games."""
 
     name: Annotated[str, Meta(description="Name for programs: `ucf`, `timer`, `clock`.")]
     title: Annotated[str, Meta(description="Name for people.")]
@@ -81,5 +81,5 @@ class Audit(_Shown, frozen=True, kw_only=True):
 
     @property
     def differences(self) -> list[Finding]:
-        """The findings that say that setups are not equal."""
+        """The findings about setups that are unequal."""
         return [finding for finding in self.findings if finding.kind != "changed"]

@@ -1,4 +1,4 @@
-"""The games of a setup, as the audit sees them."""
+"""The games of a setup and their values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import msgspec
 from slpstream.model.setup import Pacing, RevealedSetup, SetupValue
 
 CLOCK, FRAME_RATE, STUTTERS = "clock", "frame_rate", "stutters"
-"""Names of the values that are measured, and equal within a tolerance."""
+"""Names of the measured values, which are equal within a tolerance."""
 _MIN_PACED_SECONDS = 20.0
-"""Shorter games do not show how even the frames come."""
+"""Shorter games do not show the frame rate."""
 
 
 class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,18 +19,18 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
 
     game_id: str
     at_ms: int
-    """When it was played, Unix time."""
+    """The time of the game, in Unix milliseconds."""
     revealed: RevealedSetup
     duration_seconds: float | None = None
     """`None` while it is being played."""
     skew_seconds: float | None = None
-    """By how much the console's clock was ahead of the daemon's; `None` for games that were not seen to arrive."""
+    """How far the console's clock was ahead of the daemon's; `None` for games whose arrival was not observed."""
     pacing: Pacing | None = None
-    """`None` for games that were not seen to arrive, and while they are being played."""
+    """`None` for games whose arrival was not observed, and for a game that is being played."""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A value as it is compared: by its number within a tolerance, or else exactly."""
+    """A value to compare: by its number within a tolerance, or else exactly."""
 
     value: SetupValue
     number: float | None = None
@@ -55,7 +55,7 @@ def _number(name: str, title: str, number: float, text: str) -> Measured:
 
 
 def clock_text(skew_seconds: float) -> str:
-    """How wrong a clock is, in words: `37 min ahead`."""
+    """The error of a clock, in words: `37 min ahead`."""
     seconds = round(abs(skew_seconds))
     if seconds < 60:
         amount = f"{seconds} s"

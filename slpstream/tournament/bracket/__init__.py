@@ -1,5 +1,6 @@
-"""Brackets: their sets are read, and what was played on the stations is reported to them, each set once.
+"""Brackets: reads their sets, and reports the results of the stations to them, each set once.
 
-`interface` is what a bracket offers, `kinds` finds one by name, `startgg` is start.gg. `played`, `matching` and `queue`
-are pure: the content of a set message, its set of the bracket, and what becomes of its report. `desk` runs them.
+`interface` is the interface of a bracket, `kinds` finds one by name, `startgg` and `webhook` implement it. `played`,
+`matching` and `queue` are pure: the content of a set message, its set of the bracket, and the states of its report.
+`desk` runs them.
 """

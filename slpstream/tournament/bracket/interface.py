@@ -1,8 +1,8 @@
 """The interface of brackets: reading the sets of an event, and reporting results.
 
-Each kind of bracket is a `BracketKind`. The built-in ones and those of installed packages are found by `kinds`. All
-values here are neutral: characters and stages have the game's own ids, and sides are places (0 and 1) in the bracket's
-order of entrants.
+Each kind of bracket is a `BracketKind`. `kinds` finds the built-in ones and those of installed packages. All values
+here are neutral: characters and stages have the ids of the game, and sides are places (0 and 1) in the bracket's order
+of entrants.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ Refusal = Literal[
     "unavailable", "slow_down", "forbidden", "completed", "dependents", "entrants", "missing", "already", "unclear",
     "unknown",
 ]  # fmt: skip
-"""Why a bracket did not do what it was asked for:
+"""Why a bracket has refused a request:
 
-- `unavailable`: it does not answer, or answers with nonsense. Everything waits.
-- `slow_down`: too many requests. Everything waits.
-- `forbidden`: the token is wrong, or lacks a right. Everything waits until a person has acted.
+- `unavailable`: it does not answer, or the answer is malformed. All requests wait.
+- `slow_down`: too many requests. All requests wait.
+- `forbidden`: the token is wrong, or lacks a right. All requests wait until a person has acted.
 - `completed`: the set has a result already.
 - `dependents`: later sets would lose their results.
 - `entrants`: the set does not have both entrants yet.
-- `missing`: there is no such set any more.
+- `missing`: the set no longer exists.
 - `already`: the set is in the wanted state.
-- `unclear`: neither an error nor a result. It may have been done.
-- `unknown`: another error. It may have been done.
+- `unclear`: neither an error nor a result. The request may have had its effect.
+- `unknown`: another error. The request may have had its effect.
 """
 
 Headers = Sequence[tuple[str, str]]
 
 
 class Refused(SinkError):
-    """A bracket did not do what it was asked for, or it is not known whether it did."""
+    """A bracket has refused a request, or it is unknown whether the request had its effect."""
 
     def __init__(
         self, kind: Refusal, what: str, *, retry_after_seconds: float = 0.0, renamed: Mapping[str, str] | None = None
     ) -> None:
-        """`what` is for people. `renamed` has new ids of sets, by the old ones."""
+        """`what` is a text for people. `renamed` has the new ids of sets by the old ones."""
         super().__init__(what)
         self.kind = kind
         self.retry_after_seconds = retry_after_seconds
@@ -68,7 +68,7 @@ class Entrant(msgspec.Struct, frozen=True):
 
 
 class BracketStation(msgspec.Struct, frozen=True):
-    """A station as the bracket has it. `id` is the bracket's own, `number` that on the table."""
+    """A station of the bracket. `id` is the bracket's id, `number` the number on the table."""
 
     id: str
     number: int | None = None
@@ -81,11 +81,11 @@ class BracketSet(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     state: SetState
     entrants: tuple[Entrant | None, Entrant | None] = (None, None)
-    """`None` while the entrant is not known yet."""
+    """`None` for an entrant that is not known yet."""
     round: str = ""
-    """The round as people call it, such as `Winners Semi-Final`."""
+    """The name of the round, such as `Winners Semi-Final`."""
     place: str = ""
-    """Identifies the set within its event together with its entrants, whatever its id."""
+    """Identifies the set within its event together with its entrants, independent of its id."""
     pool: str = ""
     event: str = ""
     best_of: int | None = None
@@ -95,18 +95,18 @@ class BracketSet(msgspec.Struct, frozen=True, kw_only=True):
     """The place of the winner in `entrants`."""
     scores: tuple[int | None, int | None] = (None, None)
     games: tuple[int | None, ...] = ()
-    """The winner of each game, in order. Empty when the bracket has no games, or has not been asked for them."""
+    """The winner of each game, in order. Empty if the bracket has no games, or the games were not read."""
     provisional: bool = False
     """The id will change."""
     updated_at: int = 0
-    """The bracket's own time of the last change, to ask for later changes."""
+    """The time of the last change, by the bracket's clock."""
     context: Mapping[str, Mapping[str, Any]] = {}
-    """The members about the set in the `context.json` of its replays, such as `startgg`; empty if one is not known that
-    its readers need."""
+    """The members about the set in the `context.json` of its replays, such as `startgg`; empty if a fact is unknown
+    that its readers need."""
 
     @property
     def entrant_ids(self) -> tuple[str, str]:
-        """The ids of both entrants; empty for one that is not known yet."""
+        """The ids of both entrants; empty for an entrant that is not known yet."""
         first, second = ("" if entrant is None else entrant.id for entrant in self.entrants)
         return first, second
 
@@ -116,17 +116,8 @@ class BracketSet(msgspec.Struct, frozen=True, kw_only=True):
         return None not in self.entrants
 
 
-class SetContext(NamedTuple):
-    """The facts of a bracket about a played set, for those who get its replays."""
-
-    members: Mapping[str, Mapping[str, Any]] = {}
-    """As `BracketSet.context`."""
-    swapped: bool = False
-    """Whether the first side of the played set is the bracket's second entrant."""
-
-
 class ReportedGame(msgspec.Struct, frozen=True):
-    """A game of a report. Sides are places in the bracket's order."""
+    """A game of a report. Sides are in the bracket's order."""
 
     winner: int
     stocks: tuple[int | None, int | None] = (None, None)
@@ -141,37 +132,37 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     set_id: str
     entrants: tuple[str, str]
-    """The bracket's ids of the entrants, in its order."""
+    """The bracket's ids of the entrants, in the bracket's order."""
     names: tuple[str, str]
     winner: int | None = None
-    """`None` while the set goes on."""
+    """The place of the winner; `None` while the set is being played."""
     score: tuple[int, int]
     games: tuple[ReportedGame, ...] | None = None
-    """`None` when the known games do not add up to the score."""
+    """`None` if the known games do not add up to the score."""
     station: str = ""
     played_id: str = ""
     """The id of the set in slpstream."""
 
 
 class Outcome(NamedTuple):
-    """The outcome of a change: new ids of sets, by the old ones."""
+    """The outcome of a change: the new ids of sets by the old ones."""
 
     renamed: Mapping[str, str] = {}
 
 
 class Results(Protocol):
-    """Where results are reported. All methods raise `Refused`."""
+    """A receiver of results. All methods raise `Refused`."""
 
     def rendered(self, report: Report) -> Mapping[str, Any]:
-        """The body that a report would be sent with."""
+        """The body of the request for a report."""
 
     async def report(self, report: Report) -> Outcome:
-        """Report a set, or its games so far, in place of the games that were reported before."""
+        """Report a set, or its games so far. Replaces the games that were reported before."""
 
     async def correct(self, report: Report, over: BracketSet | None, *, reset_dependents: bool) -> Outcome:
-        """Report a set that has another result already. A person has asked for it.
+        """Replace the result of a set, as a person has decided.
 
-        `over` is the set as it is. With `reset_dependents`, later sets may lose their results.
+        `over` is the current set. With `reset_dependents`, later sets may lose their results.
         """
 
 
@@ -182,10 +173,10 @@ class Bracket(Results, Protocol):
         """Check the token and its rights. Returns a line for people."""
 
     async def open_sets(self) -> Sequence[BracketSet]:
-        """All sets of the event without a result. Their games may be left out."""
+        """All sets of the event without a result. They may lack their games."""
 
     async def changed_sets(self, since: int) -> Sequence[BracketSet]:
-        """The sets that have changed since a time, see `BracketSet.updated_at`. Their games may be left out."""
+        """The sets that have changed since a time, as in `BracketSet.updated_at`. They may lack their games."""
 
     async def read(self, set_id: str) -> BracketSet:
         """One set, with its games."""
@@ -194,7 +185,7 @@ class Bracket(Results, Protocol):
         """The stations of the tournament."""
 
     async def stream_queues(self) -> Mapping[str, Sequence[str]]:
-        """The ids of the sets that are to be played on each stream, in their order, by the name of the stream."""
+        """The ids of the next sets on each stream, in their order, by the name of the stream."""
 
     async def call(self, set_id: str) -> Outcome:
         """Call the players of a set to its station."""
@@ -221,21 +212,21 @@ class Connection(NamedTuple):
     events: Sequence[str]
     """The events as the configuration names them."""
     request: Callable[[str, str, Headers, bytes], Awaitable[HttpAnswer]]
-    """Sends method, URL, headers and body. Raises `SinkError` when there is no answer."""
+    """Sends method, URL, headers and body. Raises `SinkError` without an answer."""
     secret: Callable[[], Awaitable[str]]
-    """The token as it is in its file now. Raises `SinkError`."""
+    """Reads the token from its file. Raises `SinkError`."""
     sign: Callable[[bytes, int, bytes], str]
     """The signature of (secret, Unix time, body) that webhooks carry."""
     requests_per_minute: int = 60
 
 
 class BracketKind(NamedTuple):
-    """A kind of bracket, as `bracket.kind` names it."""
+    """A kind of bracket, for the setting `bracket.kind`."""
 
     name: str
     make: Callable[[Connection], Any]
     """Makes a `Bracket`, or only a `Results` if `reads` is false."""
     reads: bool = True
-    """Its sets can be read, so that stations are matched with them. Otherwise each played set is a result."""
+    """Whether its sets can be read and matched with the played ones. Otherwise each played set is a result."""
     url: str = ""
-    """The usual address; empty when there is none."""
+    """The default address; empty without one."""

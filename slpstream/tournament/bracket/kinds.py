@@ -20,7 +20,7 @@ _BUILT_IN: Final = {
 
 
 def kind_called(name: str) -> BracketKind:
-    """The kind with this name. Raises `ConfigError` if there is none, or if its package cannot be loaded."""
+    """The kind with this name. Raises `ConfigError` if it is unknown or its package cannot be loaded."""
     if name in _BUILT_IN:
         built_in: BracketKind = pkgutil.resolve_name(_BUILT_IN[name])
         return built_in

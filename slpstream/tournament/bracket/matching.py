@@ -1,7 +1,7 @@
-"""Which set of the bracket is played on a station, and which side is which entrant. Pure.
+"""Matches a played set with a set of the bracket, and its sides with the entrants. Pure.
 
-People are compared by connect code, or by name with and without prefix. Nothing is guessed: several possible sets, or
-names that do not decide, are for a person.
+People are compared by connect code, or by name with and without prefix. Nothing is guessed: if several sets are
+possible, or the names do not decide, a person has to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Rule = Literal["players", "called"]
 
 
 class Match(msgspec.Struct, frozen=True):
-    """The set of the bracket for a played set."""
+    """The result of a search for the set of the bracket."""
 
     found: BracketSet | None = None
     swapped: bool = False
@@ -37,7 +37,7 @@ class KnownSets:
     """The sets of a bracket without a result, found by the names of their players and by station."""
 
     def __init__(self, sets: Iterable[BracketSet], here: Mapping[str, str]) -> None:
-        """`here` has the stations of the daemon by the ids of the bracket's."""
+        """`here` has our stations by the ids of the bracket's stations."""
         self._by_name: dict[str, list[BracketSet]] = {}
         self._by_station: dict[str, list[BracketSet]] = {}
         for each in sets:
@@ -49,12 +49,12 @@ class KnownSets:
                 self._by_station.setdefault(here[each.station.id], []).append(each)
 
     def of_players(self, played: Played) -> list[BracketSet]:
-        """The sets in which one of the players could take part."""
+        """The sets with an entrant who could be one of the players."""
         found = {each.id: each for name in names_in(played) for each in self._by_name.get(name, ())}
         return list(found.values())
 
     def at_station(self, station: str) -> Sequence[BracketSet]:
-        """The sets that are assigned to a station of ours."""
+        """The sets that are assigned to our station."""
         return self._by_station.get(station, ())
 
 
@@ -69,8 +69,8 @@ def match(
 ) -> Match:
     """Find the set that is played on a station.
 
-    `taken` are the ids of sets that were matched already. Those that go on `elsewhere`, with their stations, may have
-    been moved here, which is for a person.
+    `taken` are the ids of sets that were matched already. `elsewhere` has the stations of those that are in progress.
+    Such a set may have been moved here, which a person has to decide.
     """
     at_station = [each for each in known.at_station(station) if each.id not in taken]
     considered = [
@@ -91,16 +91,16 @@ def match(
 
 
 def names_in(played: Played) -> set[str]:
-    """All names under which the bracket may have those who play a set."""
+    """All names under which the bracket may know the players of a set."""
     if played.crews is not None:
         return {_plain(crew) for crew in played.crews} - {""}
     return {name for side in played.players for player in side for name in _names(player)}
 
 
 def sides_of(played: Played, entrants: tuple[Entrant, Entrant]) -> Literal["same", "swapped", "others", "unclear"]:
-    """Whether the sides of a set are two entrants in this order or in the other one, by the names of the players.
+    """Whether the sides of a set are two entrants in the same or in the swapped order, by the names of the players.
 
-    `others` if the names fit neither order, `unclear` if they fit both or are not known.
+    `others` if the names fit neither order, `unclear` if they fit both or are unknown.
     """
     answers = [_answers(played, entrants, swapped) for swapped in (False, True)]
     certain = [swapped for swapped in (False, True) if all(answer is True for answer in answers[swapped])]
@@ -114,7 +114,7 @@ def sides_of(played: Played, entrants: tuple[Entrant, Entrant]) -> Literal["same
 
 
 def _names(player: PlayedPlayer) -> set[str]:
-    """The names under which the bracket may have a player."""
+    """The names under which the bracket may know a player."""
     names = {_plain(player.connect_code), _plain(player.name), _plain(f"{player.sponsor} {player.name}")}
     return names - {""}
 
@@ -127,7 +127,7 @@ def _names_of(entrant: Entrant) -> set[str]:
 
 
 def _by_station(played: Played, at_station: Sequence[BracketSet]) -> Match:
-    """One player with a known name decides who is who, when the set was assigned to the station."""
+    """The match among the sets that are assigned to the station, for which one known name is enough."""
     if not at_station:
         return Match(why="no set of the bracket has these players")
     possible = [
@@ -147,7 +147,7 @@ def _by_station(played: Played, at_station: Sequence[BracketSet]) -> Match:
 def _only(
     certain: Sequence[tuple[BracketSet, bool]], at_station: Collection[BracketSet]
 ) -> tuple[BracketSet, bool] | None:
-    """The only set, or the only one at this station, or the only one that was called or begun."""
+    """The only set, or else the only one at this station, or else the only one that was called or begun."""
     here = [each for each in certain if each[0] in at_station]
     begun = [each for each in certain if each[0].state != "open"]
     return next((found[0] for found in (certain, here, begun) if len(found) == 1), None)
@@ -158,7 +158,7 @@ def _ids(sets: Iterable[BracketSet]) -> tuple[str, ...]:
 
 
 def _answers(played: Played, entrants: tuple[Entrant | None, Entrant | None], swapped: bool) -> Sequence[bool | None]:
-    """For each entrant, whether the side in its place is that entrant."""
+    """For each entrant, whether the side at its place is that entrant."""
     order = (1, 0) if swapped else (0, 1)
     return [
         _is_entrant(played, side, entrant) for side, entrant in zip(order, entrants, strict=True) if entrant is not None
@@ -171,7 +171,7 @@ def _agree(played: Played, found: BracketSet, swapped: bool) -> bool:
 
 
 def _possible(played: Played, found: BracketSet, swapped: bool) -> bool:
-    """Whether the players of one side are those of the entrant, and nothing is known about the other side."""
+    """Whether the players of one side are those of the entrant, and those of the other side are unknown."""
     answers = _answers(played, found.entrants, swapped)
     return True in answers and False not in answers
 
@@ -184,7 +184,7 @@ def _is_entrant(played: Played, place: int, entrant: Entrant) -> bool | None:
     side = played.players[place]
     participants = entrant.participants or (Participant(entrant.name),)
     if len(side) != len(participants):
-        # An entrant may have other participants than those who play: then its own name decides.
+        # An entrant can have more participants than play. Then its name decides.
         names = {_plain(player.name) for player in side}
         return names == {_plain(entrant.name)} if "" not in names else None
     unknown = any(not player.name and not player.connect_code for player in side)
@@ -216,11 +216,11 @@ def _plain(name: str) -> str:
 def stations_here(
     stations: Iterable[BracketStation], ours: Mapping[str, str], configured: Mapping[str, str]
 ) -> dict[str, str]:
-    """Our stations by the ids of the bracket's.
+    """Our stations by the ids of the bracket's stations.
 
     `ours` has the names of our stations by id. `configured` has our stations by the number or name of the bracket's.
-    Without that, the number of a station is the number at the end of our id or name, or its name is our id or name.
-    Stations for which this does not give exactly one of ours are left out.
+    Other stations match if their number ends our id or name, or if their name is our id or name. A station that
+    matches none or several of ours is left out.
     """
     by_number: dict[int, set[str]] = {}
     by_name: dict[str, set[str]] = {}

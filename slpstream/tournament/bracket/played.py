@@ -1,4 +1,4 @@
-"""Played sets in the terms of a bracket, from the payloads of `set` messages. Pure."""
+"""Converts the payloads of `set` messages into the terms of a bracket. Pure."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from slpstream.tournament.bracket.interface import ReportedGame
 
 
 class PlayedPlayer(msgspec.Struct, frozen=True, kw_only=True):
-    """A player of a set. Names that are not known are empty."""
+    """A player of a set. Unknown names are empty."""
 
     name: str = ""
-    """The name that is shown."""
+    """The shown name."""
     named_by_operator: bool = False
     sponsor: str = ""
     connect_code: str = ""
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
-    """A set of two sides. Sides are places in the order of the set."""
+    """A set of two sides. Sides are numbered in the order of the set."""
 
     over: bool
     winner: int | None = None
-    """`None` while the set goes on, and for a tie."""
+    """The side that has won; `None` while the set is being played, and for a tie."""
     score: tuple[int, int]
     best_of: int
     games: tuple[ReportedGame, ...] | None = None
-    """The games that count. `None` when they do not add up to the score: an operator changed it, the payload lacks
-    some, or it is a crew battle."""
+    """The games that count. `None` if they do not add up to the score: an operator changed it, the payload lacks games,
+    or it is a crew battle."""
     older_games: int = 0
-    """Games that the payload lacks, because it has only the newest."""
+    """Number of older games that the payload lacks."""
     players: tuple[tuple[PlayedPlayer, ...], tuple[PlayedPlayer, ...]] = ((), ())
-    """The players of each side. In a crew battle those who play now."""
+    """The players of each side; in a crew battle, the current ones."""
     crews: tuple[str, str] | None = None
-    """The names of the crews; `None` if it is no crew battle. The score is the stocks that they have left."""
+    """The names of the crews, whose score is the number of stocks left; `None` if it is not a crew battle."""
 
     @property
     def is_crew(self) -> bool:
@@ -45,7 +45,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def who(self) -> object:
-        """Identifies those who play. It stays the same during a crew battle."""
+        """Identifies the players. It stays the same during a crew battle."""
         return self.players if self.crews is None else self.crews
 
     @property
@@ -84,7 +84,7 @@ def played_set(payload: Mapping[str, Any]) -> Played | None:
 
 
 def reported_games(payload: Mapping[str, Any]) -> tuple[ReportedGame, ...] | None:
-    """The games that count, in order; `None` when they do not add up to the score."""
+    """The games that count, in order; `None` if they do not add up to the score."""
     counted = [game for game in payload.get("games") or () if game.get("counts") and game.get("winner") in (0, 1)]
     won = [sum(game["winner"] == side for game in counted) for side in (0, 1)]
     if won != [side.get("score") for side in payload.get("sides") or ()]:
@@ -119,7 +119,7 @@ def _game(game: Mapping[str, Any]) -> ReportedGame:
 
 
 def _stocks(players: Sequence[Mapping[str, Any]], side: int) -> int | None:
-    """The stocks of all players of a side; `None` if those of one are not known."""
+    """The stocks of all players of a side; `None` if those of a player are unknown."""
     stocks = [player.get("stocks") for player in players if player["side"] == side]
     known = [count for count in stocks if count is not None]
     return sum(known) if known and len(known) == len(stocks) else None

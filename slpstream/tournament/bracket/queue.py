@@ -1,15 +1,16 @@
 """The states of a report, from the first game to the bracket. Pure: each function returns the changed entry.
 
-A report has an effect once, although an answer can be lost and the daemon can be killed at any moment, because of two
-things. Games that are reported take the place of earlier ones, so reporting them again changes nothing. And a bracket
-refuses to complete a set that is already complete; then the set is read and compared. So before each report the set is
-read, and the entry is stored before the report is sent and after it was answered.
+A report has its effect once, although an answer can be lost and the daemon can be killed at any moment, for two
+reasons. Reported games replace earlier ones, so reporting them again changes nothing. And a bracket refuses to complete
+a set that is already complete; then the set is read and compared. For this, the set is read before each report, and the
+entry is stored before the report is sent and after it was answered.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -18,56 +19,68 @@ from slpstream.tournament.bracket.interface import BracketSet, Entrant, Report
 from slpstream.tournament.bracket.matching import Match, sides_of
 from slpstream.tournament.bracket.played import Played
 
-State = Literal["aside", "ask", "following", "confirm", "due", "conflict", "done", "dropped"]
-"""- `aside`: it is no set of the bracket, as far as is known.
-- `ask`: a person has to say which set of the bracket it is, or how it ended.
-- `following`: it is being played, and nothing has to be sent now.
-- `confirm`: a person has to confirm the report.
-- `due`: the report is sent as soon as the bracket accepts it.
-- `conflict`: the bracket has another result. A person decides.
-- `done`: the bracket has the result.
-- `dropped`: a person has decided that it is not reported.
-"""
-WAITING: frozenset[State] = frozenset({"ask", "confirm", "due", "conflict"})
-"""States in which something has still to happen."""
+
+class State(StrEnum):
+    """The state of an entry. Stored, and shown by the HTTP interface."""
+
+    UNMATCHED = "aside"
+    """No set of the bracket is known for it."""
+    ASK = "ask"
+    """A person has to decide which set of the bracket it is, or how it ended."""
+    FOLLOWING = "following"
+    """It is being played, and there is nothing to send now."""
+    CONFIRM = "confirm"
+    """A person has to confirm the report."""
+    DUE = "due"
+    """The report is sent as soon as the bracket accepts it."""
+    CONFLICT = "conflict"
+    """The bracket has another result. A person decides."""
+    DONE = "done"
+    """The bracket has the result."""
+    DROPPED = "dropped"
+    """A person has decided that it is not reported."""
+
+
+WAITING = frozenset({State.ASK, State.CONFIRM, State.DUE, State.CONFLICT})
+"""States of pending entries: a person or the bracket has to act."""
 Naming = Literal["", "unclear", "others"]
-"""The names of the players since they changed: they decide who is who, decide nothing, or are those of others."""
+"""Whether changed names of the players still identify the sides (empty), identify none, or are those of others."""
 _KEPT_SENT = 6
 ANY_RESULT = "-"
-"""Stands for the result to replace if results cannot be read."""
+"""The digest of the result to replace if results cannot be read."""
 
 
 class Rules(NamedTuple):
-    """Results that are reported without asking."""
+    """Which results are reported without confirmation."""
 
     confirm: bool = True
     games: bool = True
-    """Games are reported while the set goes on. Not with `confirm`."""
+    """Whether games are reported while the set is being played. Not with `confirm`."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A played set, the set of the bracket that it is, and what was reported."""
+    """A played set, its set of the bracket, and its reports."""
 
     station: str
     played_id: str
     played: Played
-    state: State = "aside"
+    state: State = State.UNMATCHED
     why: str = ""
     """For people: why nothing is sent, or what differs."""
     candidates: tuple[str, ...] = ()
     set_id: str = ""
-    """The bracket's id of the set; empty while it is not known."""
+    """The bracket's id of the set; empty while it is unknown."""
     place: str = ""
     entrants: tuple[str, str] = ("", "")
     """In the bracket's order, like `names`."""
     names: tuple[str, str] = ("", "")
     people: tuple[Entrant, Entrant] | None = None
-    """The entrants with their players, to compare names that change later."""
+    """The entrants with their players, for comparison with names that change later."""
     round: str = ""
     event: str = ""
     best_of: int | None = None
     swapped: bool = False
-    """The first side of the set is the bracket's second entrant."""
+    """Whether the first side of the set is the bracket's second entrant."""
     sent: tuple[str, ...] = ()
     """The winners of the games of reports that may be in the bracket, newest last."""
     accepted: str = ""
@@ -75,30 +88,29 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     accepted_games: str = ""
     """The winners of its games."""
     accepted_winner: int | None = None
-    """The winner in the bracket, once the set is complete there."""
+    """The winner in the bracket; `None` until the set is complete there."""
     confirmed: str = ""
     """Digest of the report that a person has confirmed."""
     overrules: str = ""
     """Digest of the result in the bracket that a person wants replaced."""
     reset_dependents: bool = False
     settled: bool = False
-    """No set of the bracket is looked for any more."""
+    """Whether the search for its set of the bracket has ended."""
     changed: bool = False
-    """The set has changed since it was reported."""
+    """Whether the set has changed since it was reported."""
     by_person: bool = False
-    """A person has said which set of the bracket it is."""
+    """Whether a person has decided which set of the bracket it is."""
     naming: Naming = ""
     doubt: str = ""
-    """Why a person has to confirm the result, beside what the set itself shows."""
+    """Why a person has to confirm the result, in addition to reasons in the set itself."""
     left_behind: bool = False
-    """The next set of the station began before this one was over."""
+    """Whether the next set of the station began before this one was over."""
     over_at_ms: int = 0
-    """When it was over first, in Unix time."""
+    """The time of its end, in Unix milliseconds."""
     detailed: bool = False
-    """Round and event were given to the station."""
+    """Whether the station got round and event."""
     context: Mapping[str, Mapping[str, Any]] = {}
-    """As `BracketSet.context` when the set was read last. It is stored because finished sets are not read again after a
-    restart."""
+    """`BracketSet.context` at the last reading. Stored because finished sets are not read again after a restart."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -135,15 +147,15 @@ def report_of(entry: Entry) -> Report:
 
 
 def digest_of(report: Report) -> str:
-    """Identifies the content of a report, whatever the id of the set."""
-    said = (report.entrants, report.winner, report.score, report.games)
-    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:24]
+    """Digest of the content of a report, independent of the id of the set."""
+    content = (report.entrants, report.winner, report.score, report.games)
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
 def seen_digest(found: BracketSet) -> str:
-    """Identifies the result that a set of the bracket has."""
-    said = (found.entrant_ids, found.winner, found.scores, found.games)
-    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:24]
+    """Digest of the result of a set of the bracket."""
+    content = (found.entrant_ids, found.winner, found.scores, found.games)
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
 def with_played(entry: Entry, played: Played, rules: Rules, now_ms: int) -> Entry:
@@ -153,9 +165,9 @@ def with_played(entry: Entry, played: Played, rules: Rules, now_ms: int) -> Entr
 
 
 def with_names(entry: Entry, played: Played, rules: Rules) -> Entry:
-    """The entry after the names of its players have changed, once it is too late to look for another set.
+    """The entry after the names of its players have changed, when it is too late to search for another set.
 
-    If the new names do not say who is who, a person has to decide.
+    If the new names do not identify the sides, a person has to decide.
     """
     entry = msgspec.structs.replace(entry, played=played)
     found = "unclear" if entry.people is None else sides_of(played, entry.people)
@@ -168,16 +180,16 @@ def with_names(entry: Entry, played: Played, rules: Rules) -> Entry:
 
 
 def with_names_of_result(entry: Entry, names: tuple[str, str], rules: Rules) -> Entry:
-    """The same for a receiver without sets of its own, which gets the names as they are."""
+    """The entry after the names of its players have changed, for a receiver of results, which gets the new names."""
     naming: Naming = "unclear" if entry.accepted_winner is not None and names != entry.names else entry.naming
     return planned(msgspec.structs.replace(entry, names=names, naming=naming, confirmed=""), rules)
 
 
 def with_match(entry: Entry, match: Match, rules: Rules) -> Entry:
-    """The entry after a set of the bracket was looked for."""
+    """The entry after a search for its set of the bracket."""
     if match.found is not None:
         return assigned(entry, match.found, rules, swapped=match.swapped)
-    state: State = "ask" if match.candidates else "aside"
+    state: State = State.ASK if match.candidates else State.UNMATCHED
     return msgspec.structs.replace(entry, state=state, why=match.why, candidates=match.candidates)
 
 
@@ -188,7 +200,7 @@ def assigned(entry: Entry, found: BracketSet, rules: Rules, *, swapped: bool, by
         entry = unassigned(entry)
     entry = msgspec.structs.replace(
         entry,
-        state="following",
+        state=State.FOLLOWING,
         candidates=(),
         set_id=found.id,
         place=found.place,
@@ -220,11 +232,11 @@ def unassigned(entry: Entry) -> Entry:
 
 
 def taken_as_result(entry: Entry, rules: Rules) -> Entry:
-    """The entry for a receiver without sets of its own: the played set is the set."""
+    """The entry for a receiver of results, for which the played set is the set of the bracket."""
     if entry.set_id:
         return entry
     entry = msgspec.structs.replace(
-        entry, set_id=entry.played_id, names=entry.played.names, entrants=("0", "1"), state="following"
+        entry, set_id=entry.played_id, names=entry.played.names, entrants=("0", "1"), state=State.FOLLOWING
     )
     return planned(entry, rules)
 
@@ -237,32 +249,32 @@ def left_behind(entry: Entry, rules: Rules) -> Entry:
 
 
 def planned(entry: Entry, rules: Rules) -> Entry:
-    """The entry in the state that follows from what was played, confirmed and reported."""
-    if entry.state == "dropped" or not entry.set_id:
+    """The entry in the state that follows from its games, confirmations and reports."""
+    if entry.state == State.DROPPED or not entry.set_id:
         return entry
     report = report_of(entry)
     digest = digest_of(report)
-    if entry.accepted_winner is not None:  # the set is complete in the bracket: only a person changes it now
+    if entry.accepted_winner is not None:  # the set is complete in the bracket, and only a person may change it
         if entry.overrules and digest == entry.confirmed:
-            return _in(entry, "due", "a correction is to be sent")
+            return _in(entry, State.DUE, "a correction is to be sent")
         if entry.naming:
-            return _in(entry, "done", "the names have changed since it was reported", changed=True)
+            return _in(entry, State.DONE, "the names have changed since it was reported", changed=True)
         if report.winner in (None, entry.accepted_winner) and _winners(report) == entry.accepted_games:
-            return _in(entry, "done", "", changed=False)
-        return _in(entry, "done", "the set has changed since it was reported", changed=True)
+            return _in(entry, State.DONE, "", changed=False)
+        return _in(entry, State.DONE, "the set has changed since it was reported", changed=True)
     if entry.naming == "others":
-        return _in(entry, "ask", "the names have changed since, to those of other players")
-    if entry.state == "conflict" and digest != entry.confirmed:
+        return _in(entry, State.ASK, "the names have changed since, to those of other players")
+    if entry.state == State.CONFLICT and digest != entry.confirmed:
         return entry
     if report.winner is None:
         if entry.played.over or entry.left_behind:
-            return _in(entry, "ask", "the set ended without a winner")
+            return _in(entry, State.ASK, "the set ended without a winner")
         wanted = rules.games and not rules.confirm and bool(report.games) and not (entry.naming or entry.doubt)
-        return _in(entry, "due" if wanted and digest != entry.accepted else "following", "")
+        return _in(entry, State.DUE if wanted and digest != entry.accepted else State.FOLLOWING, "")
     doubt = _doubt(entry, report)
     if (rules.confirm or doubt) and digest != entry.confirmed:
-        return _in(entry, "confirm", doubt or "a person has to confirm it")
-    return _in(entry, "due", "")
+        return _in(entry, State.CONFIRM, doubt or "a person has to confirm it")
+    return _in(entry, State.DUE, "")
 
 
 def _doubt(entry: Entry, report: Report) -> str:
@@ -284,23 +296,23 @@ def _doubt(entry: Entry, report: Report) -> str:
 
 
 def confirmed(entry: Entry, rules: Rules) -> Entry:
-    """The entry after a person has confirmed its report as it is now."""
+    """The entry after a person has confirmed its current report."""
     return planned(msgspec.structs.replace(entry, confirmed=digest_of(report_of(entry)), naming=""), rules)
 
 
 def dropped(entry: Entry) -> Entry:
     """The entry after a person has decided that it is not reported."""
-    return _in(entry, "dropped", "")
+    return _in(entry, State.DROPPED, "")
 
 
 def to_correct(entry: Entry, found: BracketSet | None, rules: Rules, *, reset_dependents: bool) -> Entry:
-    """The entry after a person has asked to replace the result that the bracket has. `found` is the set as it is."""
+    """The entry after a person has decided to replace the result in the bracket. `found` is the current set there."""
     entry = msgspec.structs.replace(
         entry,
         confirmed=digest_of(report_of(entry)),
         overrules=ANY_RESULT if found is None else seen_digest(found),
         reset_dependents=reset_dependents,
-        state="due",
+        state=State.DUE,
         naming="",
     )
     return planned(entry, rules)
@@ -314,7 +326,7 @@ class Step(NamedTuple):
 
 
 def next_step(entry: Entry, found: BracketSet) -> Step:
-    """The next step, given the set as the bracket has it now. The entry returned is stored before anything is sent."""
+    """The next step, given the current set in the bracket. Store the returned entry before sending."""
     entry = msgspec.structs.replace(entry, context=found.context)
     if not found.is_filled:
         return Step("nothing", _in(entry, entry.state, "the set of the bracket does not have both entrants yet"))
@@ -323,22 +335,22 @@ def next_step(entry: Entry, found: BracketSet) -> Step:
     if found.entrant_ids == entry.entrants[::-1]:
         entry = _turned(entry)
     if found.entrant_ids != entry.entrants:
-        return Step("nothing", _in(entry, "ask", "the set of the bracket has other entrants now"))
+        return Step("nothing", _in(entry, State.ASK, "the set of the bracket has other entrants now"))
     report = report_of(entry)
     if found.state == "done":
         if is_same(report, found, entry.played.leader, swapped=entry.swapped):
             return Step("nothing", accepted(entry, report, found.winner))
         if entry.overrules and entry.overrules == seen_digest(found):
             return Step("correct", _sending(entry, report))
-        state: State = "following" if report.winner is None else "conflict"
+        state: State = State.FOLLOWING if report.winner is None else State.CONFLICT
         return Step("nothing", _in(entry, state, f"the bracket has another result: {result_text(found)}"))
     if found.games and not entry.overrules and not _is_ours(entry, report, found.games):
-        return Step("nothing", _in(entry, "conflict", "somebody else has entered other games in the bracket"))
+        return Step("nothing", _in(entry, State.CONFLICT, "somebody else has entered other games in the bracket"))
     return Step("report", _sending(entry, report))
 
 
 def _turned(entry: Entry) -> Entry:
-    """The entry after the bracket has exchanged the places of the entrants."""
+    """The entry after the bracket has swapped the entrants."""
     was_confirmed = entry.confirmed == digest_of(report_of(entry))
     entry = msgspec.structs.replace(
         entry,
@@ -352,10 +364,10 @@ def _turned(entry: Entry) -> Entry:
 
 
 def accepted(entry: Entry, report: Report, winner: int | None) -> Entry:
-    """The entry after a report has reached the bracket, which has this winner if the set is complete there."""
+    """The entry after a report has reached the bracket. `winner` is `None` if the set is not complete there."""
     return msgspec.structs.replace(
         entry,
-        state="following" if winner is None else "done",
+        state=State.FOLLOWING if winner is None else State.DONE,
         why="",
         changed=False,
         accepted=digest_of(report),
@@ -367,7 +379,7 @@ def accepted(entry: Entry, report: Report, winner: int | None) -> Entry:
 
 
 def refused(entry: Entry, why: str) -> Entry:
-    """The entry with the reason why its report is tried again later."""
+    """The entry with the reason for another attempt."""
     return msgspec.structs.replace(entry, why=why)
 
 
@@ -378,21 +390,21 @@ def renamed(entry: Entry, ids: Mapping[str, str]) -> Entry:
 
 
 def found_again(entry: Entry, sets: Iterable[BracketSet]) -> Entry | None:
-    """The entry with the id that its set has now, if it is no longer there under the old one.
+    """The entry with the new id of its set, which is missing under the old id.
 
-    `None` if there is no such set, or more than one.
+    `None` if no set or several sets fit.
     """
     same = [each for each in sets if each.place == entry.place and sorted(each.entrant_ids) == sorted(entry.entrants)]
     return msgspec.structs.replace(entry, set_id=same[0].id) if len(same) == 1 else None
 
 
 def lost(entry: Entry) -> Entry:
-    """The entry after its set was not found again."""
-    return _in(entry, "ask", "the set is not in the bracket any more")
+    """The entry after its set has disappeared from the bracket."""
+    return _in(entry, State.ASK, "the set is not in the bracket any more")
 
 
 def taken_over(entry: Entry, other: Entry, rules: Rules) -> Entry:
-    """The entry after a person has chosen the set that `other` began on another station."""
+    """The entry after a person has chosen for it the set that `other` began on another station."""
     doubt = entry.doubt
     if any(other.played.score):
         doubt = f"it began on {other.station}, at {'–'.join(map(str, other.played.score))}"
@@ -402,7 +414,7 @@ def taken_over(entry: Entry, other: Entry, rules: Rules) -> Entry:
 def is_same(report: Report, found: BracketSet, leader: int | None, *, swapped: bool) -> bool:
     """Whether a set of the bracket has the result of a report.
 
-    A set that goes on is compared as if it were over: somebody may have reported it who knew how long it is.
+    A set that is being played is compared as if it were over: its reporter may have known its length better.
     """
     winner = report.winner
     if winner is None and leader is not None:
@@ -426,7 +438,7 @@ def result_text(found: BracketSet) -> str:
 
 
 def _is_ours(entry: Entry, report: Report, games: Sequence[int | None]) -> bool:
-    """Whether games in the bracket are ours: as we reported them, or the first of those that we report now."""
+    """Whether games in the bracket are ours: those of an earlier report, or the first ones of the current report."""
     text = "".join("?" if winner is None else str(winner) for winner in games)
     return text in entry.sent or (report.games is not None and _winners(report).startswith(text))
 
@@ -437,7 +449,7 @@ def _sending(entry: Entry, report: Report) -> Entry:
 
 
 def _winners(report: Report) -> str:
-    """The winners of the games, or the score if they are not known."""
+    """The winners of the games, or the score if the games are unknown."""
     if report.games is None:
         return f"{report.score[0]}-{report.score[1]}"
     return "".join(str(game.winner) for game in report.games)

@@ -1,4 +1,4 @@
-"""A webhook in place of a bracket: the result of each set is posted as JSON, signed like other webhooks.
+"""A webhook instead of a bracket: the result of each set is posted as JSON, signed like other webhooks.
 
 A result is stored before it is posted, and posted until it is accepted. If the answer is lost, it is posted again with
 the same `Idempotency-Key`.
@@ -38,7 +38,7 @@ class WebhookResults:
         self._wall_clock = wall_clock
 
     def rendered(self, report: Report) -> Mapping[str, Any]:
-        """The body, apart from the time."""
+        """The body of the request."""
         return self._body(report, correction=False)
 
     async def report(self, report: Report) -> Outcome:
@@ -46,7 +46,7 @@ class WebhookResults:
         return await self._post(self._body(report, correction=False))
 
     async def correct(self, report: Report, over: BracketSet | None, *, reset_dependents: bool) -> Outcome:
-        """Post a result that takes the place of an earlier one."""
+        """Post a result that replaces an earlier one."""
         return await self._post(self._body(report, correction=True))
 
     def _body(self, report: Report, *, correction: bool) -> dict[str, Any]:

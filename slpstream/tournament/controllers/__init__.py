@@ -1,5 +1,6 @@
 """The controller check: findings about the players' controllers from the inputs of a Melee game. Pure.
 
-It shows where people should look, and never that a controller is broken or illegal. `check` puts the checks together,
-and `report` has what they return.
+It flags controllers for people to look at. It never proves that one is broken or illegal. `check` runs all checks,
+`bands`, `motion`, `patterns` and `health` implement them, `samples` and `runs` are their input, and `report` their
+result.
 """

@@ -1,7 +1,7 @@
-"""Ranges of values that a firmware removes: the checks of analog sticks.
+"""Checks of analog sticks for ranges of values that a firmware removes.
 
 A stick that is moved by hand passes through all values. A firmware that replaces a range of them by one value leaves a
-gap, which is distinguished from chance by how often the values beside it occur.
+gap. The frequency of the neighbouring values distinguishes it from chance.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from slpstream.tournament.controllers.runs import DEAD_ZONE, Run
 _STRIP = 6
 """Values that Goomwave replaces by 0 lie between 0 and 0.08, which is 1 to 6 of 80."""
 _OTHER = 10
-"""The other axis is at least this far out, or every way through the centre would count."""
+"""The other axis must be at least this far out, or every movement through the centre would count."""
 _STRIP_SHARE = 0.3
-"""How often values of the strip are seen, relative to the six values beside it: 0.30 to 11 on the labelled controllers
-without clamping. Sticks whose cardinals are snapped have the fewest."""
+"""The frequency of the values of the strip, relative to the six values next to it: 0.30 to 11 on the labelled
+controllers without clamping. Sticks with snapped cardinals have the fewest."""
 _STRIP_REMAINS = 0.02
-_MIN_BESIDE = 15
+_MIN_NEIGHBOURS = 15
 _TILT_GAP = range(16, DEAD_ZONE)
 _TILT_ABOVE = range(DEAD_ZONE + 1, DEAD_ZONE + 8)
 _TILT_BELOW = range(9, 16)
@@ -42,7 +42,7 @@ class Goomwave:
     """Whether values near the axes are missing."""
 
     def __init__(self) -> None:
-        self._inside = self._beside = 0
+        self._inside = self._neighbours = 0
         self._on_axis: list[int] = []
 
     def take(self, run: Run) -> None:
@@ -54,20 +54,20 @@ class Goomwave:
             if major < _OTHER or minor > 2 * _STRIP:
                 continue
             if minor > _STRIP:
-                self._beside += 1
+                self._neighbours += 1
             elif minor:
                 self._inside += 1
             elif major >= DEAD_ZONE and len(self._on_axis) < MAX_EVIDENCE_FRAMES:
                 self._on_axis.append(run.first)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far; for analog sticks."""
-        if self._beside < _MIN_BESIDE:
-            reason = f"the stick was moved close to an axis {self._beside} times; {_MIN_BESIDE} are needed"
+        """The current findings, for analog sticks."""
+        if self._neighbours < _MIN_NEIGHBOURS:
+            reason = f"the stick was moved close to an axis {self._neighbours} times; {_MIN_NEIGHBOURS} are needed"
             return [NotJudged("goomwave", reason)]
-        nats = shortage_nats(self._inside, _STRIP_SHARE * self._beside)
+        nats = shortage_nats(self._inside, _STRIP_SHARE * self._neighbours)
         word = confidence_of(nats)
-        if word is None or self._inside > _STRIP_REMAINS * self._beside:
+        if word is None or self._inside > _STRIP_REMAINS * self._neighbours:
             return []
         return [
             ControllerFinding(
@@ -75,11 +75,11 @@ class Goomwave:
                 group="legality",
                 part="stick",
                 confidence=word,
-                text=f"Values close to the axes are missing: {self._inside} between 1 and {_STRIP}, and {self._beside} "
-                f"between {_STRIP + 1} and {2 * _STRIP}.",
+                text=f"Values close to the axes are missing: {self._inside} between 1 and {_STRIP}, and "
+                f"{self._neighbours} between {_STRIP + 1} and {2 * _STRIP}.",
                 basis=f"{chance(nats)} for a stick with the fewest such values among the legal ones",
                 score=round(nats, 1),
-                count=self._beside,
+                count=self._neighbours,
                 frames=evidence(self._on_axis),
             )
         ]
@@ -106,7 +106,7 @@ class TiltRounding:
         self._before = along
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far; for analog sticks."""
+        """The current findings, for analog sticks."""
         found: list[ControllerFinding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             counts = self._counts[i]
@@ -114,8 +114,8 @@ class TiltRounding:
             above, below = (sum(counts[value] for value in values) for values in (_TILT_ABOVE, _TILT_BELOW))
             if pile < _MIN_PILE or gap > _GAP_SHARE * pile:
                 continue
-            # Either fast tilts pile up at the edge, or slow ones jump over the values below it. The factors of 2 allow
-            # for slow hands, which stay near the edge of the dead zone.
+            # Either fast tilts pile up at the edge, or slow ones skip the values below it. The factors of 2 allow for
+            # slow hands, which stay near the edge of the dead zone.
             piled = poisson_nats(pile, max(1.0, 2 * above / len(_TILT_ABOVE)))
             nats = max(piled, shortage_nats(gap, min(above, below) / 2))
             word = confidence_of(nats)

@@ -1,4 +1,4 @@
-"""The check of all controllers of one game, frame by frame or over a whole replay."""
+"""Checks all controllers of one game, frame by frame or over a whole replay."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BOX_CHECKS = ("travel_time", "disallowed_cstick", "crouch_uptilt", "sdi", "input
 ANALOG_CHECKS = ("goomwave", "tilt_rounding")
 LEGALITY_CHECKS = (*BOX_CHECKS, *ANALOG_CHECKS)
 MIN_LEGALITY_FRAMES = 3600
-"""A game of less than a minute is a handwarmer, which the community's check leaves out as well."""
+"""A game of less than a minute is a handwarmer, which the community's check ignores, too."""
 _PERSON = 0
 _NO_RAW = "the replay has no raw values of both axes, which it has from version 3.15 on"
 
 
 class _Check(Protocol):
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of the check so far."""
+        """The current findings."""
 
 
 class _Player:
@@ -62,7 +62,7 @@ class _Player:
         }
 
     def take(self, number: int, player: PlayerSample) -> None:
-        """Take the player's part of a final frame."""
+        """Add the player's part of a final frame."""
         self.frames += 1
         sample, action = player
         if sample.raw_x is not None and sample.raw_y is not None:
@@ -86,14 +86,14 @@ class ControllerCheck:
     """
 
     def __init__(self, players: Mapping[int, int]) -> None:
-        """`players` has the type of each player by player index, as Game Start has it: 0 for a person."""
+        """`players` has the type of each player by player index, from Game Start: 0 for a person."""
         self._types = dict(players)
         self._players = {index: _Player() for index in players}
         self._samples = SampleReader()
         self._last: int | None = None
 
     def take(self, number: int, content: Any) -> None:
-        """Take the content of a final frame: packed, decoded, or its JSON."""
+        """Add the content of a final frame: packed, decoded, or its JSON."""
         self._last = number
         for index, sample in self._samples.read(content).items():
             player = self._players.get(index)
@@ -101,7 +101,7 @@ class ControllerCheck:
                 player.take(number, sample)
 
     def report(self) -> ControllerReport:
-        """The report as of now."""
+        """The current report."""
         players = [self._report(index, player) for index, player in sorted(self._players.items())]
         return ControllerReport(players=players, last_frame=self._last)
 

@@ -1,4 +1,4 @@
-"""Checks of a controller's health: where sticks rest, how far they go, triggers and buttons.
+"""Checks of a controller's health: rest position and range of sticks, triggers and buttons.
 
 The thresholds are in units of the raw values: 80 is a full push, 140 a trigger pressed down.
 """
@@ -20,17 +20,17 @@ from slpstream.tournament.controllers.report import (
 from slpstream.tournament.controllers.runs import FULL, Run
 
 _REST_FRAMES = 20
-"""A third of a second within one unit: a hand that holds a stick half way does not keep it that still."""
+"""A third of a second within one unit. A hand that holds a stick half way does not keep it that still."""
 _REST_RADIUS = 40
-"""Half a push. A stick that rests further out than this cannot be distinguished from one that is held."""
+"""Half a push. A stick that rests further out cannot be distinguished from a held one."""
 _SAME = 1
 """A stick at rest may flicker by this much on each axis."""
 _AWAY_RADIUS = 56
-"""A stick that was this far out (0.7, where full inputs begin) and then rests has returned by itself."""
+"""A stick that was this far out (0.7, where full inputs begin) and then rests has returned without a hand."""
 _MAX_RESTS = 4096
 _MIN_RETURNS = 5
 _MIN_OFFSET = 6.0
-"""In the replays of labelled controllers, sticks rest at most 5 units from the centre; 6 is 7.5 % of a full push."""
+"""In the replays of labelled controllers, sticks rest at most 5 units from the centre. 6 is 7.5 % of a full push."""
 _NEAR = 3
 """Rests within this distance of each other count as one place."""
 _OFFSET_RETURNS: Sequence[tuple[int, float, Confidence]] = ((12, 0.7, "high"), (8, 0.6, "medium"), (0, 0.0, "low"))
@@ -49,17 +49,17 @@ _RIM_WORDS: Sequence[tuple[int, Confidence]] = ((40, "high"), (20, "medium"), (1
 _RIM_QUANTILE = 0.95
 _TRIGGER_FULL = 140
 _TRIGGER_FRAMES: Sequence[tuple[int, Confidence]] = ((3600, "high"), (2400, "medium"), (1800, "low"))
-"""Frames in which a trigger was hardly ever at zero, and the word: no player holds it for half a minute."""
+"""Frames in which a trigger was hardly ever at zero, and the word. No player holds it for half a minute."""
 _TRIGGER_ZEROS = 0.01
-"""A trigger that is at zero in fewer than this share of the frames is never let go. The worst of the labelled
-controllers are at zero in 5 % of theirs."""
+"""A trigger that is at zero in fewer than this share of the frames is never released. The worst labelled controllers
+are at zero in 5 % of their frames."""
 _MAX_TRIGGER = 2.0
-"""Values beyond this are damage to the file. Triggers of the oldest replays are filled with noise."""
+"""Larger values are damage to the file. The trigger fields of the oldest replays are noise."""
 _STUTTER_HELD = 8
-"""Frames for which a button has to be down before and after. With two presses in 17 frames it is not being mashed, and
-then no finger comes back within one."""
+"""Frames for which a button has to be down before and after a stutter. With two presses in 17 frames, the button is
+not being mashed, and then no finger returns within one frame."""
 _STUTTER_WORDS: Sequence[tuple[int, Confidence]] = ((6, "high"), (3, "medium"), (2, "low"))
-"""Stutters of one button in a game, and the word. One alone is seen on healthy controllers."""
+"""Stutters of one button in a game, and the word. A single one also occurs on healthy controllers."""
 _BUTTONS = {
     0x100: "A",
     0x200: "B",
@@ -85,19 +85,19 @@ class _Rest(NamedTuple):
 
 
 class Rests:
-    """Where a stick comes to rest after it was pushed: its offset from the centre, and whether that moves."""
+    """The rest position of a stick after pushes: its offset from the centre, and whether that drifts."""
 
     def __init__(self, part: str) -> None:
         self._part = part
         self._rests: list[_Rest] = []
-        """The rests after which the stick had been pushed."""
+        """The rests that followed a push."""
         self._away = False
         self._first = self._frames = self._x = self._y = 0
 
     def take(self, run: Run) -> None:
-        """Take the next run of the stick."""
-        goes_on = self._frames and run.follows and abs(run.x - self._x) <= _SAME and abs(run.y - self._y) <= _SAME
-        if goes_on:
+        """Add the next run of the stick."""
+        still_rests = self._frames and run.follows and abs(run.x - self._x) <= _SAME and abs(run.y - self._y) <= _SAME
+        if still_rests:
             self._frames += run.frames
             return
         if self._frames >= _REST_FRAMES and math.hypot(self._x, self._y) <= _REST_RADIUS and self._away:
@@ -109,7 +109,7 @@ class Rests:
         self._first, self._frames, self._x, self._y = run.first, run.frames, run.x, run.y
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far."""
+        """The current findings."""
         rests = self._rests
         if len(rests) < _MIN_RETURNS:
             reason = f"the {self._part} has come to rest {len(rests)} times after a push; {_MIN_RETURNS} are needed"
@@ -122,7 +122,7 @@ class Rests:
         if offset < _MIN_OFFSET:
             return
         there = [rest for rest in self._rests if math.hypot(rest.x - x, rest.y - y) <= _NEAR]
-        if not there:  # the median of each axis, so it can lie between the places where the stick has been
+        if not there:  # the median of each axis can lie between the places where the stick rested
             return
         share = sum(rest.frames for rest in there) / sum(rest.frames for rest in self._rests)
         word = next(w for returns, least, w in _OFFSET_RETURNS if len(there) >= returns and share >= least)
@@ -188,20 +188,20 @@ def _median(rests: Sequence[_Rest]) -> tuple[int, int]:
 
 
 class Rim:
-    """How far a stick goes when it is pushed straight."""
+    """The range of a stick in straight pushes."""
 
     def __init__(self, part: str) -> None:
         self._part = part
         self._peaks: list[Counter[int]] = [Counter() for _ in _DIRECTIONS]
         self._frames: list[list[int]] = [[] for _ in _DIRECTIONS]
-        """The frames in which pushes began that stayed below a full push."""
+        """The first frames of pushes that stayed below a full push."""
         self._open = [0, 0, 0, 0]
-        """The peak of the push that goes on in each direction, 0 for none."""
+        """The peak of the current push in each direction; 0 without a push."""
         self._began = [0, 0, 0, 0]
         self._held = [False] * 4
 
     def take(self, run: Run) -> None:
-        """Take the next run of the stick."""
+        """Add the next run of the stick."""
         along = (run.x, -run.x, run.y, -run.y)
         across = (abs(run.y), abs(run.y), abs(run.x), abs(run.x))
         for i in range(4):
@@ -219,7 +219,7 @@ class Rim:
                 self._open[i], self._held[i] = 0, False
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far."""
+        """The current findings."""
         most, least = max(peaks.total() for peaks in self._peaks), _RIM_WORDS[-1][0]
         if most < least:
             reason = f"the {self._part} was pushed straight at most {most} times in a direction; {least} are needed"
@@ -264,7 +264,7 @@ def _quantile(counts: Counter[int], share: float) -> int:
 
 
 class Trigger:
-    """Whether an analog trigger ever reaches zero."""
+    """Whether an analog trigger reaches zero."""
 
     def __init__(self, part: str) -> None:
         self._part = part
@@ -272,15 +272,15 @@ class Trigger:
         self._first: list[int] = []
 
     def take(self, number: int, value: float) -> None:
-        """Take the value of one frame."""
-        if not 0.0 <= value <= _MAX_TRIGGER:  # also leaves out what is not a number
+        """Add the value of one frame."""
+        if not 0.0 <= value <= _MAX_TRIGGER:  # also ignores NaN
             return
         self._values[round(value * _TRIGGER_FULL)] += 1
         if value and len(self._first) < MAX_EVIDENCE_FRAMES:
             self._first.append(number)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far."""
+        """The current findings."""
         frames = self._values.total()
         word = next((word for least, word in _TRIGGER_FRAMES if frames >= least), None)
         if word is None:
@@ -315,18 +315,18 @@ class Buttons:
         self._down = 0
         self._next: int | None = None
         self._since: dict[int, int] = {}
-        """The frame in which each button went up or down last."""
+        """The frame of each button's last change."""
         self._before: dict[int, int] = {}
-        """How long a button was down before it came up for a frame."""
+        """The frames for which a button was down before it came up for a frame."""
         self._gaps: dict[int, int] = {}
-        """The frame of the gap before the press that goes on."""
+        """The frame of the gap before the current press of a button."""
         self._stutters: dict[int, list[int]] = {}
         self._counts: Counter[int] = Counter()
         self._presses: Counter[int] = Counter()
 
     def take(self, number: int, buttons: int) -> None:
-        """Take the buttons of one frame."""
-        if number != self._next:  # nothing is known about the buttons in frames that are missing
+        """Add the buttons of one frame."""
+        if number != self._next:  # the buttons in missing frames are unknown
             self._down, self._since, self._before, self._gaps = buttons, {}, {}, {}
         self._next = number + 1
         changed = buttons ^ self._down
@@ -355,7 +355,7 @@ class Buttons:
         self._before[bit] = lasted
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far."""
+        """The current findings."""
         found: list[ControllerFinding | NotJudged] = []
         for bit, count in sorted(self._counts.items()):
             word = next((word for least, word in _STUTTER_WORDS if count >= least), None)

@@ -1,4 +1,4 @@
-"""How a stick moves: the type of the controller, and the checks of boxes that depend on it (travel time, fuzzing)."""
+"""The motion of a stick: concludes the type of the controller, and checks boxes for travel time and fuzzing."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from slpstream.tournament.controllers.runs import Run
 
 _MIN_MOVES = 60
 _JUMP = 60
-"""Three quarters of a push from one frame to the next. Thumbs manage that now and then, keys nearly always."""
+"""Three quarters of a push from one frame to the next. Thumbs move that fast occasionally, keys nearly always."""
 _STEP = 3
 _BOX_JUMPS, _ANALOG_JUMPS = 0.30, 0.22
-"""Least share of jumps for a box, highest share for an analog stick. The labelled controllers have 0.34 and more, and
-0.18 and less; the Orca, whose keys are analog, has 0.32 to 0.34."""
+"""Lowest share of jumps for a box, and highest share for an analog stick. The labelled controllers have at least 0.34
+and at most 0.18. The Orca, whose keys are analog, has 0.32 to 0.34."""
 _BOX_STEPS = 0.12
 """Highest share of small steps for a box. The labelled boxes have at most 0.06, the Orca 0.18."""
 _HELD = 2
 _FAR = 30
-_ASIDE = 3
+_MAX_DEVIATION = 3
 _TRAVEL, _NO_TRAVEL = 0.36, 0.08
-"""The share of transitions in which a frame falls into the travel: 6 ms, the least of the rules, of a frame's 16.7 ms;
-and what rolled keys leave on a box without travel time (0.00 to 0.07 on the labelled ones)."""
+"""The share of transitions in which a frame falls into the travel: 6 ms, the minimum of the rules, of a frame's
+16.7 ms; and the share on a box without travel time, from rolled keys (0.00 to 0.07 on the labelled ones)."""
 _MIN_TRANSITIONS = 40
 _FUZZ_HELD = 3
 _FUZZED_EXACT, _UNFUZZED_EXACT = 0.5, 0.95
-"""The share of visits that are exactly at the target: 1:2:1 with fuzzing, nearly all without."""
+"""The share of visits exactly at the target: half with fuzzing (1:2:1), nearly all without."""
 _MIN_FUZZ_EVENTS = 20
 _MIN_TARGET_VISITS = 4
 
@@ -44,21 +44,21 @@ Point = tuple[int, int]
 
 
 class Conclusion(NamedTuple):
-    """The type of a controller, and what it was concluded from."""
+    """The type of a controller, and the basis of that conclusion."""
 
     controller: ControllerType
     basis: str
 
 
 class Motion:
-    """Counts how a stick moves from frame to frame."""
+    """Counts the movements of a stick from frame to frame."""
 
     def __init__(self) -> None:
         self._point: Point = (0, 0)
         self._moves = self._jumps = self._steps = 0
 
     def take(self, run: Run) -> None:
-        """Take the next run of the stick."""
+        """Add the next run of the stick."""
         if run.follows:
             distance = math.hypot(run.x - self._point[0], run.y - self._point[1])
             self._moves += 1
@@ -67,7 +67,7 @@ class Motion:
         self._point = (run.x, run.y)
 
     def conclusion(self) -> Conclusion:
-        """The type of the controller, as far as the moves show it."""
+        """The type of the controller that the moves show."""
         if self._moves < _MIN_MOVES:
             return Conclusion("unknown", f"the stick has moved in {self._moves} frames; {_MIN_MOVES} are needed")
         jumps, steps = self._jumps / self._moves, self._steps / self._moves
@@ -80,7 +80,7 @@ class Motion:
 
 
 class Travel:
-    """How often a frame shows a box's stick on its way from one target to the next."""
+    """The share of moves in which a frame shows a box's stick between two targets."""
 
     def __init__(self) -> None:
         self._hold: Run | None = None
@@ -91,7 +91,7 @@ class Travel:
         self._middles: Counter[Point] = Counter()
 
     def take(self, run: Run) -> None:
-        """Take the next run of the stick."""
+        """Add the next run of the stick."""
         if not run.follows:
             self._hold, self._between = None, []
         if run.frames < _HELD:
@@ -115,13 +115,13 @@ class Travel:
             return
         middle = self._between[0]
         along = ((middle.x - start.x) * dx + (middle.y - start.y) * dy) / distance
-        aside = abs((middle.x - start.x) * dy - (middle.y - start.y) * dx) / distance
-        if 0 < along < distance and aside <= _ASIDE:
+        deviation = abs((middle.x - start.x) * dy - (middle.y - start.y) * dx) / distance
+        if 0 < along < distance and deviation <= _MAX_DEVIATION:
             self._middles[middle.x, middle.y] += 1
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far; for boxes."""
-        # A key that is pressed before another is released shows a target of its own, which is no travel.
+        """The current findings, for boxes."""
+        # A key that is pressed before another is released shows a third target, which is not travel.
         targets = {(x + i, y + j) for x, y in self._held for i in (-1, 0, 1) for j in (-1, 0, 1)} | {(0, 0)}
         travelled = sum(count for point, count in self._middles.items() if point not in targets)
         transitions = self._direct + travelled
@@ -157,14 +157,14 @@ class Fuzzing:
         self._first: dict[Point, int] = {}
 
     def take(self, run: Run) -> None:
-        """Take the next run of the stick."""
+        """Add the next run of the stick."""
         if run.frames >= _FUZZ_HELD and (run.x or run.y):
             point = (run.x, run.y)
             self._held[point] += 1
             self._first.setdefault(point, run.first)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far; for boxes."""
+        """The current findings, for boxes."""
         left = dict(self._held)
         exact = varied = 0
         frames: list[int] = []
@@ -194,7 +194,7 @@ class Fuzzing:
                 check="input_fuzzing",
                 group="legality",
                 part="stick",
-                # A replay that is labelled legal for its SDI has no fuzzing either, so this alone proves little.
+                # A replay that is labelled legal for its SDI lacks fuzzing, too, so this alone proves little.
                 confidence=at_most(word, "medium"),
                 text=f"The stick's targets are not fuzzed: {exact / events:.0%} of the visits are exactly at the "
                 f"target, and {_FUZZED_EXACT:.0%} are expected.",

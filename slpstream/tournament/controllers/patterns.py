@@ -1,4 +1,4 @@
-"""Inputs that the rules for boxes exclude: SDI repeated too fast, uptilts out of a crouch, points of the C-stick."""
+"""Checks for inputs that the rules for boxes forbid: fast SDI, uptilts out of a crouch, points of the C-stick."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from slpstream.tournament.controllers.report import (
 from slpstream.tournament.controllers.runs import DEAD_ZONE, FULL, Run
 
 _FULL_INPUT = 56
-"""0.7 of a full push: an SDI input, as the game takes it."""
+"""0.7 of a full push, where the game recognises an SDI input."""
 _PARTIAL, _NEUTRAL = -1, 0
 _CARDINAL = {(1, 0): 1, (0, 1): 3, (-1, 0): 5, (0, -1): 7}
 _DIAGONAL = {(1, 1): 2, (-1, 1): 4, (-1, -1): 6, (1, -1): 8}
 _REPEAT_FRAMES = 4
-"""The rules slow repeats within 5.5 frames down. Within 4 there is no doubt about how the frames were counted."""
+"""The rules slow down repeats within 5.5 frames. Within 4 frames, the way of counting frames makes no difference."""
 _SDI_PER_GAME = 3.0
-"""Legal boxes show such repeats by accident, at most three times in one of the labelled games."""
+"""Legal boxes show accidental repeats, at most three in each labelled game."""
 _GAME_FRAMES = 10_000
-"""Usual length of a game. Longer games may have more accidents, shorter ones as many."""
+"""Usual length of a game. Longer games may have proportionally more accidents, shorter ones just as many."""
 _CROUCH, _UPTILT = 0x28, 0x38
 _UPTILT_FRAMES = 3
 _UPTILTS_PER_GAME = 0.1
-"""A box that keeps the rules makes a jump of it. One in ten games may have one that was timed by chance or misread."""
+"""A box that follows the rules makes it a jump. One in ten games may have one that was timed by chance or misread."""
 _C_POINTS = frozenset({53, 64})
-"""0.6625 and 0.8 of 80. The rule is known for the right side only; a firmware that has them mirrors them."""
+"""0.6625 and 0.8 of 80. The rule is known for the right side only. A firmware with these points mirrors them."""
 _C_WORDS: tuple[tuple[int, Confidence], ...] = ((4, "medium"), (1, "low"))
 
 
 def _zone(x: int, y: int) -> int:
-    """0 in the dead zone, 1 to 8 for a full input in one of the eight directions, -1 for what lies between."""
+    """0 in the dead zone, 1 to 8 for a full input in one of the eight directions, -1 for a partial input."""
     across = (0 if abs(x) < DEAD_ZONE else 1 if x > 0 else -1, 0 if abs(y) < DEAD_ZONE else 1 if y > 0 else -1)
     if across == (0, 0):
         return _NEUTRAL
@@ -49,7 +49,7 @@ class Sdi:
 
     def __init__(self) -> None:
         self._entries: list[tuple[int, int]] = []
-        """The last zones that were entered, with their frames; at most three."""
+        """The last three zones that were entered, with their frames."""
         self._left: dict[int, int] = {}
         """The last frame in each diagonal."""
         self._opposite: dict[int, bool] = {}
@@ -59,7 +59,7 @@ class Sdi:
         self._evidence: list[int] = []
 
     def take(self, run: Run) -> None:
-        """Take the next run of the stick."""
+        """Add the next run of the stick."""
         self._frames += run.frames
         if not run.follows:
             self._entries, self._left, self._opposite, self._zone = [], {}, {}, _NEUTRAL
@@ -90,8 +90,8 @@ class Sdi:
     _DIAGONALS = frozenset(_DIAGONAL.values())
 
     def _repeats(self) -> bool:
-        """Whether the zone entered last was entered just before, and left for the centre or from a diagonal for the
-        cardinal beside it."""
+        """Whether the last zone was entered again within a few frames, after the centre or, for a diagonal, after a
+        neighbouring cardinal."""
         if len(self._entries) < 3:
             return False
         (first, zone), (_, between), (last, again) = self._entries
@@ -105,7 +105,7 @@ class Sdi:
             self._evidence.append(frame)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far; for boxes."""
+        """The current findings, for boxes."""
         nats = poisson_nats(self._count, _SDI_PER_GAME * max(1.0, self._frames / _GAME_FRAMES))
         word = confidence_of(nats)
         if word is None:
@@ -136,7 +136,7 @@ class CrouchUptilts:
         self._evidence: list[int] = []
 
     def take(self, number: int, action: int) -> None:
-        """Take the action state of one frame."""
+        """Add the action state of one frame."""
         self._frames += 1
         if action == _CROUCH:
             self._crouched = number
@@ -152,7 +152,7 @@ class CrouchUptilts:
         self._action = action
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far; for boxes."""
+        """The current findings, for boxes."""
         nats = poisson_nats(self._count, _UPTILTS_PER_GAME * max(1.0, self._frames / _GAME_FRAMES))
         word = confidence_of(nats)
         if word is None:
@@ -173,7 +173,7 @@ class CrouchUptilts:
 
 
 class CStick:
-    """Points of the C-stick that boxes may not have."""
+    """Points of the C-stick that are forbidden for boxes."""
 
     def __init__(self) -> None:
         self._point = (0.0, 0.0)
@@ -181,7 +181,7 @@ class CStick:
         self._evidence: list[int] = []
 
     def take(self, number: int, x: float, y: float) -> None:
-        """Take the processed C-stick of one frame."""
+        """Add the processed C-stick of one frame."""
         if (x, y) == self._point:
             return
         self._point = (x, y)
@@ -191,7 +191,7 @@ class CStick:
                 self._evidence.append(number)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The findings of this check so far; for boxes."""
+        """The current findings, for boxes."""
         word = next((word for least, word in _C_WORDS if self._count >= least), None)
         if word is None:
             return []

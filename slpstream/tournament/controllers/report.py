@@ -1,4 +1,4 @@
-"""Reports of the controller check: findings with evidence, and what cannot be judged and why."""
+"""Reports of the controller check: findings with evidence, and checks without a result with the reason. Pure."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Group = Literal["health", "legality"]
 ControllerType = Literal["box", "analog", "unclear", "unknown"]
 
 MAX_EVIDENCE_FRAMES = 12
-"""A finding names at most this many frames; `count` has their number."""
+"""Limit of the frames in a finding, whose `count` is not limited."""
 _NATS: Sequence[tuple[float, Confidence]] = (
     (math.log(100_000), "high"),
     (math.log(1_000), "medium"),
     (math.log(100), "low"),
 )
-"""How unlikely chance has to be for each word. A weekend has some 5,000 games of two players with seven checks each, so
-that something that happens by chance once in 100,000 times is expected less than once; 1 in 100 is seen all day."""
+"""How unlikely chance has to be for each word. A weekend has some 5,000 games of two players with seven checks each. An
+event with a chance of 1 in 100,000 is expected less than once there; one with 1 in 100 is common."""
 _MAX_NATS = math.log(1e12)
 
 
 class ControllerFinding(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """Something about a controller that people should look at."""
+    """A reason for people to look at a controller."""
 
     check: str
     """The check, one of `HEALTH_CHECKS` or `LEGALITY_CHECKS`."""
@@ -36,17 +36,17 @@ class ControllerFinding(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
     text: str
     """One sentence for people."""
     basis: str
-    """The number that the confidence comes from, in words."""
+    """The number that determines the confidence, in words."""
     score: float
     """That number. Its unit depends on the check."""
     count: int
-    """How many times it was seen."""
+    """Number of occurrences."""
     frames: list[int]
-    """The first frames that show it, at most `MAX_EVIDENCE_FRAMES`."""
+    """The frames of the first occurrences, at most `MAX_EVIDENCE_FRAMES`."""
 
 
 class NotJudged(msgspec.Struct, frozen=True, rename="camel"):
-    """A check without a result for this player, and why."""
+    """A check without a result for this player, with the reason."""
 
     check: str
     reason: str
@@ -61,9 +61,9 @@ class PlayerControls(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     controller_basis: str
     """The reasons for the type."""
     frames: int
-    """How many final frames the player has."""
+    """Number of final frames with the player."""
     findings: list[ControllerFinding]
-    """Those of high confidence first."""
+    """The findings, with those of high confidence first."""
     not_judged: list[NotJudged]
 
 
@@ -72,17 +72,16 @@ class ControllerReport(msgspec.Struct, frozen=True, rename="camel", kw_only=True
 
     players: list[PlayerControls]
     last_frame: int | None
-    """The last final frame that was looked at."""
+    """The last final frame that was checked."""
 
 
 def confidence_of(nats: float) -> Confidence | None:
-    """The word for how unlikely something is by chance, as minus the natural logarithm of that probability; `None` if
-    it is not worth a word."""
+    """The word for the negative natural logarithm of a probability by chance; `None` for a likely event."""
     return next((word for bound, word in _NATS if nats >= bound), None)
 
 
 def poisson_nats(count: int, mean: float) -> float:
-    """How unlikely `count` or more events are if `mean` are expected, in nats."""
+    """The negative natural logarithm of the probability of `count` or more events if `mean` are expected."""
     if count <= mean:
         return 0.0
     term = math.exp(-mean + count * math.log(mean) - math.lgamma(count + 1)) if mean > 0 else 0.0
@@ -95,7 +94,7 @@ def poisson_nats(count: int, mean: float) -> float:
 
 
 def shortage_nats(count: int, mean: float) -> float:
-    """How unlikely `count` or fewer events are if `mean` are expected, in nats."""
+    """The negative natural logarithm of the probability of `count` or fewer events if `mean` are expected."""
     if count >= mean:
         return 0.0
     logarithms = [-mean + k * math.log(mean) - math.lgamma(k + 1) for k in range(count + 1)]

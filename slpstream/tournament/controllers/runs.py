@@ -1,4 +1,4 @@
-"""Runs of frames in which a stick stays at one point. Most checks look at each change of a stick, not at each frame."""
+"""Runs of frames in which a stick stays at one point. Most checks read runs instead of frames."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 FULL = 80
-"""The raw value that the game takes for 1.0. A value beyond it, up to 127, changes nothing."""
+"""The raw value that the game maps to 1.0. Larger values, up to 127, have the same effect."""
 DEAD_ZONE = 23
-"""The game takes each axis for 0 below 0.2875, which is 23 of 80."""
+"""The game maps each axis below 0.2875, which is 23 of 80, to 0."""
 
 
 class Run(NamedTuple):
@@ -21,7 +21,7 @@ class Run(NamedTuple):
     x: int
     y: int
     follows: bool
-    """Whether the frame before `first` is known: it is not at the start, and after missing frames."""
+    """Whether the frame before `first` is known. It is unknown at the start and after missing frames."""
 
     @property
     def radius(self) -> float:
@@ -30,7 +30,7 @@ class Run(NamedTuple):
 
 
 class Runs:
-    """Joins frames to runs. The run that still goes on does not count, so that a report needs no end of the game."""
+    """Joins frames to runs. The current run is not passed on before its end."""
 
     def __init__(self, *receivers: Callable[[Run], None]) -> None:
         self._receivers = receivers
@@ -40,7 +40,7 @@ class Runs:
         self._follows = False
 
     def take(self, number: int, x: int, y: int) -> None:
-        """Take the point of one frame."""
+        """Add the point of one frame."""
         if number == self._next:
             if x == self._x and y == self._y:
                 self._frames += 1

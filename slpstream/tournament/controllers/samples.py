@@ -1,4 +1,4 @@
-"""The inputs that the controller check reads from each final frame, without decoding the rest of it."""
+"""Reads the inputs for the controller check from each final frame, without decoding the rest of the frame."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
-from slpstream.formats.slippi.packed_frame import Decoder, FieldReader, PackedFrame
+from slpstream.formats.slippi.frame_decoder import FieldReader, FrameDecoder, PackedFrame
 
 _PRE = (
     "c_stick_x",
@@ -23,12 +23,12 @@ _PRE = (
 )
 """Fields of the Pre-Frame Update, in the order of the event."""
 _ALWAYS = 5
-"""All versions have the first of them."""
+"""The number of fields in `_PRE`, from the first one, that all versions have."""
 _MAX_READERS = 64
 
 
 class Sample(NamedTuple):
-    """One player's inputs in one frame. Raw values are `None` where the replay does not have them."""
+    """One player's inputs in one frame. Raw values that the replay lacks are `None`."""
 
     c_x: float
     c_y: float
@@ -86,7 +86,7 @@ class SampleReader:
     """Reads the samples of the frames of one game."""
 
     def __init__(self) -> None:
-        self._readers: dict[Decoder, list[_PlayerReader] | None] = {}
+        self._readers: dict[FrameDecoder, list[_PlayerReader] | None] = {}
 
     def read(self, content: Any) -> dict[int, PlayerSample]:
         """The samples of a frame by player index. `content` is a packed frame, a decoded one, or its JSON."""
@@ -105,8 +105,8 @@ class SampleReader:
             content = content.entry()
         return _encoded(content) if isinstance(content, bytes | msgspec.Raw) else _decoded(content)
 
-    def _learn(self, decoder: Decoder) -> list[_PlayerReader] | None:
-        """How the frames of a layout are read; `None` if a field that every version has is missing."""
+    def _learn(self, decoder: FrameDecoder) -> list[_PlayerReader] | None:
+        """The readers for frames of a layout; `None` if a field that every version has is missing."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         readers = []

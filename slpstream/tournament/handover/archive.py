@@ -28,7 +28,7 @@ _FIRST_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 _LAST_ZIP_TIME = (2107, 12, 31, 23, 59, 58)
 
 OnProblem = Callable[[Path, str], None]
-"""Called with the file of a replay that is handed on unchanged or not at all, and why."""
+"""Called with the file of a replay that is exported unchanged or left out, and the reason."""
 OpenFile = Callable[[Path], BinaryIO]
 """Opens the file of a replay, and can be called again. Raises `OSError`."""
 
@@ -42,8 +42,8 @@ def write_zip(
 ) -> int:
     """Write the zip of a set to an open file, and return the number of replays in it.
 
-    A replay that is not there any more is left out; then the document would not fit the replays, and is left out too.
-    Raises `OSError` when none is there, or when one is there and cannot be read.
+    A missing replay is left out, and so is the document then, because it would not fit the replays. Raises `OSError` if
+    all replays are missing, or if an existing one cannot be read.
     """
     there = [(member, path) for member in handed.members if (path := _readable(member, open_file, on_problem))]
     if handed.members and not there:
@@ -72,7 +72,7 @@ def write_zip_file(
     open_file: OpenFile = open_regular,
 ) -> int:
     """Write the zip of a set as a file that appears whole under its name, as `write_zip` does."""
-    temporary = target.with_name(f".{target.name}.tmp")  # the same after a kill, so that nothing is left behind
+    temporary = target.with_name(f".{target.name}.tmp")  # the same name after a kill, so that the file is reused
     try:
         with temporary.open("wb") as file:
             count = write_zip(handed, file, on_problem, open_file=open_file)
@@ -85,7 +85,7 @@ def write_zip_file(
 
 
 def free_name(folder: Path, name: str, taken: Collection[str] = ()) -> str:
-    """A name for a zip that no file in the folder has, and that is not `taken`: with ` 2`, ` 3` and so on if needed."""
+    """A name for a zip that is neither in the folder nor `taken`, with ` 2`, ` 3` and so on if needed."""
     promised = {each.casefold() for each in taken}  # as many file systems compare names
     number, free = 1, f"{name}.zip"
     while free.casefold() in promised or (folder / free).exists():
@@ -95,7 +95,7 @@ def free_name(folder: Path, name: str, taken: Collection[str] = ()) -> str:
 
 
 def _readable(member: Member, open_file: OpenFile, on_problem: OnProblem) -> Path | None:
-    """The first of the files of a replay that can be opened; `None` if none is there. Raises `OSError`."""
+    """The first file of a replay that can be opened; `None` if all are missing. Raises `OSError`."""
     problem: OSError | None = None
     for path in member.replay.paths:
         try:
@@ -128,7 +128,7 @@ def _copy(member: Member, path: Path, source: BinaryIO, target: IO[bytes], on_pr
 
 
 def _zip_time(start_ms: int) -> tuple[int, int, int, int, int, int]:
-    """A time as zips have it, which know no other years than 1980 to 2107."""
+    """A time in the form of zips, whose years range from 1980 to 2107."""
     began = time.gmtime(start_ms / 1000)
-    said = began.tm_year, began.tm_mon, began.tm_mday, began.tm_hour, began.tm_min, began.tm_sec
-    return max(_FIRST_ZIP_TIME, min(said, _LAST_ZIP_TIME))
+    moment = began.tm_year, began.tm_mon, began.tm_mday, began.tm_hour, began.tm_min, began.tm_sec
+    return max(_FIRST_ZIP_TIME, min(moment, _LAST_ZIP_TIME))

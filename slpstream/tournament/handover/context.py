@@ -1,6 +1,6 @@
 """`context.json`: the facts of a set in a zip of its replays, in the form of replay-manager-for-slippi. Pure.
 
-The document has the score before each replay, so a player of replays can show it without having seen the games.
+The document has the score before each replay, so that a program can show it with the replay.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Entrant(NamedTuple):
     sponsors: Sequence[str]
     pronouns: Sequence[str]
     characters: Sequence[Sequence[str]]
-    """The characters that each player played, in the order of their first use."""
+    """The characters of each player, in the order of their first use."""
 
 
 class ReplayScore(NamedTuple):
@@ -35,7 +35,7 @@ class ReplayScore(NamedTuple):
 
 
 def duration_ms(last_frame: int) -> int:
-    """The length of a replay as the document counts it."""
+    """The length of a replay in the document."""
     return math.ceil((last_frame + _FRAMES_BEFORE_0) / _FRAMES_PER_MS)
 
 
@@ -50,8 +50,8 @@ def context(
 ) -> dict[str, Any]:
     """The document. `sides` and `final` are in the order of the lower port in the first game.
 
-    `entrants` has the places in `sides` of the bracket's first and second entrant, where the set is one of a bracket.
-    `bracket` has the members that a bracket adds, such as `startgg`.
+    `entrants` has the places in `sides` of the bracket's first and second entrant, for a set of a bracket. `bracket`
+    has the members that a bracket adds, such as `startgg`.
     """
 
     def slots(ports: Sequence[Sequence[int]], score: Sequence[int]) -> dict[str, Any]:

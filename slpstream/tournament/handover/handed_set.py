@@ -1,4 +1,4 @@
-"""Decides what the zip of a set contains, from the payload of its `set` message and facts about its files. Pure."""
+"""Decides the contents of the zip of a set, from the payload of its `set` message and facts about its files. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from slpstream.config.sections import REPLAY_NAME, REPLAY_PLACEHOLDERS, ZIP_NAME, ZIP_PLACEHOLDERS
 from slpstream.formats.interface import Edits
+from slpstream.model.bracket_facts import SetContext
+from slpstream.model.clock_skew import ClockSkew
 from slpstream.model.summary import GameSummary, PlayerSummary
-from slpstream.tournament.bracket.interface import SetContext
-from slpstream.tournament.clock_skew import ClockSkew
 from slpstream.tournament.handover.context import Entrant, ReplayScore, context
 from slpstream.tournament.handover.names import (
     file_name,
@@ -22,10 +22,10 @@ from slpstream.tournament.handover.names import (
 )
 
 _SUFFIX = ".slp"
-"""auto-slp-player refuses a zip with other files beside the document."""
+"""auto-slp-player refuses a zip with other files, except for the document."""
 _SIDES = 2
 _LAST_START_MS = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp() * 1000)
-"""A day before the last moment that a `datetime` can have, because local time may be ahead."""
+"""A day before the last moment of a `datetime`, because local time may be ahead."""
 
 
 class ReplayFile(NamedTuple):
@@ -33,19 +33,19 @@ class ReplayFile(NamedTuple):
 
     game_id: str
     paths: Sequence[Path]
-    """The files that have it, the best one first."""
+    """The files with the replay, the best one first."""
     name: str
-    """The name of the first file, without that of its archive and the ending of its compression."""
+    """The name of the first file, without the name of its archive and the ending of its compression."""
     format: str
     summary: GameSummary
     last_frame: int | None
     duration_seconds: float
     said_at_ms: int | None
-    """When it began by the clock of the console."""
+    """The start of the game by the clock of the console."""
     arrived_at_ms: int | None
-    """When its first bytes arrived, by the clock of this machine."""
+    """The arrival of its first bytes, by the clock of this machine."""
     written_at_ms: int
-    """When the oldest of its files was last written to."""
+    """The modification time of its oldest file."""
 
     @property
     def suffix(self) -> str:
@@ -54,12 +54,12 @@ class ReplayFile(NamedTuple):
 
 
 class Templates(NamedTuple):
-    """How names are made."""
+    """The templates of names."""
 
     replay: str = REPLAY_NAME
     zip: str = ZIP_NAME
     zone: tzinfo | None = UTC
-    """The time zone of `{date}` and `{time}`; `None` is that of this machine, with the offset of the game's season."""
+    """The time zone of `{date}` and `{time}`; `None` is that of this machine, with its offset at that date."""
 
 
 class Member(NamedTuple):
@@ -78,15 +78,15 @@ class HandedSet(NamedTuple):
     members: Sequence[Member]
     context: Mapping[str, Any] | None
     reason: str
-    """Why there is no context; empty if there is one."""
+    """Why the zip has no context; empty if it has one."""
     missing: Sequence[str]
-    """The ids of games that count and have no file."""
+    """The ids of games that count and lack a file."""
     start_ms: int
-    """When the first game began, corrected."""
+    """The corrected start of the first game, in Unix milliseconds."""
 
 
 class _Played(NamedTuple):
-    """A replay with the game of the set that it belongs to."""
+    """A replay with its game of the set."""
 
     replay: ReplayFile
     game: Mapping[str, Any]
@@ -104,9 +104,9 @@ def handed_set(
 ) -> HandedSet:
     """The contents of the zip for a set: the games that count, with the sudden deaths that ended them.
 
-    `payload` is that of a `set` message, `files` has the replays by game id, and `bracket` what a bracket knows about
-    the set. Times are corrected by `skew`; without one, so that the last game ends at `completed_at_ms`; without that
-    either, they are those of the replays.
+    `payload` is that of a `set` message, `files` has the replays by game id, and `bracket` the bracket's facts about
+    the set. Times are corrected by `skew`; without one, so that the last game ends at `completed_at_ms`; without
+    either, the times of the replays are used.
     """
     templates = templates or Templates()
     played, missing = _played(payload, files)
@@ -129,7 +129,7 @@ def handed_set(
 
 
 def _played(payload: Mapping[str, Any], files: Mapping[str, ReplayFile]) -> tuple[list[_Played], list[str]]:
-    """The replays of the games that count, in order, and the ids of those that have no file."""
+    """The replays of the games that count, in order, and the ids of those without a file."""
     played: list[_Played] = []
     missing: list[str] = []
     for game in payload["games"]:
@@ -149,7 +149,7 @@ def _played(payload: Mapping[str, Any], files: Mapping[str, ReplayFile]) -> tupl
 
 
 def _shift_ms(replays: Sequence[ReplayFile], skew: ClockSkew | None, completed_at_ms: int | None) -> int:
-    """Milliseconds to add to the console's times: the same for the whole set, so that the breaks stay as they were."""
+    """Milliseconds to add to the console's times, the same for the whole set, so that the breaks stay the same."""
     if skew is not None:
         return skew.corrected_ms(0)
     last = replays[-1] if replays else None
@@ -159,7 +159,7 @@ def _shift_ms(replays: Sequence[ReplayFile], skew: ClockSkew | None, completed_a
 
 
 def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
-    """The time when a game began, corrected. Consoles without a set clock can say any year, even 9999."""
+    """The corrected start of a game. A console whose clock was never set can report any year, even 9999."""
     if replay.said_at_ms is not None:
         start_ms = replay.said_at_ms + shift_ms
     elif replay.arrived_at_ms is not None:
@@ -170,7 +170,7 @@ def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
 
 
 def _why_no_context(payload: Mapping[str, Any], played: Sequence[_Played]) -> str:
-    """Why a document would not be accepted; empty if it would be."""
+    """Why programs would refuse a document; empty if they would accept it."""
     if payload.get("crewBattle") is not None:
         return "it is a crew battle, which the document has no form for"
     if len(payload["sides"]) != _SIDES:
@@ -223,18 +223,17 @@ def _context(
 
 
 def _players_of(payload: Mapping[str, Any], side: int) -> list[Mapping[str, Any]]:
-    """The members of a side, as in the newest game."""
+    """The members of a side in the newest game."""
     return [player for player in payload["players"] if player["side"] == side]
 
 
 def _seats(each: _Played, payload: Mapping[str, Any], side: int) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """The members of a side, each with the player of one game that it was.
+    """The members of a side, each with its player in one game.
 
-    Members are told apart by their names in the replay, or else by their ports. Of two members without either, the
-    order decides.
+    Names in the replay identify members, or else ports. For two members without either, the order decides.
     """
     free = [player for player in each.game["players"] if player["side"] == side]
-    if payload.get("crewBattle") is not None:  # in which each game has players of its own
+    if payload.get("crewBattle") is not None:  # each of its games has other players
         return [(player, player) for player in free]
     named = {player.index: player for player in each.replay.summary.players}
     found: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []

@@ -1,7 +1,7 @@
-"""Names of replays and zips, made from templates as replay-manager-for-slippi has them. Pure.
+"""Names of replays and zips, made from templates in the form of replay-manager-for-slippi. Pure.
 
-A template has placeholders such as `{stage}`. Each is replaced where it occurs first, and names of players come last,
-so that a player who is called `{stage}` stays that way.
+A template has placeholders such as `{stage}`. The first occurrence of each is replaced, and names of players come
+last, so that the name of a player who is called `{stage}` stays unchanged.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _SHORT: Mapping[str, str] = {
 }
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
-"""Names of devices, which Windows does not accept as names of files."""
+"""Device names, which Windows refuses as names of files."""
 _MAX_NAME_BYTES = 200
 """Leaves room for an ending and a number within the 255 bytes of a name in a file system."""
 
 
 def short_character(name: str) -> str:
-    """The name of a character as the community shortens it."""
+    """The community's short name of a character."""
     return _SHORT.get(name, name)
 
 
@@ -44,9 +44,9 @@ def filled(template: str, placeholders: Sequence[str], values: Mapping[str, str]
 
 
 def file_name(text: str) -> str:
-    """A text as the name of a file, without ending: what no file system forbids, and not longer than any allows.
+    """A text as the name of a file without an ending, in characters and of a length that all file systems allow.
 
-    Separators that a missing value leaves at the ends are dropped too.
+    Separators at the ends, which missing values leave, are dropped too.
     """
     text = " ".join(_FORBIDDEN.sub("", text).split()).strip(" -").rstrip(". ")
     text = text.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore").rstrip(". ")
@@ -56,5 +56,5 @@ def file_name(text: str) -> str:
 
 
 def numbered(ordinal: int, count: int) -> str:
-    """A number with leading zeros where there are ten or more, so that names sort as plain text."""
+    """A number with leading zeros if the `count` has more digits, so that names sort as plain text."""
     return f"{ordinal:0{len(str(count))}}"

@@ -1,10 +1,10 @@
-"""The seats of one station: who claimed which port, and what of that the station's set should show now.
+"""The seats of one station: the claims of ports, and the part of them that the station's set shows now.
 
-Each act of a phone takes the seats and the set as it is, and returns the seats after it with a patch for the set. A set
-is that of the payload of `set` messages, and a patch is the body of a correction, so both are the operators' own.
+Each act of a phone takes the seats and the current set, and returns the changed seats with a patch for the set. A set
+has the form of the payload of `set` messages, and a patch that of a correction, so both are the same as for operators.
 
-A claim is for the set that is being played, or for the next one once that is over. Between two games it is for the set
-of the next game, whichever that is, and a change of ports waits for that game, because the score belongs to the ports
+A claim is for the set that is being played, or for the next one after that is over. Between two games, it is for the
+set of the next game, whichever that is. A change of ports waits for that game, because the score belongs to the ports
 of the last one.
 """
 
@@ -39,7 +39,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     shown: bool = False
     """Whether the set shows this person at this port."""
     after_game: bool = False
-    """Whether it was made when the newest game was over, in a set that was not."""
+    """Whether it was made after the newest game, while the set was not over."""
 
 
 @prepared
@@ -49,13 +49,13 @@ class Seats(msgspec.Struct, frozen=True, omit_defaults=True):
     claims: Mapping[int, Claim] = {}
     """By player index."""
     set_id: str | None = None
-    """The set that the claims belong to; `None` for one that has not begun."""
+    """The set of the claims; `None` for one that has not begun."""
     game_id: str | None = None
-    """The newest game of that set when it was last looked at."""
+    """The newest game of that set at the last update."""
     over: bool = False
     """Whether that set was over."""
     active_ms: int = 0
-    """Unix time in milliseconds at which something last happened at the station."""
+    """Unix time of the last activity at the station, in milliseconds."""
 
     def seat_of(self, phone: str) -> int | None:
         """The player index of a phone's seat; `None` if it has none."""
@@ -63,7 +63,7 @@ class Seats(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SetNow(NamedTuple):
-    """The part of a station's newest set that matters here."""
+    """The facts about a station's newest set that seats depend on."""
 
     set_id: str | None
     game_id: str | None
@@ -75,26 +75,26 @@ class SetNow(NamedTuple):
     seated: Mapping[int, str]
     """Names of the seats, by player index."""
     named: Mapping[int, str]
-    """Names that are shown, by player index."""
+    """Shown names, by player index."""
     crew_battle: bool
-    """Whether it is a crew battle, in which the next player of a crew takes the place of one who has left."""
+    """Whether it is a crew battle, in which the next player of a crew replaces one who has left."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the set is over and nothing is played."""
+        """Whether the set is over and no game is being played."""
         return self.state == "over" and not self.playing
 
 
 class Step(NamedTuple):
-    """The outcome of an act."""
+    """The result of an act."""
 
     seats: Seats
     patch: Mapping[str, Any] | None = None
-    """The correction of the set; `None` if it stays as it is."""
+    """The correction of the set; `None` if it stays the same."""
 
 
 class SeatTaken(Exception):
-    """The seat, or the name elsewhere, is another phone's."""
+    """Another phone has the seat, or the same name at another seat."""
 
     def __init__(self, name: str, port: int) -> None:
         super().__init__(f"{name} sits at port {port}")
@@ -103,11 +103,11 @@ class SeatTaken(Exception):
 
 
 class NoSeat(Exception):
-    """The phone has no seat, or the set in which it had one is over."""
+    """The phone has no seat, or its set is over."""
 
 
 def set_now(payload: Mapping[str, Any]) -> SetNow:
-    """The part of the payload of a `set` message that matters here."""
+    """The facts in the payload of a `set` message that seats depend on."""
     players = payload["players"]
     games = payload.get("games") or [{}]
     return SetNow(
@@ -125,10 +125,9 @@ def set_now(payload: Mapping[str, Any]) -> SetNow:
 def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
     """The seats after the set has changed.
 
-    When another set begins, the seats of the old one are free again. If it begins by itself, with a game, claims since
-    the last game of the old one are for it. With a new game of the set, seats follow people whom the set has recognised
-    at other ports. A claim whose name has been removed from the set is void, and so is that of a player who has left a
-    crew battle.
+    When another set begins, the seats of the old one become free. If it begins with a game, claims made since the last
+    game of the old one are for it. With a new game of the same set, seats follow people whom the set has recognised at
+    other ports. A claim is void once its name is removed from the set or its player has left a crew battle.
     """
     new_game = now.game_id != seats.game_id
     claims = {
@@ -154,17 +153,17 @@ def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
 
 
 def wanted(seats: Seats, now: SetNow) -> Mapping[str, Any] | None:
-    """The correction by which the set shows the claims that it should show by now; `None` if it does."""
+    """The correction that makes the set show the claims that it should show; `None` if it does."""
     return _patch(_missing(seats.claims, now))
 
 
 def claimed(
     seats: Seats, now: SetNow, index: int, claim: Claim, *, take_over: bool = False, stay: bool = False
 ) -> Step:
-    """A phone claims the seat at a port, in place of any other that it has.
+    """A phone claims the seat at a port, instead of any other seat that it has.
 
-    `take_over` takes it from its holder. Once the set is over, the first claim by another phone begins a new set
-    with free seats, and so does one with `stay` by somebody who played in it. Raises `SeatTaken`.
+    `take_over` takes it from its holder. After the end of a set, the first claim by another phone begins a new set with
+    free seats, and so does a claim with `stay` by a player of the set. Raises `SeatTaken`.
     """
     mine = seats.claims.get(index)
     same_phone = mine is not None and mine.phone == claim.phone
@@ -190,7 +189,7 @@ def claimed(
     )
     others = {each: other for each, other in seats.claims.items() if other.phone != claim.phone and each != index}
     claims = {**_without_namesakes(others, claim), index: claim}
-    if _others_have_come(claims, now):
+    if _are_all_replaced(claims, now):
         return _new_set(seats, claims, claim.at_ms)
     return _step(seats, claims, now, claim.at_ms, _missing(claims, now))
 
@@ -209,7 +208,7 @@ def swapped(seats: Seats, now: SetNow, index: int, phone: str, now_ms: int) -> S
 
 
 def left(seats: Seats, now: SetNow, phone: str, now_ms: int) -> Step:
-    """A phone gives up its seat. Its name goes with it, unless the set is over."""
+    """A phone gives up its seat. The set loses the name, unless the set is over."""
     index = seats.seat_of(phone)
     if index is None:
         return Step(seats)
@@ -220,7 +219,7 @@ def left(seats: Seats, now: SetNow, phone: str, now_ms: int) -> Step:
 
 
 def expired(seats: Seats, now: SetNow, now_ms: int, after_ms: int) -> Step:
-    """Frees all seats when nothing has happened for a while. Names stay in a set that has begun."""
+    """Free all seats after a time without activity. Names stay in a set that has begun."""
     newest_ms = max((claim.at_ms for claim in seats.claims.values()), default=0)
     if not seats.claims or now.playing or now_ms - max(newest_ms, seats.active_ms) < after_ms:
         return Step(seats)
@@ -233,14 +232,14 @@ def _is_shown(now: SetNow, index: int, claim: Claim) -> bool:
 
 
 def _is_other_set(seats: Seats, now: SetNow) -> bool:
-    """Whether the claims belong to an older set. One whose newest game is still the same was only divided anew."""
+    """Whether the claims belong to an older set. Another id with the same newest game is only a new division."""
     if seats.set_id is None or now.set_id == seats.set_id:
         return False
     return now.set_id is None or now.game_id != seats.game_id
 
 
 def _moved(claims: Mapping[int, Claim], waiting: Collection[int], now: SetNow) -> dict[int, Claim]:
-    """The claims at the ports at which a new game has their people. Claims that wait for this game come first.
+    """The claims at the ports where a new game has their people. Claims that wait for this game come first.
 
     In a crew battle, people who are no longer in the set have left it, unless they came after the last game.
     """
@@ -256,10 +255,10 @@ def _moved(claims: Mapping[int, Claim], waiting: Collection[int], now: SetNow) -
 
 
 def _missing(claims: Mapping[int, Claim], now: SetNow) -> dict[int, Person | None]:
-    """The people whom the set does not show yet, by player index, as far as it should.
+    """The people whom the set should show and does not show yet, by player index.
 
-    While no game is played, a set that has begun only gets names for players who have none. Anything else may be a
-    change of ports, which the next game shows.
+    Between games, only players without a name get one. Any other difference may be a change of ports, which the next
+    game shows.
     """
     if now.is_over:
         return {}
@@ -279,7 +278,7 @@ def _missing(claims: Mapping[int, Claim], now: SetNow) -> dict[int, Person | Non
 def _step(
     seats: Seats, claims: Mapping[int, Claim], now: SetNow, at_ms: int, said: Mapping[int, Person | None]
 ) -> Step:
-    """The seats with other claims, and the news for the set: people, and ports that became free."""
+    """The seats with other claims, and the patch for the set: people, and ports that became free."""
     left_behind: dict[int, Person | None] = {}
     if now.state == "upcoming" or now.playing:
         left_behind = {index: None for index, claim in seats.claims.items() if claim.shown and index not in claims}
@@ -299,8 +298,11 @@ def _patch(people: Mapping[int, Person | None]) -> Mapping[str, Any] | None:
     return {"seats": {str(index): person and msgspec.to_builtins(person) for index, person in people.items()}}
 
 
-def _others_have_come(claims: Mapping[int, Claim], now: SetNow) -> bool:
-    """Whether between two games others than in the set sit at all its ports. All names in it must be known."""
+def _are_all_replaced(claims: Mapping[int, Claim], now: SetNow) -> bool:
+    """Whether, between two games, other people than those of the set sit at all of its ports.
+
+    All names in the set must be known.
+    """
     if now.state != "running" or now.playing or not set(now.members) <= claims.keys() & now.named.keys():
         return False
     known = {folded(name) for name in (*now.named.values(), *now.seated.values())}
@@ -308,7 +310,7 @@ def _others_have_come(claims: Mapping[int, Claim], now: SetNow) -> bool:
 
 
 def _check_free(others: Mapping[int, Claim], index: int, claim: Claim, *, take_over: bool) -> None:
-    """Check that neither the seat nor the name is somebody else's. Raises `SeatTaken`."""
+    """Check that no other phone has the seat or the name. Raises `SeatTaken`."""
     if take_over:
         return
     if index in others:

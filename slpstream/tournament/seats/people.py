@@ -1,4 +1,4 @@
-"""Names for seats: cleaning of typed ones, and the people whom a phone offers to tap."""
+"""Names for seats: cleaning of typed names, and the list of people who were named recently. Pure."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person, folded
 
 MAX_TYPED_NAME = 30
 MAX_NAME, MAX_DETAIL = 60, 40
-"""The longest name, and the longest sponsor and pronouns, of a person in a set."""
+"""Length limits of the name, and of the sponsor and the pronouns, of a person in a set."""
 MAX_RECENT = 200
-"""People whom the daemon remembers. Those who were named longest ago are dropped first."""
+"""Limit of remembered people. Those who were named longest ago are dropped first."""
 MAX_CLAIMED = 20
-"""People among them whom only phones with the code of one station have named."""
+"""Limit of remembered people whom only phones with the code of one station have named."""
 
 _JOINER = "\u200d"
 """Part of many emoji."""
 _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
-"""Letters and symbols that show nothing: the fillers of the Korean script, and the empty cell of Braille."""
+"""Invisible letters and symbols: the fillers of the Korean script, and the empty cell of Braille."""
 _MAX_MARKS = 2
 """Combining marks in a row: enough for every language that is written with them."""
 
@@ -31,11 +31,11 @@ class RecentPerson(Person, frozen=True, omit_defaults=True):
     """A person who was named recently."""
 
     claimed_at: str | None = None
-    """The station with whose code a phone named them first; `None` if an operator, the bracket or a replay has."""
+    """The station whose code the first naming phone had; `None` if an operator, the bracket or a replay named them."""
 
 
 def as_in_sets(person: Person | ExpectedPlayer) -> Person:
-    """A known person as a set has them: every text on one line, and cut where a set allows no more."""
+    """A known person in the form of a set: every text on one line, and cut to the length limit."""
     sponsor, pronouns = (_cut(detail or "", MAX_DETAIL) or None for detail in (person.sponsor, person.pronouns))
     return Person(_cut(person.name, MAX_NAME), sponsor, pronouns)
 
@@ -60,7 +60,7 @@ def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
 
 
 def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable[Person]) -> Person | None:
-    """The known person of this name, as a set has them; `None` if nobody of that name is known."""
+    """The known person with this name, in the form of a set; `None` if the name is unknown."""
     wanted = folded(name)
     if not wanted:
         return None
@@ -69,10 +69,10 @@ def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable
 
 
 def with_recent(recent: Sequence[RecentPerson], named: Iterable[RecentPerson]) -> Sequence[RecentPerson]:
-    """The people who were named recently, after some were named again. The same list if that changes nothing.
+    """The people who were named recently, after some were named again. Returns the same list if that changes nothing.
 
-    The newest come first, but those whom only phones have named after all others: anybody with a code can make up
-    people, who must neither come before the real ones nor push them out.
+    The newest come first. Those whom only phones have named come after all others: every owner of a code can invent
+    people, who must neither precede nor displace the real ones.
     """
     before = {folded(person.name): person for person in recent}
     merged: dict[str, RecentPerson] = {}

@@ -1,4 +1,4 @@
-"""Limits how often a client may do something: a token bucket for each key, and a bound on their number."""
+"""Limits the rate of requests: a token bucket for each key, with a bound on the number of keys."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ _MAX_KEYS = 4096
 
 
 class RateLimit:
-    """Allows `burst` acts at once for each key, and `per_minute` in the long run."""
+    """Allows `burst` acts in a row for each key, and `per_minute` on average."""
 
     def __init__(self, per_minute: float, burst: int) -> None:
         self._per_second = per_minute / 60
         self._burst = burst
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """Acts left and when that was computed, by key, the one that acted longest ago first."""
+        """Acts left and the time of that count, by key, the least recently used key first."""
 
     def allows(self, key: str, now_seconds: float) -> bool:
-        """Whether another act is allowed now. It then counts."""
+        """Whether another act is allowed now. An allowed act is counted."""
         left, at_seconds = self._left.pop(key, (float(self._burst), now_seconds))
         left = min(self._burst, left + (now_seconds - at_seconds) * self._per_second)
         allowed = left >= 1

@@ -1,7 +1,7 @@
 """Tokens for seats: one per station, derived from a secret of the installation.
 
-A token allows claiming seats at its station and nothing else. It is valid until the codes are renewed: those of a
-station by counting up its number, all of them by another secret.
+A token allows claiming seats at its station and nothing else. It is valid until the codes are renewed: that of one
+station by incrementing its number, those of all stations by replacing the secret.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Keys(msgspec.Struct, frozen=True):
     secret: str
     """In hexadecimal digits."""
     renewed: Mapping[str, int] = {}
-    """How often the token of a station was renewed, by station."""
+    """Number of renewals of the token, by station."""
 
 
 def token_of(keys: Keys, station: str) -> str:
@@ -44,5 +44,5 @@ def renewed(keys: Keys, station: str) -> Keys:
 
 
 def phone_digest(phone: str) -> str:
-    """The digest under which a phone is known, of its random id."""
+    """The digest of the random id of a phone, which identifies it in the seats."""
     return hashlib.sha256(b"phone\0" + phone.encode()).hexdigest()[:24]

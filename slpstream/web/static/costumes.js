@@ -1,4 +1,4 @@
-/** Swatches: one or two letters on a colour, in place of a picture of the character. */
+/** Swatches: one or two letters on a colour, instead of a picture of the character. */
 
 import { swatchColours } from "./slippi.js";
 
@@ -8,7 +8,7 @@ const MAX_DARK_LUMA = 150;
 
 /**
  * @param {number} characterId  External id.
- * @param {string} costume      Name of the costume. Without a colour of its own, it has that of the character.
+ * @param {string} costume      Name of the costume. A costume without a colour has that of the character.
  * @returns {{letters: string, colour: string, ink: string}} CSS colours; `ink` is readable on `colour`.
  */
 export function swatch(characterId, costume) {

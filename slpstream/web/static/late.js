@@ -1,13 +1,13 @@
 /**
- * Data that pages draw with but do not wait for: the tables of names, the list of own pictures, and stylesheets. Whatever
- * was drawn before they arrived is drawn again.
+ * Data that pages use but do not wait for: the tables of names, the list of own pictures, and stylesheets. Drawings from before
+ * their arrival are drawn again.
  */
 
 /** @type {Set<() => void>} */
 const listeners = new Set();
 let count = 0;
 
-/** Number of arrivals so far. A drawing that is kept depends on it, besides what it shows. */
+/** Number of arrivals so far. A cached drawing depends on it in addition to its content. */
 export function arrivals() {
   return count;
 }
@@ -17,7 +17,7 @@ export function onArrival(listener) {
   listeners.add(listener);
 }
 
-/** Reports that something has arrived and is in its place. */
+/** Reports that data have arrived and are in use. */
 export function arrived() {
   count += 1;
   listeners.forEach((listener) => listener());

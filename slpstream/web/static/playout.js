@@ -2,10 +2,10 @@
  * A small jitter buffer: plays frames at the pace of the game, although they arrive in bursts. It does not touch the page
  * and reads no clock; callers pass the time in milliseconds of one clock.
  *
- * The log is a queue. Frame n is due at `base + n * period`. Other messages are due with the frame before them, so events
- * are shown with their frames, and the result after the last one. `base` follows the arrivals: it is late enough for the
- * latest frame of the last two seconds, within `MAX_BUFFER_MS`. A steady stream is therefore shown almost at once, a stream
- * in bursts of 85 ms is spread out evenly, and after a stall the playout catches up.
+ * The log is a queue. Frame n is due at `base + n * period`. Other messages are due with the frame before them, so events are
+ * shown with their frames, and the result after the last one. `base` follows the arrivals: it is late enough for the latest
+ * frame of the last two seconds, within `MAX_BUFFER_MS`. A steady stream is therefore shown almost immediately, a stream in
+ * bursts of 85 ms is spread out evenly, and after a stall the playout catches up.
  *
  * `delayMs` is added first: messages count as having arrived that much later.
  */
@@ -13,11 +13,11 @@
 /** Maximum time that a frame is held back, in addition to the delay. */
 export const MAX_BUFFER_MS = 150;
 const WINDOW_MS = 2000;
-/** Frames may be shown half a frame early (see below), so they should arrive this much before they are due. */
+/** Frames can be shown half a frame early (see below), so they should arrive this much before they are due. */
 const MARGIN_MS = 10;
 /** Speed of `base`: a tenth of the elapsed time, which is not visible. */
 const SLEW = 0.1;
-/** Maximum number of queued messages while a page is hidden. Older messages are shown at once. */
+/** Maximum number of queued messages while a page is hidden. Older messages are shown immediately. */
 const MAX_QUEUED = 2000;
 /**
  * On a 60 Hz screen one frame is due per animation frame, sometimes shortly before it and sometimes shortly after it.
@@ -111,7 +111,7 @@ export class Playout {
   }
 
   /**
-   * Begins another game. The rest of the previous one is shown at once.
+   * Begins another game. The rest of the previous one is shown immediately.
    * @param {Message} message
    */
   #begin(message) {
@@ -140,7 +140,7 @@ export class Playout {
     }
     const newest = this.#arrivals[this.#arrivals.length - 1].offset;
     const difference = Math.min(latest + MARGIN_MS, newest + MAX_BUFFER_MS) - this.#base;
-    // A pause of the game makes everything late. That is no jitter, so `base` jumps.
+    // A pause of the game delays everything. That is not jitter, so `base` jumps.
     const step = Math.abs(difference) > 2 * MAX_BUFFER_MS ? Infinity : SLEW * elapsed;
     this.#base += Math.max(-step, Math.min(step, difference));
   }

@@ -1,39 +1,37 @@
 /**
- * The page in place of one that the daemon refuses: it says what is wrong, and loads the wanted page as soon as it is
+ * The page that replaces one that the daemon refuses. It explains the problem, and loads the requested page as soon as it is
  * available. In a browser source it is a small note in a corner.
  *
- * What is wrong is read from the daemon's response to the same address, asked for again as a program does. So a problem
- * that turns into another one (the daemon starts, then lacks the station) is shown as what it is now.
+ * The problem is read from the daemon's response to the same address, requested again as a program does. So when it turns into
+ * another one (the daemon starts, then lacks the station), the page shows the current problem.
  */
 
+import { Api, ROOT } from "./api.js";
+import { element, find, setText } from "./dom.js";
 import { fillTexts, text } from "./texts/texts.js";
 
 /**
  * @typedef {object} Problem
  * @property {Kind} kind
- * @property {string[]} [stations]  The ids of all stations, where the page's own is unknown.
+ * @property {string[]} [stations]  The ids of all stations if the page's own is unknown.
  *
  * @typedef {"no_token" | "wrong_token" | "unknown_station" | "starting" | "not_found" | "wrong_host" | "refused" | "internal" | "gone"} Kind
  */
 
 const MIN_WAIT_MS = 1000;
 const MAX_WAIT_MS = 15_000;
-/** Refusals are counted by the daemon and raise an alert, so they are repeated seldom. */
+/** The daemon counts refusals and raises an alert, so retries are rare. */
 const REFUSED_WAIT_MS = 15_000;
 const MAX_REFUSED_WAIT_MS = 120_000;
 const REFUSED = /** @type {readonly Kind[]} */ (["no_token", "wrong_token", "wrong_host", "refused"]);
 const MAX_STATIONS = 40;
 
-const base = new URL("..", import.meta.url);
-const path = location.pathname.slice(base.pathname.length);
-const token = new URLSearchParams(location.search).get("token");
+const path = location.pathname.slice(ROOT.pathname.length);
+const api = new Api(new URLSearchParams(location.search).get("token") ?? undefined);
 /** The station of a page that shows one; empty for other pages. */
 const station = stationOf(path);
 /** Whether the page belongs to a browser source, which is laid over a video. */
 const isSource = /^(overlay|scenes|custom)\//.test(path);
-
-/** @type {(selector: string) => HTMLElement} */
-const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
 
 /** @param {string} relative  A path below the daemon's root. */
 function stationOf(relative) {
@@ -48,7 +46,7 @@ function stationOf(relative) {
 /** Asks for the page again. `null` means that it is available. @returns {Promise<Problem | null>} */
 async function examine() {
   try {
-    const response = await fetch(location.href, { headers: { accept: "application/problem+json" }, cache: "no-store" });
+    const response = await api.response(location.href, { headers: { accept: "application/problem+json" }, cache: "no-store" });
     return response.ok ? null : await problemOf(response);
   } catch {
     return { kind: "gone" };
@@ -79,21 +77,15 @@ async function problemOf({ status, headers }) {
   }
 }
 
-/** Why the page of a station is not found. @returns {Promise<Problem>} */
+/** The reason why the page of a station is not found. @returns {Promise<Problem>} */
 async function missingStation() {
-  const { stations = [] } = await get("v1/stations");
+  const { stations = [] } = (await api.get("v1/stations")).body;
   const ids = stations.map((/** @type {{id: string}} */ { id }) => id);
   if (ids.includes(station)) {
     return { kind: "not_found" }; // the station is known, but not this page about it
   }
-  const { starting = [] } = await get("readyz");
+  const { starting = [] } = (await api.get("readyz")).body;
   return starting.length > 0 ? { kind: "starting" } : { kind: "unknown_station", stations: ids };
-}
-
-/** @param {string} relative */
-async function get(relative) {
-  const response = await fetch(new URL(relative, base), token === null ? {} : { headers: { authorization: `Bearer ${token}` } });
-  return response.json();
 }
 
 /** @param {Problem} problem */
@@ -117,23 +109,9 @@ function show({ kind, stations = [] }) {
  * @param {string} id
  */
 function stationItem(id) {
-  const link = document.createElement("a");
-  link.href = `${encodeURIComponent(id)}${location.search}`;
-  link.textContent = id;
-  const item = document.createElement("li");
-  item.append(link);
+  const item = element("li");
+  item.append(element("a", id, { href: `${encodeURIComponent(id)}${location.search}` }));
   return item;
-}
-
-/**
- * Writes only what differs, because screen readers announce what is written.
- * @param {HTMLElement} element
- * @param {string} value
- */
-function setText(element, value) {
-  if (element.textContent !== value) {
-    element.textContent = value;
-  }
 }
 
 async function recover() {

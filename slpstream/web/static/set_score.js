@@ -35,8 +35,8 @@ function indexInSet(set, player) {
 }
 
 /**
- * The set of a game: `null` if the game belongs to another one, whose names and score the set does not have. A game that has
- * just begun may not be listed yet; unless the set is over, it belongs to it.
+ * The set of a game; `null` if the game belongs to another set, with other names and scores. A game that has just begun may not
+ * be listed yet, and belongs to the set unless that is over.
  * @param {Pick<import("./slpstream.js").Game, "gameId" | "end"> | null} game
  * @param {SetScore | null} set  The newest set of the station.
  * @returns {SetScore | null}
@@ -44,7 +44,7 @@ function indexInSet(set, player) {
 export function setOf(game, set) {
   const { games = [], state } = set ?? {};
   if (game === null || (games.length === 0 && state !== "upcoming")) {
-    return set; // it does not say which games it has
+    return set; // the set does not list its games
   }
   const isListed = games.some((each) => [each, ...(each.suddenDeaths ?? [])].some(({ gameId }) => gameId === game.gameId));
   return isListed || (game.end === null && state !== "over") ? set : null;
@@ -107,7 +107,7 @@ export function lengthText(set) {
 }
 
 /**
- * Who has won the set, and the score of the winner first; empty while it is not over, and for a tie.
+ * The winner of the set and the score, the winner's first; empty until it is over, and for a tie.
  * @param {SetScore | null} set
  */
 export function wonText(set) {

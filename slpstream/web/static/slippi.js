@@ -62,8 +62,8 @@ const FIRST_PLAYABLE_FRAME = -39;
 let tables = { characters: {}, internalCharacters: {}, stages: {}, teams: {}, swatches: { characters: {}, costumes: {} } };
 
 /**
- * Loads the names. Until then the pages show ids, and no teams; see `late.js`.
- * @param {() => void} [onLoaded]  For pages of users.
+ * Loads the names. Until then, the pages show ids and no teams.
+ * @param {() => void} [onLoaded]  Called when they are loaded, for users' own pages.
  */
 export async function loadNames(onLoaded) {
   const files = ["characters", "internal_characters", "stages", "enumerations", "swatches"];
@@ -182,7 +182,7 @@ export function timerStart(stats) {
 }
 
 /**
- * The game clock without hundredths. Empty for a game without a clock, and where the frame number tells no time.
+ * The game clock without hundredths. Empty for a game without a clock, and if the time does not follow from the frame number.
  * @param {Game} game
  */
 export function clock(game) {
@@ -231,6 +231,11 @@ export function resultText(game, set = null) {
   const { winners, gameEnd, tied } = game.end;
   const won = gamePlayers(game, set).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
   return outcomeText(won) || text(tied ? "game.tie" : gameEnd?.gameEndMethod === NO_CONTEST ? "game.no_contest" : "game.over");
+}
+
+/** The time since GO at a frame number, as `m:ss`. @param {number} frame */
+export function gameTime(frame) {
+  return minutesText(Math.max(0, frame) / 60);
 }
 
 /** @param {number} seconds */

@@ -116,7 +116,7 @@ export class Client {
   /** @type {WebSocket | null} */ #socket = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #watchdog;
-  /** When the connection is considered dead, and when the timer looks next. */
+  /** When the connection is considered dead, and when the timer checks next. */
   #silentAt = Infinity;
   #watchedAt = 0;
   #attempts = 0;
@@ -130,7 +130,7 @@ export class Client {
     this.#subscription = subscription;
     /** @type {Connection} */
     this.connection = "connecting";
-    /** Why the daemon refuses the connection; empty if it does not, or if it is unreachable. */
+    /** The reason why the daemon refuses the connection; empty if it does not, or if it is unreachable. */
     this.problem = "";
     /** Close code of that refusal, as in `CloseCode`; 0 without one. */
     this.problemCode = 0;
@@ -292,7 +292,7 @@ export class Client {
   }
 
   /**
-   * Saves the position. If two files of a station grow at once, only the game that started last counts.
+   * Saves the position. If two files of a station grow at the same time, only the game that started last counts.
    * @param {any} message
    */
   #savePosition({ type, station, gameId, cursor }) {
@@ -389,7 +389,7 @@ export class Client {
   }
 
   /**
-   * Looks after some time whether the timeout is over. With thousands of messages a second, a timer for each would be costly.
+   * Checks after some time whether the timeout is over. With thousands of messages a second, a timer for each would be costly.
    * @param {number} milliseconds
    */
   #watch(milliseconds) {
@@ -640,7 +640,7 @@ export class Stream {
     return this.#client.connection;
   }
 
-  /** Why the daemon refuses the connection; empty if it does not, or if it is unreachable. */
+  /** The reason why the daemon refuses the connection; empty if it does not, or if it is unreachable. */
   get problem() {
     return this.#client.problem;
   }

@@ -235,7 +235,7 @@ export {};
  * @property {boolean} [isTeams]
  * @property {boolean} [versus]        Games are grouped into sets.
  * @property {string} [matchId]
- * @property {boolean} [suddenDeath]   The end of the game before it, not a game of its own.
+ * @property {boolean} [suddenDeath]   The end of the game before it, not a separate game.
  * @property {string} [startedAt]
  * @property {"finished" | "time" | "quit"} [ending]
  * @property {number} [quitter]        Player index.
@@ -277,7 +277,7 @@ export {};
  * @property {number} [side]           Index in `sides`.
  * @property {string} [name]           The operator's name for the player, else that of the seat, the netplay name or tag.
  * @property {boolean} [namedByOperator]
- * @property {string} [seatName]       The name that somebody claimed the seat with.
+ * @property {string} [seatName]       The name with which a player claimed the seat.
  * @property {string} [connectCode]
  * @property {string} [netplayName]
  * @property {string} [tag]

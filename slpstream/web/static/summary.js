@@ -54,7 +54,7 @@ export function summaryPlayers(game, set = null) {
 
 /**
  * The names to show by player index, for `Game.names`.
- * @param {{index: number, name?: string}[]} [players]  As the daemon's lists have them.
+ * @param {{index: number, name?: string}[]} [players]  As in the daemon's lists.
  * @returns {Map<number, string>}
  */
 export function shownNames(players = []) {

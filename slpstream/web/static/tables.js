@@ -1,6 +1,10 @@
 /** Tables of names, and other JSON files. The daemon serves the same tables that it reads itself. */
 
+import { Api, Status } from "./api.js";
+import { sleep } from "./timing.js";
+
 const RETRY_MS = 2000;
+const api = new Api(undefined);
 
 /**
  * Loads the file `names/FORMAT/FILE.json`, and retries until that succeeds.
@@ -18,16 +22,15 @@ export function loadTables(format, file) {
  * @returns {Promise<any>}
  */
 export async function loadFile(path) {
-  const url = new URL(path, import.meta.url);
   for (;;) {
     try {
-      const response = await fetch(url);
-      if (response.ok) {
-        return await response.json();
+      const { status, body } = await api.get(`static/${path}`);
+      if (status === Status.OK) {
+        return body;
       }
     } catch {
       // The daemon is unreachable at the moment.
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await sleep(RETRY_MS);
   }
 }

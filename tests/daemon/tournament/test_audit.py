@@ -1,4 +1,4 @@
-"""The setup audit of a daemon: when it looks at the games again, and which of them show the clock of a console."""
+"""The setup audit of a daemon: when it compares the games, and which games show the clock of a console."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def indexed(folder: Path) -> AsyncIterator[GameIndex]:
 def played(
     index: GameIndex, folder: Path, station: str, console: Console, number: int = 0, *, pacing: Pacing | None = None
 ) -> None:
-    """Have a finished game of a station indexed, which arrived when the clock of a usual console said it began."""
+    """Index a finished game of a station, which arrived at its start by the clock of a usual console."""
     path = folder / f"{station} {number}.slp"
     path.write_bytes(game(console, number, seconds=150.0, random_seed=zlib.crc32(path.name.encode())))
     status = path.stat()
@@ -52,7 +52,7 @@ def played(
 
 
 def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
-    """Cancel a request when it asks for games."""
+    """Cancel a request when it reads games."""
 
     async def setups(station: str, limit: int) -> list[SetupRow]:
         request.cancel()
@@ -82,7 +82,7 @@ def clocks(found: Audit) -> list[str]:
     return [value.text for setup in found.setups for value in setup.values if value.name == "clock"]
 
 
-async def test_request_that_is_cancelled_leaves_its_work_to_the_background(
+async def test_background_completes_the_work_of_a_cancelled_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with indexed(tmp_path) as index, trio.open_nursery() as nursery:
@@ -127,7 +127,7 @@ async def test_old_games_do_not_count_for_the_clock(tmp_path: Path, hours: float
 
 
 async def test_stations_that_the_daemon_records_have_no_clock(tmp_path: Path) -> None:
-    """Consoles with the local time of UTC+2, beside others whose replays have the time of the daemon."""
+    """Consoles with the local time of UTC+2, and others whose replays have the time of the daemon."""
     async with indexed(tmp_path) as index:
         for station in "abcde":
             played(index, tmp_path, station, USUAL if station in "cde" else Console(clock_minutes=120))
@@ -145,7 +145,7 @@ async def test_stations_that_the_daemon_records_have_no_clock(tmp_path: Path) ->
         (Pacing(frames_per_second=60.0, stutters=90, late_milliseconds=80, seconds=150.0), "stutters"),
     ],
 )
-async def test_frames_that_came_unevenly_differ(tmp_path: Path, pacing: Pacing, what: str) -> None:
+async def test_uneven_frames_are_a_difference(tmp_path: Path, pacing: Pacing, what: str) -> None:
     even = Pacing(frames_per_second=59.9, stutters=2, late_milliseconds=10, seconds=150.0)
     async with indexed(tmp_path) as index:
         for station in "abcd":

@@ -1,4 +1,4 @@
-"""The controller check of a daemon: games that are played, games that were there before, and a daemon without it."""
+"""The controller check of a daemon: current games, older games, and a daemon without the check."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_older_games_are_checked_on_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_findings_are_for_operators(tmp_path: Path) -> None:
+def test_findings_are_visible_only_to_operators(tmp_path: Path) -> None:
     (tmp_path / "main").mkdir()
     arguments = requiring_tokens(tmp_path, "[controllers]\ncheck = true\n")
     with running(tmp_path / "main", arguments=arguments) as daemon:
@@ -123,7 +123,7 @@ def test_findings_are_for_operators(tmp_path: Path) -> None:
             assert get(path, "sesame") == {"configured": False}, "as without the check"
 
 
-def test_nothing_is_loaded_unless_it_is_configured() -> None:
+def test_check_is_loaded_only_if_configured() -> None:
     code = "import sys, slpstream.daemon.daemon; print([m for m in sys.modules if 'tournament.controllers' in m])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "tournament.controllers.check" not in loaded
@@ -145,8 +145,8 @@ async def checked(folder: Path, data: bytes, *others: Callable[[], Awaitable[Non
 
 
 @pytest.mark.trio
-async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A whole game that arrives at once is checked a few frames at a time."""
+async def test_check_of_a_whole_game_lets_other_tasks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A complete game that arrives in one piece is checked a few frames at a time."""
     longest = taken = 0
     real = ControllerCheck.take
 

@@ -1,4 +1,4 @@
-"""The handing on of sets in one process: the index, its threads and the files are real, and nothing is served."""
+"""The export of sets in one process. The index, its threads and the files are real; nothing is served."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from slpstream.config import Handover as HandoverConfig
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.tournament.handover import Handover
 from slpstream.game.record import record_of
+from slpstream.model.bracket_facts import SetContext
 from slpstream.sets import Rules, SetPatch
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.member_paths import member_path
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.handover import archive
 from slpstream.tournament.handover.handed_set import HandedSet
 from tests.daemons.sets import no_archive
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.trio
 
 
 class Venue:
-    """Stations with their folders, and the zips that are made of their sets."""
+    """Stations with their folders, and the zips of their sets."""
 
     def __init__(
         self, folder: Path, index: GameIndex, board: StationSets, handover: Handover, metrics: Metrics
@@ -53,7 +53,7 @@ class Venue:
         self.metrics = metrics
 
     def write(self, minute: float, winner: int | None = 0, *, station: str = "main") -> Path:
-        """Put a whole game into the folder of a station. Without a winner, it is a handwarmer."""
+        """Write a complete game into the folder of a station. Without a winner, it is a handwarmer."""
         path = self.folder / station / f"Game_{minute}.slp"
         path.parent.mkdir(exist_ok=True)
         if winner is None:
@@ -67,7 +67,7 @@ class Venue:
     def play(
         self, minute: float, winner: int | None = 0, *, station: str = "main", written_at: float | None = None
     ) -> Path:
-        """The same, and index it."""
+        """Write a game as `write` does, and index it."""
         path = self.write(minute, winner, station=station)
         written_at = time.time() if written_at is None else written_at
         os.utime(path, (written_at, written_at))
@@ -76,7 +76,7 @@ class Venue:
         return path
 
     def pack(self, paths: Sequence[Path], station: str = "main") -> None:
-        """Add copies of games in an archive, which is the newest of all files."""
+        """Add copies of games in an archive, which is newer than all files."""
         night = self.folder / station / "night.zip"
         night.parent.mkdir(exist_ok=True)
         with zipfile.ZipFile(night, "w") as packed:
@@ -88,11 +88,11 @@ class Venue:
             self.index.played(station, member, mtime_ns, path.stat().st_size + 1, record)
 
     def play_set(self, minute: float, *, station: str = "main", written_at: float | None = None) -> list[Path]:
-        """Two games, which decide a set."""
+        """Play two games, which decide a set."""
         return [self.play(minute + 5 * number, station=station, written_at=written_at) for number in range(2)]
 
     def zips(self) -> dict[str, list[str]]:
-        """The names of the zips and of what is in them."""
+        """The names of the zips, with those of their members."""
         found = sorted((self.folder / "zips").glob("[!.]*.zip"))
         return {path.name: zipfile.ZipFile(path).namelist() for path in found}
 
@@ -106,7 +106,7 @@ class Venue:
                 await trio.sleep(0.01)
 
     async def until_done(self, count: int) -> None:
-        """Wait until this many sets need nothing more."""
+        """Wait until this many sets are done."""
         with trio.fail_after(TIMEOUT_SECONDS):
             while len((await self.index.remembered("handover") or {"done": []})["done"]) < count:
                 await trio.sleep(0.01)
@@ -150,7 +150,7 @@ async def venue(
 
 @contextmanager
 def failing(monkeypatch: pytest.MonkeyPatch, station: str, error: Exception) -> Iterator[None]:
-    """Writing the zips of a station fails."""
+    """Let the zips of a station fail."""
     write = archive.write_zip_file
 
     def write_or_fail(target: Path, handed: HandedSet, *rest: Any, **options: Any) -> int:
@@ -163,9 +163,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, station: str, error: Exception) -> 
         yield
 
 
-async def test_set_whose_zip_failed_leaves_its_name_to_another_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_failed_zip_releases_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with venue(tmp_path, "first", "second") as here:
         with failing(monkeypatch, "first", OSError(28, "No space left on device")):
             here.play_set(0, station="first")
@@ -194,7 +192,7 @@ async def test_interrupted_zip_keeps_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("year", [1970, 2150, 9999])
-async def test_set_of_a_console_with_any_clock_is_handed_on(tmp_path: Path, year: int) -> None:
+async def test_set_of_a_console_with_any_clock_is_exported(tmp_path: Path, year: int) -> None:
     minute = (datetime(year, 12, 31, 23, 50, tzinfo=UTC).timestamp() - DAY) / 60
     async with venue(tmp_path) as here:
         paths = here.play_set(round(minute))
@@ -222,29 +220,29 @@ async def test_replays_that_are_also_in_an_archive(tmp_path: Path, gone: bool) -
         assert problems(here.folder / "zips" / f"{NAME}.zip") == []
 
 
-async def test_set_that_is_only_in_an_archive_is_not_handed_on_by_itself(tmp_path: Path) -> None:
+async def test_set_that_is_only_in_an_archive_is_not_exported_automatically(tmp_path: Path) -> None:
     async with venue(tmp_path) as here:
         here.pack([here.write(minute, station="elsewhere") for minute in (0, 5)])
         await here.until_done(1)
         assert here.zips() == {}
 
 
-async def test_set_without_any_replay_left_waits_for_them(tmp_path: Path) -> None:
+async def test_set_without_replays_waits_for_them(tmp_path: Path) -> None:
     async with venue(tmp_path) as here:
         first, second = here.play(0), tmp_path / "main" / "Game_5.slp"
-        aside = first.rename(tmp_path / "aside.slp")
+        moved = first.rename(tmp_path / "moved.slp")
         here.play(5)
         second.unlink()
         await here.until(here.handover.not_ready)
         assert "none of its replays" in here.handover.not_ready()[0]
         assert here.zips() == {}
-        aside.rename(first)
+        moved.rename(first)
         await here.until(here.zips)
         assert [len(names) for names in here.zips().values()] == [1]
         await here.until(lambda: not here.handover.not_ready())
 
 
-async def test_sets_that_ended_before_the_newest_one_are_handed_on(tmp_path: Path) -> None:
+async def test_sets_that_ended_before_the_newest_one_are_exported(tmp_path: Path) -> None:
     async with venue(tmp_path) as here:
         here.play(10)  # old games are read from the newest to the oldest
         here.play_set(0)
@@ -256,7 +254,7 @@ async def test_sets_that_ended_before_the_newest_one_are_handed_on(tmp_path: Pat
         assert [len(names) for names in here.zips().values()] == [3, 3]
 
 
-async def test_sets_that_ended_while_no_daemon_ran_are_handed_on_once(tmp_path: Path) -> None:
+async def test_sets_that_ended_while_no_daemon_ran_are_exported_once(tmp_path: Path) -> None:
     async with venue(tmp_path, is_running=False) as here:
         here.play_set(0)
         here.play(10)
@@ -270,7 +268,7 @@ async def test_sets_that_ended_while_no_daemon_ran_are_handed_on_once(tmp_path: 
         assert len(here.zips()) == 2
 
 
-async def test_correction_that_ends_an_earlier_set(tmp_path: Path) -> None:
+async def test_correction_that_ends_an_earlier_set_exports_it(tmp_path: Path) -> None:
     async with venue(tmp_path) as here:
         here.play(0)
         undecided = open_replay(here.play(5, winner=1)).game_id
@@ -283,7 +281,7 @@ async def test_correction_that_ends_an_earlier_set(tmp_path: Path) -> None:
         await here.until(here.zips)
 
 
-async def test_correction_within_the_delay_opens_the_set_again(tmp_path: Path) -> None:
+async def test_correction_within_the_delay_reopens_the_set(tmp_path: Path) -> None:
     async with venue(tmp_path, delay_seconds=3600.0) as here:
         here.play_set(0)
         await here.until(lambda: here.handover.waiting == 1)
@@ -292,7 +290,7 @@ async def test_correction_within_the_delay_opens_the_set_again(tmp_path: Path) -
         assert here.zips() == {}
 
 
-async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone(tmp_path: Path) -> None:
+async def test_set_whose_beginning_is_read_later_is_exported_as_a_whole(tmp_path: Path) -> None:
     async with venue(tmp_path, delay_seconds=3600.0) as here:
         for minute in (10, 5):
             here.play(minute)
@@ -300,13 +298,13 @@ async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone
         here.play(0, winner=1)
         await here.until(lambda: here.handover.waiting == 2)
         await here.index.written()
-    async with venue(tmp_path) as here:  # after a restart, what waits is handed on without delay
+    async with venue(tmp_path) as here:  # after a restart, waiting sets are exported without delay
         await here.until(here.zips)
         await here.until(lambda: here.handover.waiting == 0)
         assert [len(names) for names in here.zips().values()] == [4]
 
 
-async def test_sets_are_handed_on_once_old_files_were_read(tmp_path: Path) -> None:
+async def test_sets_are_exported_after_old_files_were_read(tmp_path: Path) -> None:
     read: list[Path] = []
     async with venue(tmp_path, knows_sets=lambda: bool(read)) as here:
         here.play_set(5)
@@ -325,7 +323,7 @@ async def test_sets_are_handed_on_once_old_files_were_read(tmp_path: Path) -> No
             assert document(zipped)["startMs"] == round(1000 * DAY), "it begins with the game that was read last"
 
 
-async def test_zip_by_the_id_of_a_later_game_has_what_the_bracket_knows(tmp_path: Path) -> None:
+async def test_zip_requested_by_a_later_game_has_the_facts_of_the_bracket(tmp_path: Path) -> None:
     async with venue(tmp_path) as here:
         first, second = (open_replay(path).game_id for path in here.play_set(0))
         known = {("main", first): SetContext({"startgg": {"event": {"id": 1}}})}
@@ -338,7 +336,7 @@ async def test_zip_by_the_id_of_a_later_game_has_what_the_bracket_knows(tmp_path
                 assert document(zipped)["startgg"] == {"event": {"id": 1}}
 
 
-async def test_zip_has_all_games_of_a_set_that_messages_cannot_hold(tmp_path: Path) -> None:
+async def test_zip_has_more_games_than_a_message_can_hold(tmp_path: Path) -> None:
     async with venue(tmp_path) as here:
         here.play(0)
         for minute in range(2, 24):

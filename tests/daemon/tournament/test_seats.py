@@ -12,12 +12,11 @@ import trio
 import trio.testing
 
 from slpstream.config import Seats as SeatsConfig
-from slpstream.daemon.tournament import seats
-from slpstream.daemon.tournament.seat_keys import KeyFile
-from slpstream.daemon.tournament.seats import DaemonSeats
+from slpstream.daemon.tournament.seats import DaemonSeats, station_codes
+from slpstream.daemon.tournament.seats.key_file import KeyFile
+from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.sets import SetPatch
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.web.seats import MAX_NAME as MAX_SENT_NAME
 from slpstream.web.seats import SeatAct, StationSeats
 from tests.daemons.sets import Sets, running_sets
@@ -30,7 +29,7 @@ STATIONS = {"main": "Main stage", "side": "Side stage"}
 async def running_seats(
     folder: Path, expected: Sequence[ExpectedPlayer] = (), **config: Any
 ) -> AsyncIterator[DaemonSeats]:
-    """The seats of a daemon that listens everywhere. Its bracket expects some players at all stations."""
+    """The seats of a daemon that listens on all addresses. Its bracket expects these players at all stations."""
     async with running_sets(folder, *STATIONS) as sets:
         yield seats_over(sets, folder, expected, **config)
 
@@ -43,11 +42,9 @@ def seats_over(sets: Sets, folder: Path, expected: Sequence[ExpectedPlayer], **c
 
 
 @pytest.mark.trio
-async def test_codes_have_the_address_of_the_network_that_the_machine_is_in_now(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_codes_have_the_current_address_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address: str | None = None
-    monkeypatch.setattr(seats, "lan_address", lambda: address)
+    monkeypatch.setattr(station_codes, "lan_address", lambda: address)
     async with running_seats(tmp_path) as running:
         codes = running.codes()
         assert (codes.address, codes.address_from) == ("http://127.0.0.1:5151", "loopback")
@@ -90,14 +87,14 @@ async def test_people_whom_the_bracket_expects_can_be_tapped(
 
 
 @pytest.mark.trio
-async def test_known_name_that_is_typed_brings_its_details(tmp_path: Path) -> None:
+async def test_typed_known_name_has_its_details(tmp_path: Path) -> None:
     async with running_seats(tmp_path, [ExpectedPlayer("Zain  B", "GG")]) as running:
         port = (await act(running, act="claim", name="zain\u200b b")).ports[0]
         assert (port.name, port.sponsor) == ("Zain B", "GG")
 
 
 @pytest.mark.trio
-async def test_made_up_people_of_one_phone_do_not_hide_the_real_ones(
+async def test_people_invented_by_one_phone_do_not_hide_the_real_ones(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     async with running_sets(tmp_path, *STATIONS) as sets, trio.open_nursery() as nursery:

@@ -47,7 +47,7 @@ def test_fields_round_trip_in_the_bit_order_of_the_format(fields: list[tuple[int
 
 
 @given(st.binary(max_size=60), st.integers(0, 20), st.integers(1, MAX_FIELD_BITS))
-def test_many_at_once_are_the_same_as_one_by_one(data: bytes, before: int, bits: int) -> None:
+def test_reading_many_fields_equals_reading_one_by_one(data: bytes, before: int, bits: int) -> None:
     many, single = BitReader(data), BitReader(data)
     before = min(before, many.size_bits)
     assert many.take(before) == single.take(before)

@@ -156,12 +156,12 @@ def assert_same_index(one: FrameIndex, other: FrameIndex) -> None:
     assert np.array_equal(one.numbers, other.numbers)
     assert one.numbers.dtype == other.numbers.dtype
     assert list(one.slots) == list(other.slots)
-    assert list(one.things) == list(other.things)
+    assert list(one.repeated) == list(other.repeated)
     for slot, offsets in one.slots.items():
         assert np.array_equal(offsets, other.slots[slot])
-    for command, things in one.things.items():
-        assert np.array_equal(things.offsets, other.things[command].offsets)
-        assert np.array_equal(things.firsts, other.things[command].firsts)
+    for command, repeated in one.repeated.items():
+        assert np.array_equal(repeated.offsets, other.repeated[command].offsets)
+        assert np.array_equal(repeated.firsts, other.repeated[command].firsts)
     assert one.stop == other.stop
     assert description(one.failure) == description(other.failure)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, GAME_END, TABLES
 from slpstream.formats.slippi.framing import walk_events
-from slpstream.formats.slippi.preview import read_head
+from slpstream.formats.slippi.reader import read_head
 
 _LAST_FRAME = b"lastFramel"
 

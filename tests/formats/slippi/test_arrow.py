@@ -144,7 +144,7 @@ def test_columns_come_from_the_field_tables() -> None:
 
 
 def wire_value(settings: Any, name: str) -> Any:
-    """The value of a setting in whichever struct it is, as the table has it."""
+    """The value of a setting, in whichever struct it is, in the form of the table."""
     for part in (settings, settings.game_info_block, settings.match_info):
         if hasattr(part, name):
             value = getattr(part, name)

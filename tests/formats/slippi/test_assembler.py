@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from slpstream.formats.slippi import commands
-from slpstream.formats.slippi.assembler import MAX_LAG_FRAMES, Assembler
-from slpstream.formats.slippi.commands import MAX_THINGS
+from slpstream.formats.slippi.assembler import Assembler
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
+from slpstream.formats.slippi.finality import MAX_LAG_FRAMES
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized
 from tests.formats.slippi import built
 from tests.formats.slippi.built import Built, bookend, event, item, post, pre, start
@@ -34,6 +35,7 @@ class Harness:
         finalized_field: bool = False,
         players: Iterable[int] = (),
     ) -> None:
+        self.out: list[Event] = []
         self._diagnosed: list[str] = []
         self.assembler = Assembler(
             DiagnosticLimiter(), bookends=bookends, online=online, finalized_field=finalized_field, players=players
@@ -47,18 +49,18 @@ class Harness:
 
     def pres(self, number: int, *players: int) -> None:
         for player in players or (0, 1):
-            self.assembler.pre_frame(pre(number, player), self.end())
+            self.assembler.pre_frame(pre(number, player), self.end(), self.out)
 
     def posts(self, number: int, *players: int) -> None:
         for player in players or (0, 1):
-            self.assembler.post_frame(post(number, player), self.end())
+            self.assembler.post_frame(post(number, player), self.end(), self.out)
 
     def bookend(self, number: int, finalized: int | None = None) -> None:
-        self.assembler.bookend(bookend(number, finalized), self.end())
+        self.assembler.bookend(bookend(number, finalized), self.end(), self.out)
 
     def frame(self, number: int, finalized: int | None = None) -> None:
         """A whole frame, from its Frame Start to its Frame Bookend."""
-        self.assembler.frame_start(start(number), self.end())
+        self.assembler.frame_start(start(number), self.end(), self.out)
         self.pres(number)
         self.posts(number)
         self.bookend(number, finalized)
@@ -75,17 +77,17 @@ class Harness:
         return " ".join(words)
 
     def entries(self) -> list[Any]:
-        """The frames since the last call, as messages have them."""
+        """The frames since the last call, in the form of messages."""
         return [msgspec.to_builtins(f.entry, str_keys=True) for f in self._taken() if isinstance(f, Frame)]
 
     @property
     def diagnostics(self) -> list[str]:
         """The codes of all diagnostics so far."""
-        return self._diagnosed + _codes(self.assembler.out)
+        return self._diagnosed + _codes(self.out)
 
     def _taken(self) -> list[Event]:
-        out = list(self.assembler.out)
-        self.assembler.out.clear()
+        out = list(self.out)
+        self.out.clear()
         self._diagnosed += _codes(out)
         return [event for event in out if not isinstance(event, Diagnostic)]
 
@@ -102,7 +104,7 @@ def frames(*numbers: int, final: int) -> list[tuple[int, int]]:
 OFFLINE: Mapping[str, Any] = {"online": False, "finalized_field": True}
 ONLINE: Mapping[str, Any] = {"online": True, "finalized_field": True}
 BY_AGE: Mapping[str, Any] = {}
-"""Versions 3.0 to 3.6, which do not say what is final."""
+"""Versions 3.0 to 3.6, which do not declare final frames."""
 FRAMES: Mapping[str, tuple[Mapping[str, Any], list[tuple[int, int]], str, list[str]]] = {
     "offline, a frame is final at its bookend": (
         OFFLINE,
@@ -170,10 +172,10 @@ def test_frames(kind: Mapping[str, Any], sendings: list[tuple[int, int]], output
     harness = Harness(**kind)
     for number, finalized in sendings:
         harness.frame(number, finalized)
-    harness.assembler.finish(harness.end(), clean=True)
+    harness.assembler.finish(harness.end(), harness.out, clean=True)
     assert harness.output() == output
     assert harness.diagnostics == diagnostics
-    harness.assembler.finish(harness.end(), clean=True)
+    harness.assembler.finish(harness.end(), harness.out, clean=True)
     assert harness.output() == ""
 
 
@@ -194,9 +196,9 @@ def test_before_3_0_frame_is_final_at_its_last_post_frame_update() -> None:
         harness.posts(number, 0)
         assert harness.output() == ""
         harness.posts(number, 1)
-        assert {emitted.end_offset for emitted in harness.assembler.out} == {end := end + 40}
+        assert {emitted.end_offset for emitted in harness.out} == {end := end + 40}
         assert harness.output() == f"{number} <={number}"
-    harness.assembler.finish(harness.end(), clean=True)
+    harness.assembler.finish(harness.end(), harness.out, clean=True)
     assert harness.output() == ""
     assert harness.diagnostics == []
 
@@ -215,7 +217,7 @@ def test_before_3_0_last_frame_without_a_known_player_is_complete_at_a_clean_end
     harness = Harness(bookends=False, players=(0, 1))
     harness.pres(1, 0)
     harness.posts(1, 0)
-    harness.assembler.finish(harness.end(), clean=True)
+    harness.assembler.finish(harness.end(), harness.out, clean=True)
     assert harness.output() == "1 <=1"
 
 
@@ -223,7 +225,7 @@ def test_before_3_0_followers_come_and_go() -> None:
     harness = Harness(bookends=False, players=(0, 1))
 
     def nana(update: Any, add: Any, number: int) -> None:
-        add(update(number, 1, follower=True), harness.end())
+        add(update(number, 1, follower=True), harness.end(), harness.out)
 
     outcomes = []
     for number, with_nana in ((1, True), (2, True), (3, False), (4, False), (5, True)):
@@ -239,7 +241,7 @@ def test_before_3_0_followers_come_and_go() -> None:
     assert harness.diagnostics == []
 
 
-def test_before_3_0_late_character_is_waited_for_in_the_next_frame() -> None:
+def test_before_3_0_next_frame_waits_for_a_late_character() -> None:
     harness = Harness(bookends=False, players=(0,))
     for number in (1, 2):
         for player in (0, 1):
@@ -254,9 +256,9 @@ def test_before_3_0_late_events_have_no_effect() -> None:
     harness = Harness(bookends=False)
     harness.pres(1)
     harness.posts(1)
-    harness.assembler.post_frame(post(1, 0, percent=99.0), harness.end())
-    harness.assembler.item(item(1), harness.end())
-    harness.assembler.stage_event(event(commands.WHISPY, frame=1), harness.end(), commands.WHISPY.command)
+    harness.assembler.post_frame(post(1, 0, percent=99.0), harness.end(), harness.out)
+    harness.assembler.item(item(1), harness.end(), harness.out)
+    harness.assembler.stage_event(event(commands.WHISPY, frame=1), harness.end(), harness.out, commands.WHISPY.command)
     harness.pres(2)
     harness.posts(2)
     first, second = harness.entries()
@@ -271,15 +273,15 @@ def test_before_3_0_complete_frame_outlives_an_unclean_end() -> None:
     harness.pres(1)
     harness.posts(1)
     harness.pres(2)
-    harness.assembler.finish(harness.end(), clean=False)
+    harness.assembler.finish(harness.end(), harness.out, clean=False)
     assert harness.output() == "1 <=1"
 
 
 def test_since_2_2_frame_start_begins_the_next_frame() -> None:
     harness = Harness(bookends=False)
-    harness.assembler.frame_start(start(1), harness.end())
+    harness.assembler.frame_start(start(1), harness.end(), harness.out)
     harness.pres(1)
-    harness.assembler.frame_start(start(2), harness.end())
+    harness.assembler.frame_start(start(2), harness.end(), harness.out)
     assert harness.output() == "1 <=1"
 
 
@@ -297,19 +299,19 @@ def test_unclean_end_drops_the_open_frame() -> None:
     harness = Harness(online=True, finalized_field=True)
     harness.frame(1, finalized=0)
     harness.pres(2)
-    harness.assembler.finish(harness.end(), clean=False)
+    harness.assembler.finish(harness.end(), harness.out, clean=False)
     assert harness.output() == "1 <=1"
 
 
 def test_new_sending_starts_empty() -> None:
     harness = Harness(online=True, finalized_field=True)
     for spawn_ids in ((1, 2), (3,), ()):
-        harness.assembler.frame_start(start(7), harness.end())
+        harness.assembler.frame_start(start(7), harness.end(), harness.out)
         harness.pres(7)
         for spawn_id in spawn_ids:
-            harness.assembler.item(item(7, spawn_id), harness.end())
+            harness.assembler.item(item(7, spawn_id), harness.end(), harness.out)
             whispy = event(commands.WHISPY, frame=7, direction=spawn_id)
-            harness.assembler.stage_event(whispy, harness.end(), commands.WHISPY.command)
+            harness.assembler.stage_event(whispy, harness.end(), harness.out, commands.WHISPY.command)
         harness.bookend(7, 0)
     first, second, third = harness.entries()
     assert [i["spawnId"] for i in first["items"]] == [1, 2]
@@ -343,13 +345,13 @@ def finalized_percents(logs: Logs) -> dict[int, float]:
 
 def test_frame_without_bookend_ends_where_the_next_begins() -> None:
     harness = Harness(online=False, finalized_field=True)
-    harness.assembler.frame_start(start(1), harness.end())
+    harness.assembler.frame_start(start(1), harness.end(), harness.out)
     harness.pres(1)
     harness.frame(2)
     assert harness.output() == "1 2 <=2"
     assert harness.diagnostics == ["frame_without_bookend"]
     harness.pres(3)
-    harness.assembler.finish(harness.end(), clean=True)
+    harness.assembler.finish(harness.end(), harness.out, clean=True)
     assert harness.output() == "3 <=3"
     assert harness.diagnostics == ["frame_without_bookend"] * 2
 
@@ -364,25 +366,27 @@ def test_bookend_without_frame() -> None:
 def test_end_offset_is_that_of_the_completing_event() -> None:
     harness = Harness(online=False, finalized_field=True)
     harness.frame(1)
-    assert [emitted.end_offset for emitted in harness.assembler.out] == [60, 60]
+    assert [emitted.end_offset for emitted in harness.out] == [60, 60]
 
 
 def test_last_frame_is_the_latest_sending_of_the_highest_number() -> None:
     harness = Harness(online=True, finalized_field=True)
     for number in (1, 2, 3, 2, 3, 2):
         harness.frame(number, finalized=0)
-    assert harness.assembler.last is not None
-    assert (harness.assembler.last.number, harness.assembler.last.revision) == (3, 1)
+    assert harness.assembler.last.frame is not None
+    assert (harness.assembler.last.frame.number, harness.assembler.last.frame.revision) == (3, 1)
 
 
 def test_format_neutral_view_of_a_player() -> None:
     harness = Harness()
-    harness.assembler.pre_frame(pre(1, 0, joystick_x=0.5, joystick_y=-1.0, physical_buttons=0x1110), harness.end())
-    harness.assembler.post_frame(post(1, 0, position_x=1.5, position_y=2.5, percent=42.0), harness.end())
+    harness.assembler.pre_frame(
+        pre(1, 0, joystick_x=0.5, joystick_y=-1.0, physical_buttons=0x1110), harness.end(), harness.out
+    )
+    harness.assembler.post_frame(post(1, 0, position_x=1.5, position_y=2.5, percent=42.0), harness.end(), harness.out)
     harness.pres(1, 1)
     harness.posts(1, 2)
     harness.bookend(1)
-    frame = harness.assembler.out[0]
+    frame = harness.out[0]
     assert isinstance(frame, Frame)
     inputs, state = frame.players[0].inputs, frame.players[0].state
     assert inputs is not None
@@ -395,24 +399,24 @@ def test_format_neutral_view_of_a_player() -> None:
 
 def test_more_items_than_the_limit() -> None:
     harness = Harness()
-    for spawn_id in range(MAX_THINGS + 2):
-        harness.assembler.item(item(1, spawn_id), harness.end())
+    for spawn_id in range(MAX_REPEATED_EVENTS + 2):
+        harness.assembler.item(item(1, spawn_id), harness.end(), harness.out)
     harness.bookend(1)
     (entry,) = harness.entries()
-    assert len(entry["items"]) == MAX_THINGS
+    assert len(entry["items"]) == MAX_REPEATED_EVENTS
     assert harness.diagnostics == ["crowded_frame"] * 2
 
 
 def test_frames_without_bookends_keep_a_bounded_lag() -> None:
     harness = Harness()
     for number in range(MAX_LAG_FRAMES + 2):
-        harness.assembler.frame_start(start(number), harness.end())
+        harness.assembler.frame_start(start(number), harness.end(), harness.out)
     assert harness.output().endswith(f"{MAX_LAG_FRAMES} <={MAX_LAG_FRAMES // 2 + 1}")
     assert harness.diagnostics.count("finality_lag") == 1
 
 
 def test_more_numbers_out_of_order_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.formats.slippi.assembler.MAX_NUMBERS_APART", 3)
+    monkeypatch.setattr("slpstream.formats.slippi.frame_numbers.MAX_NUMBERS_APART", 3)
     harness = Harness(online=False, finalized_field=True)
     for number in (1, 10, 20, 30, 30, 40, 30):
         harness.frame(number)

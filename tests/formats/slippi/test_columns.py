@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from slpstream.formats.slippi.columns import EventColumns, FrameColumns
-from slpstream.formats.slippi.commands import MAX_THINGS
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.offsets import FrameIndex
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FieldError
@@ -105,10 +105,10 @@ def test_last_sendings_and_revisions(numbers: list[int], far: bool) -> None:
 
 
 def test_more_items_than_the_limit() -> None:
-    game = Built().add(start(-123), pre(-123), *(item(-123, i) for i in range(MAX_THINGS + 2)), post(-123))
+    game = Built().add(start(-123), pre(-123), *(item(-123, i) for i in range(MAX_REPEATED_EVENTS + 2)), post(-123))
     data = game.add(bookend(-123)).frame(-122).end().closed()
     assert_agree(data)
-    assert WholeGame(data).frames.items.counts.tolist() == [MAX_THINGS, 0]
+    assert WholeGame(data).frames.items.counts.tolist() == [MAX_REPEATED_EVENTS, 0]
 
 
 def test_frame_number_that_differs_within_a_frame() -> None:

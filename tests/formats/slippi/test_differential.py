@@ -102,8 +102,8 @@ WINNERS: Mapping[str, tuple[list[int], list[int], str]] = {
 
 
 NOT_COMPARED = {"slippc__crashes__crash7", "slippi-js__test__test_e8309d"}
-"""In the first, display names are not Shift JIS, and slippi-js has other characters for that. In the second, of an
-alpha version, it reads players and frames that are none."""
+"""In the first, display names are not Shift JIS, and slippi-js decodes them to other characters. In the second, of
+an alpha version, it reads players and frames that do not exist."""
 
 
 class Difference(NamedTuple):

@@ -124,7 +124,7 @@ def test_without_edits_the_copy_is_the_original() -> None:
     assert copy_of(data, Edits()) == data
 
 
-def test_what_is_no_replay_is_refused() -> None:
+def test_other_files_are_refused() -> None:
     for data in (
         b"",
         b"text",
@@ -160,7 +160,7 @@ def test_signs_are_full_width_and_letters_are_not() -> None:
 
 
 @pytest.mark.parametrize("name", ["ranked_3.14", "names_3.9", *existing("FodPlatforms", "unranked_game1", "v3.12")])
-def test_names_come_back_byte_for_byte(name: str) -> None:
+def test_names_round_trip(name: str) -> None:
     data = replay(name)
     names = {player.player_index: player.display_name for player in start_of(data).settings.players}
     assert any(names.values())

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.slippi.commands import GAME_END, PRE_FRAME
-from slpstream.formats.slippi.frame_decoder import FrameDecoders
+from slpstream.formats.slippi.frame_decoder import FrameDecoders, PackedFrame
 from slpstream.formats.slippi.frame_layout import FrameLayout, FrameLayouts, frame_widths, read_frame
 from slpstream.formats.slippi.framing import walk_events
-from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame
 from tests.formats.slippi.built import Built, bookend, item, post, pre, start
@@ -70,7 +69,7 @@ def test_no_more_layouts_than_the_limit() -> None:
 
 
 class Read(NamedTuple):
-    """What the reader makes of a replay."""
+    """The reader's output for a replay."""
 
     events: list[Event]
     command_counts: dict[str, int]

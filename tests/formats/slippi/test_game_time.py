@@ -71,9 +71,7 @@ def test_missing_beginning_within_the_countdown_changes_no_time(first: int) -> N
 @pytest.mark.parametrize("first", [SLO_MO, 5000])
 @pytest.mark.parametrize("gecko_bytes", [0, 20_000])
 @pytest.mark.parametrize("characters", [None, {"2": FRAMES}])
-def test_preview_tells_the_same_time_or_nothing(
-    first: int, gecko_bytes: int, characters: dict[str, int] | None
-) -> None:
+def test_preview_has_the_same_time_or_none(first: int, gecko_bytes: int, characters: dict[str, int] | None) -> None:
     game = Built()
     if gecko_bytes:
         game.parts.append(game.writer.gecko_list(bytes(gecko_bytes)))
@@ -128,7 +126,7 @@ def test_real_game_of_slo_mo(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [-123, 0, 7000])
 @pytest.mark.parametrize("version", [(3, 18, 0), (3, 9, 1), (2, 2, 0)])
-def test_one_number_in_all_frames_tells_no_time(number: int, version: tuple[int, int, int], tmp_path: Path) -> None:
+def test_one_number_in_all_frames_gives_no_time(number: int, version: tuple[int, int, int], tmp_path: Path) -> None:
     game = Built(version)
     for at in range(200):
         game.frame(number, percent=at / 4)
@@ -149,7 +147,7 @@ def test_one_number_in_all_frames_tells_no_time(number: int, version: tuple[int,
     assert all("ratio" not in each["inputsPerMinute"] for each in stats["overall"])  # type: ignore[attr-defined]
 
 
-def test_first_frame_that_comes_again_is_reported_when_others_follow() -> None:
+def test_repeated_first_frame_is_reported_when_others_follow() -> None:
     game = Built().frame(-123).frame(-123).frame(-123).frames(-122, 0)
     data = game.end().closed()
     events = events_of(data)

@@ -144,7 +144,7 @@ def test_replay_without_a_whole_list(data: bytes) -> None:
     assert read_code_list([data]) is None
 
 
-def test_list_that_never_ends_is_given_up() -> None:
+def test_endless_list_is_abandoned() -> None:
     game = Built()
     event = bytearray(game.writer.gecko_list(bytes(512)))
     event[-1] = 0
@@ -170,7 +170,7 @@ def test_damaged_files_give_a_list_or_a_format_error(data: st.DataObject) -> Non
 
 
 def outcome(chunks: Iterable[bytes]) -> CodeList | str | None:
-    """The list, or what is wrong with it."""
+    """The list, or the text of its error."""
     try:
         return read_code_list(chunks)
     except FormatError as error:

@@ -199,7 +199,7 @@ def test_broken_replays(data: bytes, seed: int) -> None:
 @settings(max_examples=60)
 @given(data=broken_replays(), seed=st.integers(0, 1 << 16), after=st.integers(0, 40))
 def test_copy_at_any_point_continues_the_same(data: bytes, seed: int, after: int) -> None:
-    """A copy continues like the original, and neither is affected by what the other reads."""
+    """A copy continues like the original, and neither affects the other."""
     pieces = cut_at(data, random_cuts(len(data), seed))
     pipe, logs = pipeline(), Logs()
     for piece in pieces[:after]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.frame_decoder import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Form, Frame
 from slpstream.model.messages import LogMessage, cut_entry, to_messagepack

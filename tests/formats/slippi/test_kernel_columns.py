@@ -48,11 +48,11 @@ def found(data: bytes, *, keep_open: bool = True, **changed: Any) -> Any:
     _, _, _, arrays = walk(data, **changed).finish(keep_open)
     if arrays is None:
         return None
-    numbers, slots, things = arrays
+    numbers, slots, repeated = arrays
     return (
         np.frombuffer(numbers, np.int32).tolist(),
         {tuple(slot): np.frombuffer(offsets, np.int64).tolist() for *slot, offsets in slots},
-        {c: (np.frombuffer(o, np.int64).tolist(), np.frombuffer(f, np.int64).tolist()) for c, o, f in things},
+        {c: (np.frombuffer(o, np.int64).tolist(), np.frombuffer(f, np.int64).tolist()) for c, o, f in repeated},
     )
 
 
@@ -124,8 +124,8 @@ def test_impossible_walks_are_refused(changed: dict[str, Any]) -> None:
 
 
 @given(st.binary(max_size=200), st.none() | st.binary(max_size=2))
-def test_walk_over_any_bytes_finds_what_python_finds(data: bytes, players: bytes | None) -> None:
-    """Of the smallest events that have all that the rules look at, of Slippi's commands."""
+def test_walk_over_any_bytes_agrees_with_python(data: bytes, players: bytes | None) -> None:
+    """The events have Slippi's commands, and are just large enough for the rules."""
     commands = {0x37: 7, 0x38: 7, 0x3A: 5, 0x3B: 6, 0x3C: 5, 0x40: 6, 0x55: 2}
     data = bytes(sorted(commands)[byte % 7] if byte > 15 else byte % 3 for byte in data)
     widths = [commands.get(command, 0) for command in range(256)]
@@ -141,11 +141,11 @@ def test_walk_over_any_bytes_finds_what_python_finds(data: bytes, players: bytes
         rules[command] = rule
     one = walk(data, widths=widths, rules=bytes(rules), max_counted=1024, players=players)
     assert one.stop == at
-    numbers, slots, things = found(data, widths=widths, rules=bytes(rules), max_counted=1024, players=players)
+    numbers, slots, repeated = found(data, widths=widths, rules=bytes(rules), max_counted=1024, players=players)
     assert len(numbers) == len(sendings)
     kept = {at for events in sendings for command, at in events if command >= 0 and command != 0x55}
     offsets = [at for of_slot in slots.values() for at in of_slot if at >= 0]
-    offsets += [at for of_command, _ in things.values() for at in of_command]
+    offsets += [at for of_command, _ in repeated.values() for at in of_command]
     assert sorted(offsets) == sorted(kept)
 
 
@@ -257,7 +257,7 @@ def test_columns_outlive_the_table() -> None:
     assert column.to_pylist() == [0x0708, 0x0708]
 
 
-def test_table_that_nobody_takes_is_freed() -> None:
+def test_unclaimed_table_is_freed() -> None:
     assert kernel is not None
     zeros = np.zeros(100_000, np.int64)
     plan = kernel.Table(COLUMNS, 2, 2, ())

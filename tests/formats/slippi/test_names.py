@@ -44,7 +44,7 @@ BIT_FIELDS = {
 
 
 @pytest.mark.parametrize("table", [names.characters, names.internal_characters])
-def test_each_id_has_a_character_of_its_own(table: Callable[[], Mapping[int, Any]]) -> None:
+def test_each_id_has_a_different_character(table: Callable[[], Mapping[int, Any]]) -> None:
     assert sorted(table()) == list(range(33))
     assert len({character.name for character in table().values()}) == 33
 

@@ -1,4 +1,4 @@
-"""Events in layouts that no released version has: what they lack is absent, and the rest of the game is read."""
+"""Events in layouts that no released version has: missing fields are absent, and the rest of the game is read."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_game_end_without_a_method_ends_the_game() -> None:
 
 
 @pytest.mark.parametrize("table", IDENTIFYING, ids=lambda table: table.title)
-def test_layouts_without_what_identifies_frames_are_unsupported(table: Table) -> None:
+def test_layouts_without_frame_identity_are_unsupported(table: Table) -> None:
     data = with_size(table, 3).frames(-123, -118).end().closed()
     assert_unsupported(data, table.command)
 
@@ -157,7 +157,7 @@ def test_players_who_are_not_in_game_start_are_left_out(
 
 
 @pytest.mark.parametrize("version", [(2, 2, 0), (3, 18, 0)], ids=lambda v: ".".join(map(str, v)))
-def test_frames_of_nobody_in_game_start_are_left_out(version: tuple[int, int, int]) -> None:
+def test_frames_without_players_of_game_start_are_left_out(version: tuple[int, int, int]) -> None:
     game = Built(version).frames(-123, -120)
     for number in range(500, 520):
         game.add(start(number), pre(number, 11), post(number, 11), bookend(number))
@@ -168,7 +168,7 @@ def test_frames_of_nobody_in_game_start_are_left_out(version: tuple[int, int, in
     assert_agree(data)
 
 
-def test_game_start_without_players_leaves_nobody_out() -> None:
+def test_game_start_without_players_keeps_all_updates() -> None:
     data = Built(characters={}).frames(-123, -110, players=(0, 1)).end().closed()
     frames = of(Frame, read(data))
     assert [set(frame.entry.players) for frame in frames] == [{0, 1}] * 14

@@ -135,7 +135,7 @@ def test_player_removed_from_the_last_frame_is_not_out() -> None:
     ],
     ids=["time", "time, placed", "time, out", "winner is gone", "winner is gone, placed", "loser is gone", "nobody"],
 )
-def test_player_whom_the_last_frame_lacks_is_out_only_if_something_shows_it(
+def test_player_missing_from_the_last_frame_is_out_only_with_evidence(
     method: int,
     stocks: Mapping[int, int],
     before: Mapping[int, tuple[int, int]],

@@ -46,7 +46,7 @@ def small() -> bytes:
 
 
 @pytest.mark.slow
-def test_replays_come_back() -> None:
+def test_replays_round_trip() -> None:
     """The original tool refuses the same of the real ones."""
     refused = set()
     for path in replays():
@@ -61,7 +61,7 @@ def test_replays_come_back() -> None:
 
 
 @pytest.mark.parametrize("replay", [small(), varied_replay(), Built((0, 1, 0)).frames(-123, -120).end().closed(None)])
-def test_built_replays_come_back(replay: bytes) -> None:
+def test_built_replays_round_trip(replay: bytes) -> None:
     assert unpack(pack(replay)) == replay
 
 
@@ -73,7 +73,7 @@ def test_messages_equal_those_of_the_replay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 3, 1 << 20, 0xFFFFFFFF])
-def test_the_claimed_size_is_checked_before_anything_is_unpacked(size: int) -> None:
+def test_declared_size_is_checked_before_unpacking(size: int) -> None:
     def decompress(frame: bytes, size: int) -> bytes:
         raise AssertionError("unpacked")
 
@@ -83,7 +83,7 @@ def test_the_claimed_size_is_checked_before_anything_is_unpacked(size: int) -> N
         slpz.unpack(bytes(data), decompress, (1 << 20) - 1)
 
 
-def test_a_later_version_is_refused() -> None:
+def test_later_version_is_refused() -> None:
     with pytest.raises(Unsupported, match="version 1"):
         unpack(b"\0\0\0\1" + pack(small())[4:])
 
@@ -124,11 +124,11 @@ def test_more_events_than_any_game_has_are_refused() -> None:
             assert unpack(packed, 8 << 20).count(b"\x37") == count + 1
 
 
-def test_a_replay_without_metadata_comes_back() -> None:
+def test_replay_without_metadata_round_trips() -> None:
     assert unpack(assemble(_PAYLOADS, _START, b"", block([b"\x37abc"]))).endswith(b"\x37abc")
 
 
-def test_a_block_of_another_size_is_refused() -> None:
+def test_block_of_another_size_is_refused() -> None:
     plain = block([b"\x37abc"])
     for size in (len(plain) - 1, len(plain) + 1):
         with pytest.raises(FormatError, match="another size"):

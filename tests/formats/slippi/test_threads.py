@@ -1,4 +1,4 @@
-"""The event loop and worker threads read replays at the same moment, and share what was learned from earlier ones."""
+"""The event loop and worker threads read replays at the same moment, and share layouts learned from earlier ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import frame_decoder
 from slpstream.formats.slippi.commands import ITEM_UPDATE, WHISPY
-from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.frame_decoder import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame
 from tests.formats.slippi.built import Built
@@ -32,7 +32,7 @@ def switching_often() -> Iterator[None]:
 
 
 def in_threads(work: Callable[[int], None]) -> None:
-    """Call `work` in several threads at the same moment, with the number of the thread. Raises what they raise."""
+    """Call `work` in several threads at the same moment, with the number of the thread. Raises their exceptions."""
     barrier = Barrier(THREADS)
 
     def run(number: int) -> None:
@@ -90,7 +90,7 @@ class KernelInKeys:
 @pytest.mark.slow
 @pytest.mark.skipif(kernel is None, reason="the kernel is not built")
 def test_layouts_of_frames_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another thread reads so many replays that the decoder is forgotten which this thread is about to use."""
+    """Another thread reads many replays, so the decoder that this thread is about to use is forgotten."""
     in_keys = KernelInKeys(kernel)
     monkeypatch.setattr(frame_decoder, "kernel", in_keys)
     sizes = Built().writer.payloads.sizes

@@ -64,7 +64,7 @@ def test_self_destructs_cost_what_the_setting_says(value: int, scores: list[int]
 
 @pytest.mark.parametrize("stocks", [0, 1, 4, 99])
 @pytest.mark.parametrize("version", [(3, 18, 0), BEFORE_PLACEMENTS, (2, 0, 1), (0, 1, 0)])
-def test_number_of_stocks_means_nothing(stocks: int, version: tuple[int, int, int]) -> None:
+def test_number_of_stocks_is_ignored(stocks: int, version: tuple[int, int, int]) -> None:
     data = four(stocks=stocks, version=version).end(placements=(0, 1, 3, 2))
     assert rows(data) == [(3, 1, 0, 2), (1, 2, 1, -1), (0, 2, 1, -2), (0, 1, 0, -1)]
     assert winners(data) == [0]
@@ -75,7 +75,7 @@ def test_number_of_stocks_means_nothing(stocks: int, version: tuple[int, int, in
     assert [player.score for player in summary.players] == [2, -1, -2, -1]
 
 
-def test_stocks_that_fall_mean_nothing() -> None:
+def test_falling_stocks_are_ignored() -> None:
     data = TimedGame().lose_stock(0).lose_stock(0).stand().fall(1, by=0).end(placements=(0, 1))
     assert rows(data) == [(1, 0, 0, 1), (0, 1, 0, -1)]
     assert winners(data) == [0]

@@ -1,4 +1,4 @@
-"""Writing: what the reader decodes is encoded back to the same bytes, event by event, in every version."""
+"""Writing: decoded events are encoded back to the same bytes, event by event, in every version."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class TakenApart:
         self.version: Version = GameStartPayload(self.events[0]).version
 
     def again(self, event: bytes) -> Any:
-        """Decoded where there is a table, else as it is."""
+        """The event, decoded if it has a table, otherwise unchanged."""
         table = TABLES.get(event[0])
-        # What is beyond the known fields is not decoded: real replays of development versions have such bytes.
+        # Bytes beyond the known fields are not decoded; real replays of development versions have some.
         known = table is not None and table.layout(len(event) - 1).struct.size == len(event) - 1
         return table.layout(len(event) - 1).decode(event, 0) if table is not None and known else event
 
@@ -139,7 +139,7 @@ def test_game_start_reads_back() -> None:
         ((1, 7, 1), 2, True, UNSET),
     ],
 )
-def test_stadium_was_frozen_in_online_games_whatever_the_flag_is(
+def test_stadium_was_frozen_online_regardless_of_the_flag(
     version: tuple[int, int, int], major_scene: int, flag: bool, frozen: bool | UnsetType
 ) -> None:
     players = [PlayerSetup(index=0, character_id=2)]

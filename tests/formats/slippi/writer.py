@@ -18,7 +18,6 @@ import msgspec
 
 from slpstream.formats.slippi import game_start as game_start_rows
 from slpstream.formats.slippi.commands import (
-    EVENT_PAYLOADS,
     FOD_PLATFORMS,
     FRAME_BOOKEND,
     FRAME_START,
@@ -33,7 +32,7 @@ from slpstream.formats.slippi.commands import (
     TABLES,
     WHISPY,
 )
-from slpstream.formats.slippi.framing import EventPayloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads
 from slpstream.formats.slippi.text import ENCODING
 from slpstream.formats.slippi.writer import RawWriter
 from slpstream.model.fields import Table, parse_version
@@ -54,7 +53,7 @@ _TABLE_OF_CLASS: Mapping[type[Any], Table] = {table.cls: table for table in TABL
 _PER_FRAME = (PRE_FRAME, POST_FRAME, GAME_END, FRAME_START, ITEM_UPDATE, FRAME_BOOKEND)
 _PER_STAGE = (FOD_PLATFORMS, WHISPY, STADIUM)
 
-# The Game Info Block of a stock match, as real replays of every version have it. Most of it is undocumented; rows with
+# The Game Info Block of a stock match, the same in real replays of every version. Most of it is undocumented; rows with
 # a name in the field tables are set by name below.
 _BLOCK = (
     (0x09, "c3"),

@@ -24,7 +24,7 @@ class Game(NamedTuple):
         return self.replay.settings
 
     def final_frames(self) -> list[Frame]:
-        """Each frame number once, as it was when it became final."""
+        """Each frame number once, in its final state."""
         waiting: dict[int, Frame] = {}
         final: dict[int, Frame] = {}
         for event in self.events:

@@ -111,7 +111,7 @@ _RARE = [
     *(f"{word}, for:{frames}f" for word in (*STATES, *PLACES) for frames in (2, 8, 20)),
 ]
 _COMMON_STEPS, _RARE_STEPS = 8, 12
-"""How many of these are looked for in a game, besides the hits."""
+"""Maximum number of these that are collected in a game, in addition to the hits."""
 _LIMITS = [(300, ""), (300, ""), (45, "within:45f"), (90, "within:1.5s"), (math.inf, "within:any")]
 
 
@@ -125,7 +125,7 @@ class _Happening(NamedTuple):
 class OccurringQueries:
     """A stream of random queries that find something in a game, because their steps are drawn from what happens in it.
 
-    Nearly all of them do; a condition that is added to a step can hold before the step happens.
+    Nearly all queries find something; a condition that is added to a step can hold before the step happens.
     """
 
     def __init__(self, game: Game) -> None:
@@ -164,7 +164,7 @@ class OccurringQueries:
         return f"{self._who(pair)}: {text}" if self._random.random() < 0.4 else text
 
     def _one_of(self, happenings: list[_Happening]) -> _Happening:
-        """One of them: first the words and then the frame, so that what is rare comes as well."""
+        """Draw one: first the words, then the frame, so that rare events are drawn too."""
         words = self._random.choice(sorted({each.words for each in happenings}))
         return self._random.choice([each for each in happenings if each.words == words])
 

@@ -190,7 +190,7 @@ class Search:
         stage = _STAGES.get(str(settings.stage_id), {})
         self.edge = stage.get("outline", {}).get("edge")
         self.known: dict[tuple[str, int, int], list[bool | None]] = {}
-        """Whether each word holds in each row, for one player and another; `None` where it was not asked for yet."""
+        """Whether each word holds in each row, for each pair of players; `None` if not computed yet."""
         self.known_after: dict[tuple[tuple[int, int], ...], list[int]] = {}
         self.posts = [
             {who: player.post for who, player in frame.entry.players.items() if player.post is not UNSET}
@@ -218,7 +218,7 @@ class Search:
         return True
 
     def decided(self, row: int, by: int, on: int) -> tuple[int, bool]:
-        """The row in which it is known whether a hit kills, and whether it does."""
+        """The row in which the kill of a hit is decided, and whether it kills."""
         begin = self.frames[row].number
         if self.post(row, on).last_hit_by != by:
             return row, False
@@ -235,7 +235,7 @@ class Search:
         return self.hits(row, by, on) and self.decided(row, by, on)[1]
 
     def known_rows(self, *asks_for: tuple[int, int]) -> list[int]:
-        """For each row, the one in which it is known whether the hits up to it kill."""
+        """For each row, the row in which the kills of the hits up to it are decided."""
         if asks_for not in self.known_after:
             found: list[int] = []
             for row in range(len(self.frames)):

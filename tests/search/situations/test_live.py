@@ -1,4 +1,4 @@
-"""Situations that are found while a game is played: the same as in the finished file, however it is read."""
+"""Situations found during a game equal those of the finished file, for any split of its bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.search.situations.games import game_of
 from tests.synthetic.match import synthetic_match
 
 ALWAYS = ("x:>-9999", "y:<9999", "own.percent:>=0")
-"""These begin to hold for a player as soon as the numbers are known."""
+"""Conditions that begin to hold for a player as soon as the numbers are known."""
 QUERIES = (
     "kill",
     "hit",
@@ -85,7 +85,7 @@ def test_time_with_decimals_is_exact(bound: str, tmp_path: Path) -> None:
 
 
 def with_first_floats(data: bytes, value: float) -> bytes:
-    """The same match, in which this value is at each place of a float in the first Post-Frame Update."""
+    """The match with this value in each float field of the first Post-Frame Update."""
     sizes = sizes_at((3, 18, 0))
     position = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]  # after the Event Payloads
     while data[position] != POST_FRAME.command:
@@ -110,7 +110,7 @@ def with_first_floats(data: bytes, value: float) -> bytes:
         "attacking -> hit",
     ],
 )
-def test_floats_that_are_no_numbers_are_the_same_in_a_log(query: str, tmp_path: Path) -> None:
+def test_nan_and_infinity_have_the_same_meaning_in_a_log(query: str, tmp_path: Path) -> None:
     path = tmp_path / "game.slp"
     match = synthetic_match(frames=400)
     path.write_bytes(with_first_floats(match, math.nan))
@@ -128,7 +128,7 @@ def test_floats_that_are_no_numbers_are_the_same_in_a_log(query: str, tmp_path: 
     ],
     ids=lambda path: path.stem,
 )
-def test_splits_make_no_difference(path: Path) -> None:
+def test_splits_do_not_change_the_situations(path: Path) -> None:
     data = path.read_bytes()
     expected = [open_replay(path).situations(query) for query in QUERIES]
     for copies in (False, True):
@@ -162,7 +162,7 @@ def test_a_kill_is_known_as_soon_as_the_opponent_dies() -> None:
 
 
 @pytest.mark.parametrize("name", ["singles_0.1", "items_3.2", "doubles_3.18", "ice_climbers_rollbacks_3.18"])
-def test_a_column_alone_is_that_of_all_columns(name: str) -> None:
+def test_single_column_equals_that_of_all_columns(name: str) -> None:
     for character in game_of(replay_path(name)).replay.frames.characters:
         for field in ("percent", "action_state_id", "last_hit_by", "is_airborne"):
             if field in character.post.fields:

@@ -1,4 +1,4 @@
-"""Words of situations mean what the stats mean by them."""
+"""The words of situations have the same meaning as in the stats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_states_are_those_of_the_stats(word: str, flag: int) -> None:
     assert states_called(STATES[word]).common == {state for state in range(0x155) if FLAGS[state] & flag}
 
 
-def test_being_hit_is_that_of_the_stats() -> None:
+def test_hit_states_are_those_of_the_stats() -> None:
     assert HIT_STATES.common == {state for state in range(1 << 16) if FLAGS[state] & HIT}
 
 

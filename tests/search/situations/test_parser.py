@@ -1,4 +1,4 @@
-"""Names and durations in queries, and mistakes that point at their place. `test_reference` has what queries mean."""
+"""Names and durations in queries, and the places of mistakes. `test_reference` tests the meaning of queries."""
 
 from __future__ import annotations
 

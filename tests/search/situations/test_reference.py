@@ -1,6 +1,6 @@
 """Situations found in columns and frame by frame equal those of a brute-force search.
 
-Most of the random queries are made of what happens in the replay, so that they find something.
+Most of the random queries are made from events of the replay, so that they find something.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OWN = (
     *("zelda_sheik_3.18", "sudden_death_3.12", "lost_game_end_3.18", "time_mode_3.18", "singles_3.8", "names_3.9"),
 )
 RANDOM_QUERIES, MIN_FOUND, MIN_FOUND_OF_SEVERAL_STEPS = 16, 120, 50
-"""How many random queries each own replay has, and how many of all find something."""
+"""Number of random queries per own replay, and minimum numbers of queries that find something."""
 MAX_QUICK_BYTES = 300_000
 
 OWN_PATHS = [*map(replay_path, OWN)]
@@ -46,7 +46,7 @@ def is_large(path: Path) -> bool:
 
 @cache
 def random_queries(path: Path) -> list[str]:
-    """The random queries of a replay. A quarter of them, at least one, is made without a look at the replay."""
+    """The random queries of a replay. A quarter of them, at least one, does not depend on the replay."""
     number = RANDOM_QUERIES if path in OWN_PATHS else 2 if is_large(path) else 4
     occurring, plain = OccurringQueries(game_of(path)), Queries(path.name)
     plain_number = max(1, number // 4) if occurring else number

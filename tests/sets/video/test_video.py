@@ -1,4 +1,4 @@
-"""Chapters that YouTube accepts, whatever was played, and cut lists in the timecode of a recording."""
+"""Chapters that YouTube accepts for any games, and cut lists in the timecode of a recording."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slpstream.sets import Rules, sets_of
 from slpstream.sets.video.chapters import MAX_CHARACTERS, NoChapters, chapters, text
 from slpstream.sets.video.clips import Clip, clips_of
 from slpstream.sets.video.cut_lists import MAX_EVENTS, cuts, edit_decision_list, table, timecode
-from tests.outputs.scoreboards.sets import game, player
+from tests.parts.scoreboards.sets import game, player
 from tests.sets.games import CorrectedGames
 
 START_MS = 1_800_000_000_000
@@ -62,7 +62,7 @@ CLIPS = st.lists(
 
 
 @given(CLIPS, st.one_of(st.none(), st.integers(0, 40_000)))
-def test_list_is_never_one_that_youtube_refuses(clips: list[Clip], length: int | None) -> None:
+def test_youtube_accepts_every_list(clips: list[Clip], length: int | None) -> None:
     end_ms = None if length is None else START_MS + length * 1000
     try:
         found = chapters(clips, START_MS, end_ms)
@@ -75,7 +75,7 @@ def test_list_is_never_one_that_youtube_refuses(clips: list[Clip], length: int |
 
 @given(st.lists(st.floats(10, 3000), min_size=3, max_size=40))
 def test_long_games_have_a_chapter_each(lengths: list[float]) -> None:
-    """The rules are no excuse: where every game is long enough, none is missing."""
+    """If every game is long enough, no chapter is missing."""
     starts = [30 + sum(lengths[:place]) + 12 * place for place in range(len(lengths))]
     clips = [
         clip(at, at + length, f"game {place}") for place, (at, length) in enumerate(zip(starts, lengths, strict=True))
@@ -117,7 +117,7 @@ def test_clips_outside_of_the_video_are_left_out() -> None:
         ([clip(100 * n, 100 * n + 50, "x" * 90) for n in range(60)], f"at most {MAX_CHARACTERS}"),
     ],
 )
-def test_reason_is_given_when_there_can_be_no_chapters(clips: list[Clip], reason: str) -> None:
+def test_impossible_chapters_have_a_reason(clips: list[Clip], reason: str) -> None:
     with pytest.raises(NoChapters, match=reason):
         chapters(clips, START_MS)
 

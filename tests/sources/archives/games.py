@@ -1,4 +1,4 @@
-"""Small games, and reading them back from the archives into which they were packed."""
+"""Small games, and functions that read them back from archives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENDINGS = (".slp", ".slplog")
 
 
 def game(number: int = 0) -> bytes:
-    """A small replay, another game for each number."""
+    """A small replay, with a different game for each number."""
     return Built((3, 18, number)).frames(-123, -110 + number).end().closed()
 
 
@@ -47,5 +47,5 @@ def read(path: Path) -> tuple[dict[str, bytes], list[str]]:
 
 @cache
 def packed_once(kind: str) -> bytes:
-    """The same bytes at each call; py7zr notes the time."""
+    """The same bytes for each call; py7zr stores the time."""
     return KINDS[kind](GAMES)

@@ -1,4 +1,4 @@
-"""Packs files into archives of every kind, by the standard library and by py7zr."""
+"""Pack files into archives of every kind, with the standard library and py7zr."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def zstd(data: bytes, **options: Any) -> bytes:
 
 
 def zstd_with_window(data: bytes, window_log: int) -> bytes:
-    """A zstd frame that takes `2 ** window_log` bytes of memory, if it has so many."""
+    """A zstd frame that needs `2 ** window_log` bytes of memory, if it is that long."""
     parameter = slpz_writer.zstd().CompressionParameter
     return zstd(data, options={parameter.window_log: window_log, parameter.compression_level: 1})
 
@@ -72,7 +72,7 @@ class Coder(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block with one file in a 7z archive, as it is in the file."""
+    """A block with one file in a 7z archive, as stored."""
 
     name: str
     streams: Sequence[bytes]
@@ -80,11 +80,11 @@ class Block(NamedTuple):
     size_bytes: int
     coders: Sequence[Coder] = (Coder(b"\0"),)
     bonds: Sequence[tuple[int, int]] = ()
-    """Which input of all coders gets which output."""
+    """Pairs of input and output of all coders."""
 
 
 def blocks_7z(blocks: Sequence[Block], *, offset: int = 0) -> bytes:
-    """A 7z archive of these blocks, written from the description of the format. `offset` is where they claim to be."""
+    """A 7z archive of these blocks, written from the description of the format. `offset` is their claimed offset."""
     streams = [stream for block in blocks for stream in block.streams]
     header = b"\x01\x04\x06" + _number(offset) + _number(len(streams))
     header += b"\x09" + b"".join(_number(len(stream)) for stream in streams) + b"\0"
@@ -133,7 +133,7 @@ KINDS: Mapping[str, Callable[[Files], bytes]] = {
     "zstd.7z": _coded(py7zr.FILTER_ZSTD),
     "copy.7z": _coded(py7zr.FILTER_COPY),
 }
-"""Functions that pack files, by a name of an archive that it makes."""
+"""Functions that pack files, by the name of an archive of their kind."""
 
 COMPRESSED: Mapping[str, Callable[[bytes], bytes]] = {
     ".slp.gz": lambda data: gzip.compress(data, 1),

@@ -1,6 +1,6 @@
-"""Whatever an archive claims or unpacks to, commands stay below 200 MB and print a line for each problem.
+"""Commands stay below 200 MB and print a line for each problem, whatever an archive claims or unpacks to.
 
-Bombs are made by repeating compressed pieces, which takes no time.
+Bombs repeat compressed pieces, so that they are made quickly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TIMEOUT_SECONDS = 300
 _PEAK = "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
 """The peak of memory in KiB. Unlike `ru_maxrss`, it does not begin with that of the parent process."""
 _WINDOW_LOG = 26
-"""The largest window that is read: 64 MiB."""
+"""The largest supported window: 64 MiB."""
 
 
 def deflated(pieces: int) -> bytes:
@@ -138,12 +138,12 @@ def _noise(size_bytes: int) -> bytes:
 
 
 def _window_tar(files: Files) -> bytes:
-    """A `.tar.zst` that takes as much memory as is allowed before its files begin."""
+    """A `.tar.zst` that uses all of the allowed memory before its files begin."""
     return zstd_with_window(tarred({"noise": _noise(70 << 20), **files}), _WINDOW_LOG)
 
 
 def _windows_in_windows(inner_bytes: int) -> bytes:
-    """A `.tar.zst` of a zip of a `.slp.zst` that the zip compresses again: three windows at once."""
+    """A `.tar.zst` of a zip of a `.slp.zst` that the zip compresses again: three windows at the same time."""
     once = zstd_with_window(_noise(inner_bytes), _WINDOW_LOG)
     twice = zstd_with_window(once, _WINDOW_LOG)
     inner = bytearray(zipped({"bomb.slp.zst": twice}, zipfile.ZIP_STORED))
@@ -155,7 +155,7 @@ def _windows_in_windows(inner_bytes: int) -> bytes:
 
 
 def _tiny_events(size_bytes: int) -> bytes:
-    """A `.slpz` of events without payload, of which each takes a byte."""
+    """A `.slpz` of events without payload, one byte each."""
     count = size_bytes // 2
     return assemble(
         b"\x35\x07\x36\0\2\x37\0\1", b"\x36ab", b"}", struct.pack(">I", count) + b"\x37" * count + bytes(count)
@@ -175,9 +175,9 @@ class Bomb(NamedTuple):
     """Its name."""
     make: Callable[[], bytes]
     lines: int = 1
-    """How many problems it has."""
+    """Number of its problems."""
     rows: int = 0
-    """How many good replays."""
+    """Number of its readable replays."""
 
 
 _ZEROS = deflated(500)  # 2 GB
@@ -328,7 +328,7 @@ _IN_PROCESSES = (
 )
 """Bombs that are read by other commands too."""
 _SENT = ("large members and a large window",)
-"""Of these, replays of 31 MiB go from one process to another, with several copies on their way."""
+"""Bombs with replays of 31 MiB, which are copied several times on the way from one process to another."""
 MAX_SENT_BYTES = 350_000_000
 
 
@@ -373,7 +373,7 @@ def _many(count: int) -> Files:
 
 
 def _many_tar(count: int) -> bytes:
-    """The archive that `tarred` makes of them. Only names and checksums of their headers differ."""
+    """The archive that `tarred` would create. Only names and checksums of the headers differ."""
     names = [name.encode() for name in _many(count)]
     header = tarfile.TarInfo(names[0].decode()).tobuf(tarfile.PAX_FORMAT)
     middle, rest = header[len(names[0]) : 148], header[156:]
@@ -384,7 +384,7 @@ def _many_tar(count: int) -> bytes:
 
 
 def _equal_names_zip() -> bytes:
-    """All entries are the same one."""
+    """All entries are the same."""
     data = zip_of(dict.fromkeys(list(_many(1)), (b"\x03\x00", 0)))
     at, end = data.index(b"PK\1\2"), data.index(b"PK\6\6")
     directory = MANY * data[at:end]

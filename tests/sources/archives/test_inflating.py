@@ -1,4 +1,4 @@
-"""Deflated archives are read alike with zlib-ng and without it, also damaged ones."""
+"""Deflated archives give the same results with and without zlib-ng, even if damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of archives are the files that were packed, each archive is read once, and what is wrong is one line."""
+"""Members of archives are the packed files, each archive is read once, and each problem is one line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_members_are_the_files_that_were_packed(tmp_path: Path, kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_member_is_read_by_its_name(tmp_path: Path, kind: str) -> None:
+def test_member_is_read_by_name(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path, kind, KINDS[kind](GAMES))
     for name, data in reversed(GAMES.items()):
         plain = written(tmp_path, "plain.slp", data)
@@ -103,7 +103,7 @@ def test_compressed_replays_are_the_replays(tmp_path: Path, ending: str) -> None
     assert [m.json() for m in messages(one)] == [m.json() for m in messages(small)]
 
 
-def test_several_streams_one_after_the_other_are_one_replay(tmp_path: Path) -> None:
+def test_consecutive_streams_are_one_replay(tmp_path: Path) -> None:
     data = game()
     halves = data[:500], data[500:]
     for ending, compress in ((".slp.gz", gzip.compress), (".slp.zst", zstd)):
@@ -113,7 +113,7 @@ def test_several_streams_one_after_the_other_are_one_replay(tmp_path: Path) -> N
         )
 
 
-def test_zstd_frames_that_are_skipped_may_come_first(tmp_path: Path) -> None:
+def test_leading_zstd_frames_are_skipped(tmp_path: Path) -> None:
     """`pzstd` writes one in front of each piece."""
     skipped = struct.pack("<2L", 0x184D2A50, 4) + bytes(4)
     for data in (skipped + zstd(game()), skipped + zstd(game()[:500]) + skipped + zstd(game()[500:])):
@@ -128,8 +128,8 @@ def test_gzip_is_padded_with_zeros(tmp_path: Path, padding: int) -> None:
     assert read(path) == ({"a.slp.gz": game(), "b.slp.gz": game() + game(1)}, [])
 
 
-def test_files_with_many_holes_in_tar_are_one_line_and_the_rest_goes_on(tmp_path: Path) -> None:
-    """GNU tar writes further blocks with the places of holes after the header."""
+def test_sparse_files_in_tar_are_one_problem_each(tmp_path: Path) -> None:
+    """GNU tar writes further blocks with the offsets of holes after the header."""
     info = tarfile.TarInfo("holes.slp")
     info.type, info.size = tarfile.GNUTYPE_SPARSE, 700
     header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
@@ -161,7 +161,7 @@ _AES = Coder(b"\6\xf1\7\1", b"\x13")
         ),
     ],
 )
-def test_a_block_of_several_streams_in_7z_is_one_line_and_the_rest_goes_on(
+def test_7z_block_of_several_streams_is_one_problem(
     tmp_path: Path, coders: list[Coder], bonds: list[tuple[int, int]], problem: str
 ) -> None:
     """7-Zip compresses programs by BCJ2, which has four packed streams."""
@@ -172,7 +172,7 @@ def test_a_block_of_several_streams_in_7z_is_one_line_and_the_rest_goes_on(
     assert read(path) == ({f"{i}.slp": game(i) for i in range(3)}, [f"b.slp: {problem}"])
 
 
-def test_a_block_without_a_result_in_7z_is_damage(tmp_path: Path) -> None:
+def test_7z_block_without_output_is_damaged(tmp_path: Path) -> None:
     data = bytearray(blocks_7z([Block("a.slp", [game()], len(game()), [Coder(b"\3\3\1\x1b", inputs=2)])]))
     at = data.rindex(b"\3\3\1\x1b\2\1") + 5
     data[at] = 0
@@ -182,7 +182,7 @@ def test_a_block_without_a_result_in_7z_is_damage(tmp_path: Path) -> None:
     assert read(path) == ({}, [f"{path}: the header of the archive is damaged"])
 
 
-def test_a_large_archive_in_a_compressed_one_is_one_line(tmp_path: Path) -> None:
+def test_large_archive_in_a_compressed_one_is_one_problem(tmp_path: Path) -> None:
     info = tarfile.TarInfo("in.zip")
     info.size = (48 << 20) + 1
     path = written(tmp_path, "a.tar.gz", gzip.compress(info.tobuf() + bytes(info.size + 511) + tarred(GAMES)))
@@ -190,7 +190,7 @@ def test_a_large_archive_in_a_compressed_one_is_one_line(tmp_path: Path) -> None
     assert read(path) == (GAMES, [line])
 
 
-def test_large_archives_in_archives_that_can_be_sought_are_read(tmp_path: Path) -> None:
+def test_large_archives_in_seekable_ones_are_read(tmp_path: Path) -> None:
     inner = zipped({**GAMES, "noise.bin": os.urandom(48 << 20)}, zipfile.ZIP_STORED)
     path = written(tmp_path, "a.zip", zipped({"in.zip": inner}, zipfile.ZIP_STORED))
     assert read(path) == ({f"in.zip::{name}": data for name, data in GAMES.items()}, [])
@@ -198,7 +198,7 @@ def test_large_archives_in_archives_that_can_be_sought_are_read(tmp_path: Path) 
 
 @pytest.mark.parametrize("outer", ["stored.zip", "deflated.zip", "a.tar.gz", "lzma2.7z"])
 @pytest.mark.parametrize("inner", ["deflated.zip", "a.tar.gz", "lzma2.7z"])
-def test_archives_in_archives_are_read_one_level_deep(tmp_path: Path, outer: str, inner: str) -> None:
+def test_nested_archives_are_read_one_level_deep(tmp_path: Path, outer: str, inner: str) -> None:
     deepest = zipped({"x.slp": game()})
     packed = KINDS[inner]({**GAMES, "z.slpz": pack(game()), "deepest.zip": deepest})
     path = written(tmp_path, outer, KINDS[outer]({f"in/{inner}": packed, "last.slp": game(3)}))
@@ -211,7 +211,7 @@ def test_archives_in_archives_are_read_one_level_deep(tmp_path: Path, outer: str
     assert [m.json() for m in messages(member)] == [m.json() for m in messages(plain)]
 
 
-def test_a_real_file_whose_name_looks_like_a_member_is_that_file(tmp_path: Path) -> None:
+def test_file_named_like_a_member_is_read_as_a_file(tmp_path: Path) -> None:
     written(tmp_path, "a.zip", zipped({"b.slp": game(1)}))
     real = written(tmp_path, "a.zip::b.slp", game(2))
     assert open_replay(real).game_id == open_replay(written(tmp_path, "c.slp", game(2))).game_id
@@ -219,7 +219,7 @@ def test_a_real_file_whose_name_looks_like_a_member_is_that_file(tmp_path: Path)
     assert open_replay(real).game_id == open_replay(written(tmp_path, "c.slp", game(1))).game_id
 
 
-def test_an_archive_with_the_separator_in_its_name_is_found(tmp_path: Path) -> None:
+def test_archive_with_the_separator_in_its_name_is_found(tmp_path: Path) -> None:
     path = written(tmp_path, "set::one.zip", zipped(GAMES))
     assert open_replay(f"{path}::deeper/b.slp").format == "slippi"
     with pytest.raises(SourceError, match=r"no such file or directory|file not found"):
@@ -290,7 +290,7 @@ def _odd_tar() -> bytes:
 
 
 @pytest.mark.parametrize(("name", "make"), [("odd.zip", _odd_zip), ("odd.tar", _odd_tar)])
-def test_names_links_and_duplicates_are_one_line_each(tmp_path: Path, name: str, make: object) -> None:
+def test_names_links_and_duplicates_are_one_problem_each(tmp_path: Path, name: str, make: object) -> None:
     assert callable(make)
     found, problems = read(written(tmp_path, name, make()))
     assert found == {"good.slp": game()}
@@ -303,7 +303,7 @@ def test_names_links_and_duplicates_are_one_line_each(tmp_path: Path, name: str,
     assert sum("another file of this name" in problem for problem in problems) == 1
 
 
-def test_encrypted_members_are_one_line_each_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_encrypted_members_are_one_problem_each(tmp_path: Path) -> None:
     data = bytearray(zipped(GAMES))
     first = data.index(b"PK\x01\x02")
     data[first + 8] |= 1
@@ -315,7 +315,7 @@ def test_encrypted_members_are_one_line_each_and_the_rest_goes_on(tmp_path: Path
     assert read(hidden) == ({}, [f"{hidden}: it is encrypted"])
 
 
-def test_damaged_members_are_one_line_each_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_damaged_members_are_one_problem_each(tmp_path: Path) -> None:
     data = bytearray(zipped(GAMES))
     data[60] ^= 0xFF
     found, problems = read(written(tmp_path, "a.zip", bytes(data)))
@@ -329,7 +329,7 @@ def test_damaged_members_are_one_line_each_and_the_rest_goes_on(tmp_path: Path) 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.95])
-def test_an_archive_that_was_cut_off_is_one_line(tmp_path: Path, kind: str, part: float) -> None:
+def test_truncated_archive_is_one_problem(tmp_path: Path, kind: str, part: float) -> None:
     data = KINDS[kind](GAMES)
     found, problems = read(written(tmp_path, kind, data[: int(len(data) * part)]))
     assert set(found.items()) <= set(GAMES.items())
@@ -350,7 +350,7 @@ def test_mutated_archives_end_with_lines(tmp_path: Path, kind: str, data: st.Dat
 
 @contextmanager
 def unpacked_sizes() -> Iterator[list[int]]:
-    """The sizes of what is unpacked while the block runs."""
+    """The sizes of the pieces that are unpacked while the block runs."""
     sizes: list[int] = []
     take = streams.Budget.take
 
@@ -362,8 +362,8 @@ def unpacked_sizes() -> Iterator[list[int]]:
         yield sizes
 
 
-def test_an_archive_is_read_once_and_in_order(tmp_path: Path) -> None:
-    """However many members a compressed tar has, its bytes are read once."""
+def test_archive_is_read_once_in_order(tmp_path: Path) -> None:
+    """The bytes of a compressed tar are read once, regardless of the number of members."""
     path = written(tmp_path, "a.tar.gz", gzip.compress(tarred({f"{i}.slp": game(i % 7) for i in range(200)})))
     with unpacked_sizes() as sizes:
         assert len(read(path)[0]) == 200
@@ -371,7 +371,7 @@ def test_an_archive_is_read_once_and_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["deflated.zip", "lzma2.7z"])
-def test_members_that_are_not_read_are_not_unpacked(tmp_path: Path, kind: str) -> None:
+def test_unread_members_are_not_unpacked(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path, kind, KINDS[kind]({f"{i}.slp": game() + os.urandom(100_000) for i in range(5)}))
     with unpacked_sizes() as sizes:
         assert len(list(members(path, ENDINGS))) == 5
@@ -398,14 +398,14 @@ def test_files_of_other_tools_are_recognised_and_refused(tmp_path: Path) -> None
             open_replay(written(tmp_path, name, files[name]))
 
 
-def test_without_zstd_one_line_says_what_to_install(tmp_path: Path) -> None:
+def test_missing_zstd_is_one_line_that_names_the_extra(tmp_path: Path) -> None:
     path = written(tmp_path, "a.slp.zst", zstd(game()))
     without = mock.patch.object(streams, "import_module", side_effect=ModuleNotFoundError)
     with without, pytest.raises(Unreadable, match=r"pip install 'slpstream\[archives\]'"):
         open_replay(path)
 
 
-def test_the_head_of_a_zip_member_is_its_beginning_and_its_size(tmp_path: Path) -> None:
+def test_head_of_a_zip_member_has_first_bytes_and_size(tmp_path: Path) -> None:
     archive = written(tmp_path, "games.zip", zipped({**GAMES, "d.slp.gz": gzip.compress(game(3))}))
     for name, data in GAMES.items():
         assert head_of_member(member_path(archive, name), 1280) == (data[:1280], len(data))

@@ -22,7 +22,7 @@ def free_port(kind: int = socket.SOCK_STREAM) -> int:
 
 
 ReadAgain = Callable[[Config], tuple[Config, list[StationConfig]]]
-"""Makes the next configuration of the present one."""
+"""Derives the next configuration from the current one."""
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
-"""A client of ENet 1.3 without a socket or a clock, written for the tests from what the original sends.
+"""A client of ENet 1.3 without a socket or a clock, written for the tests from the datagrams of the original.
 
-It connects, acknowledges, puts fragments together, and resends what the server does not acknowledge.
+It connects, acknowledges, puts fragments together, and resends unacknowledged commands.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class EnetClient:
         self._sent_at = -RESEND_SECONDS
 
     def header(self, clock: int = 3) -> bytes:
-        """The beginning of a datagram of this connection."""
+        """The header of a datagram of this connection."""
         return HEADER.pack(self._their_id | self._session << 12 | 0x8000, clock)
 
     def send(self, data: bytes) -> None:
@@ -98,7 +98,7 @@ class EnetClient:
             self._fragments.clear()
 
     def send_due(self, now: float) -> list[bytes]:
-        """Acknowledgements at once; what is not acknowledged, every half a second."""
+        """Acknowledgements immediately, and unacknowledged commands every half second."""
         parts, self._acknowledgements = self._acknowledgements, []
         resend = now - self._sent_at >= RESEND_SECONDS
         if resend:

@@ -1,4 +1,4 @@
-"""Sources that send as fast as they can, each in a process of its own so that it competes for no interpreter lock.
+"""Sources that send as fast as they can, each in a separate process with its own interpreter lock.
 
 `python -m tests.sources.console.flooders KIND FOLDER` prints the port that it listens on, and a line once it has sent
 something. The kinds are those of `TCP` and `ENET`, and the folder has the games that `flooding` has made. An error in
@@ -85,7 +85,7 @@ def _game_events(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
 ENET: dict[str, Callable[[], Iterator[bytes]]] = {
     "dolphin": lambda: _game_events(_games(), 400),
 }
-"""What each kind of Dolphin sends after a client has asked for a game."""
+"""The packets that each kind of Dolphin sends after a client has requested a game."""
 
 
 @cache
@@ -130,7 +130,7 @@ def _serve_enet(kind: str) -> None:
 
 
 def _to(peer: Any, packets: Iterator[bytes]) -> Iterator[bytes]:
-    """Send packets, as many at once as the peer has acknowledged."""
+    """Send packets, in batches of as many as the peer has acknowledged."""
     import enet
 
     for number, data in enumerate(packets):
@@ -149,7 +149,10 @@ def _end(error: threading.ExceptHookArgs) -> None:
 
 @contextmanager
 def flooding(kinds: Sequence[str]) -> Iterator[dict[str, int]]:
-    """Run one process for each kind. Yields the ports by kind. At the end, each must have sent something and run on."""
+    """Run one process for each kind.
+
+    Yields the ports by kind. At the end, each must have sent something and must still be running.
+    """
     with tempfile.TemporaryDirectory(prefix="slpstream-flood-") as folder:
         for seed in (1, 2):
             (Path(folder) / str(seed)).write_bytes(_made(seed))

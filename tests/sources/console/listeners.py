@@ -24,7 +24,7 @@ class Notices:
         self.connection: list[tuple[str, str]] = []
         """Names and details of the connection's changes of state."""
         self.files: dict[Path, bytearray] = {}
-        """The bytes of each file as a station would have them, whether or not they are on disk."""
+        """The bytes of each file that a station would have received, on disk or not."""
         self.received_bytes = 0
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:

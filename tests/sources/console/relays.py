@@ -1,4 +1,4 @@
-"""What goes into a relay and comes out of it: files that grow, and the bytes that a client receives."""
+"""The input and output of a relay: files that grow, and the bytes that a client receives."""
 
 from __future__ import annotations
 

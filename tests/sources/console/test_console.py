@@ -120,7 +120,7 @@ def frames_of(path: Path) -> list[int]:
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_ring_overflow_is_a_gap(tmp_path: Path, autojump_clock: object, seed: int) -> None:
-    """A client that is away for too long misses the overwritten bytes and nothing else, and the gap is reported."""
+    """A client that is away for too long misses only the overwritten bytes, and the gap is reported."""
     raw = match(2, 600)
     wii = Wii(seed, ring_bytes=len(raw) // 5)
     async with recording(tmp_path / "wii", wii) as setup, trio.open_nursery() as nursery:
@@ -267,8 +267,8 @@ async def test_relay_of_raw_events(tmp_path: Path, autojump_clock: object) -> No
 
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_all_failures_at_once(tmp_path: Path, autojump_clock: object, seed: int) -> None:
-    """Connections break, the console forgets its clients, the disk is full now and then, and the daemon is restarted.
+async def test_all_failures_together(tmp_path: Path, autojump_clock: object, seed: int) -> None:
+    """Connections break, the console forgets its clients, the disk is full at times, and the daemon is restarted.
 
     Every game is recorded completely, and once.
     """

@@ -125,7 +125,7 @@ def test_missing_enet_is_a_config_error(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.trio
 async def test_discovered_console_that_does_not_answer(tmp_path: Path) -> None:
-    """It becomes one station, which is offline, also when another name is broadcast from the same address."""
+    """It becomes one offline station, even if another name is broadcast from the same address."""
     port = free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
     there = StationConfig(id="Setup-7", folder=str(tmp_path / "there"))

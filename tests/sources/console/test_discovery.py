@@ -1,4 +1,4 @@
-"""Consoles that broadcast become stations, each one once; and the errors that Windows reports on the socket."""
+"""Each console that broadcasts becomes one station. Socket errors on Windows are survived."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ REAL = "10.0.9.9"
 
 
 class Announced:
-    """Stations that are made for announcements, which a test sends. Only `REAL` is the address of a console."""
+    """The stations for announcements that a test sends. Only `REAL` is the address of a console."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *configured: StationConfig) -> None:
         self.configured = list(configured)

@@ -71,7 +71,7 @@ def test_hostile_packets(data: bytes) -> None:
 
 
 def test_second_reply_is_an_error() -> None:
-    """A source that repeats its handshake must not count as connected again and again."""
+    """A source that repeats its handshake must not count as connected each time."""
     session = DolphinSession()
     reply = packet(type="connect_reply", nick="", version="", cursor=0)
     session.receive(reply)

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.sources.console.spectators.enet import (
-    DEAD_SECONDS,
     MAX_QUEUED_BYTES,
     MAX_UNFINISHED,
     UNFINISHED_SECONDS,
@@ -27,6 +26,7 @@ from slpstream.sources.console.spectators.enet import (
     Peer,
     Received,
 )
+from slpstream.sources.console.spectators.transmission import DEAD_SECONDS
 from tests.sources.console.enet_client import EnetClient, connect_datagram
 
 ADDRESS = ("10.0.0.9", 50000)
@@ -114,7 +114,7 @@ def test_packets_of_every_size(mtu: int) -> None:
 @given(seed=st.integers(0, 1 << 32), lost=st.floats(0, 0.4), doubled=st.floats(0, 0.3), delay=st.integers(0, 20))
 @settings(max_examples=25)
 def test_everything_arrives_over_a_bad_network(seed: int, lost: float, doubled: float, delay: int) -> None:
-    """Each packet arrives once, in order, and the request of the client too.
+    """Each packet arrives once, in order, including the client's request.
 
     If many datagrams are lost, one may be lost at each try for 30 seconds, after which the peer counts as gone.
     """
@@ -148,7 +148,7 @@ def test_numbers_wrap_around() -> None:
     assert network.client.packets == [n.to_bytes(4, "big") for n in range(count)]
 
 
-def test_window_limits_what_is_underway() -> None:
+def test_window_limits_unacknowledged_bytes() -> None:
     """A client that does not acknowledge gets no more than a window, and the queue shows when there is room again."""
     network = Network()
     peer = network.connect()
@@ -181,8 +181,8 @@ def test_bandwidth_of_the_client_limits_the_window() -> None:
     assert network.server.resent_packets == 0
 
 
-def test_silent_client_is_gone() -> None:
-    """Also one that had acknowledged everything; and it is asked now and then."""
+def test_silent_client_times_out() -> None:
+    """Also one that had acknowledged everything. The server pings it regularly."""
     network = Network()
     network.connect()
     network.run(lambda: network.now > 1005)
@@ -207,7 +207,7 @@ def test_idle_connection_stays() -> None:
 @given(st.floats(0, 1e6))
 @settings(max_examples=50)
 def test_server_rests_after_each_deadline(start: float) -> None:
-    """Whatever the rounding of the clock: a server that is not done at its deadline would run without a pause."""
+    """A server with work left at its deadline, because of rounding, would run without a pause."""
     network = Network()
     network.now = start
     network.connect()
@@ -219,7 +219,7 @@ def test_server_rests_after_each_deadline(start: float) -> None:
 
 
 def test_client_leaves() -> None:
-    """The acknowledgement lets it know that the server has noticed."""
+    """The acknowledgement confirms its departure."""
     network = Network()
     peer = network.connect()
     goodbye = struct.pack(">BBHI", 0x84, 0xFF, 3, 0)
@@ -308,7 +308,7 @@ def test_connection_needs_the_answer() -> None:
 @given(st.lists(st.tuples(st.booleans(), st.binary(max_size=200), st.integers(0, 40)), max_size=30), st.data())
 @settings(max_examples=150)
 def test_hostile_datagrams(datagrams: list[tuple[bool, bytes, int]], data: st.DataObject) -> None:
-    """Any bytes, also behind the header of a connection: no exception, and bounded answers and memory."""
+    """Any bytes, also after the header of a connection: no exception, and bounded answers and memory."""
     network = Network(seed=1)
     peer = network.connect()
     peer.send(bytes(3000))
@@ -346,7 +346,7 @@ def test_invalid_requests_have_no_answer(datagram: bytes) -> None:
 
 
 def test_fragments_from_a_client_end_its_connection() -> None:
-    """They would have to be kept until the last one comes."""
+    """They would have to be kept until the last one arrives."""
     network = Network()
     peer = network.connect()
     head = network.client.header()
@@ -359,7 +359,7 @@ def test_fragments_from_a_client_end_its_connection() -> None:
 
 
 def test_packets_out_of_order_wait_for_their_turn() -> None:
-    """One that comes too early is not acknowledged, so that the client sends it again."""
+    """One that arrives too early is not acknowledged, so that the client sends it again."""
     network = Network()
     network.connect()
     head = network.client.header()
@@ -377,8 +377,8 @@ def test_packets_out_of_order_wait_for_their_turn() -> None:
 
 
 @pytest.mark.parametrize("number", [7, 9])
-def test_unreliable_packets_are_taken(number: int) -> None:
-    """libmelee sends its request in one."""
+def test_unreliable_packets_are_accepted(number: int) -> None:
+    """libmelee sends its request in an unreliable packet."""
     network = Network()
     peer = network.connect()
     head = network.client.header()

@@ -90,7 +90,7 @@ def test_undeclared_command_breaks_the_game() -> None:
 
 @given(st.integers(0, len(ONE)), st.integers(0, 3000), st.integers(0, 1000))
 def test_gap_loses_only_nearby_events(begin: int, lost: int, seed: int) -> None:
-    """The lost bytes and a few events around them are missing; nothing else is, nothing is repeated or out of order."""
+    """Only the lost bytes and a few events around them are missing. No event is repeated or out of order."""
     framer = GameFramer()
     outputs = [output for part in pieces(ONE[:begin], seed) for output in framer.feed(part)]
     in_game = framer.in_game
@@ -111,7 +111,10 @@ def test_gap_loses_only_nearby_events(begin: int, lost: int, seed: int) -> None:
 
 @given(st.binary(max_size=2000), st.integers(0, 50))
 def test_noise_before_a_game(noise: bytes, seed: int) -> None:
-    """It raises nothing and keeps the buffer bounded. The game after it is found, unless the noise has begun one."""
+    """Noise raises no error and keeps the buffer bounded.
+
+    The game after it is found, unless the noise has begun one.
+    """
     framer, outputs = feed([*pieces(noise, seed, (1, 50, 900)), TWO, TWO])
     assert games(outputs)[-1] == TWO
     assert framer.buffered_bytes <= len(noise) + 2 * len(TWO)
@@ -123,7 +126,7 @@ def test_noise_before_a_game(noise: bytes, seed: int) -> None:
     ids=["zeros", "payloads", "heads"],
 )
 def test_noise_is_searched_only_once(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Single bytes that follow a lot of noise must not keep the event loop busy."""
+    """Single bytes after much noise must not keep the event loop busy."""
     calls = 0
     width_of = framing.width_of_event_payloads
 

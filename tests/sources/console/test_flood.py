@@ -1,6 +1,6 @@
 """A daemon stays responsive while consoles and Dolphins send as fast as they can.
 
-Determinism: the daemon's own work is measured, and not how long it waits for a processor.
+Determinism: the daemon's CPU time is measured, not its wait for a processor.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ pytestmark = pytest.mark.slow
 
 
 class Probe:
-    """Asks for `/healthz` again and again, in a thread."""
+    """Requests `/healthz` repeatedly, in a thread."""
 
     def __init__(self, daemon: DaemonProcess) -> None:
         self.busy_seconds: list[float] = []
-        """For how long the daemon's event loop has worked until each answer."""
+        """Work of the daemon's event loop until each answer, in seconds."""
         self._daemon = daemon
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def _worked_ns(self) -> int:
-        """The time on a processor of the main thread. What else runs on the machine does not count."""
+        """CPU time of the main thread, which other programs on the machine do not affect."""
         process = self._daemon.process.pid
         return int(Path(f"/proc/{process}/task/{process}/schedstat").read_text().split()[0])
 

@@ -1,4 +1,4 @@
-"""Batches of blocking work: each caller gets its own result, in order, and none waits without need."""
+"""Batches of blocking work: each caller gets its own result, in order, without unnecessary waits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_each_caller_gets_its_own_result() -> None:
 
 
 @pytest.mark.trio
-async def test_batches_keep_their_distance(autojump_clock: trio.testing.MockClock) -> None:
+async def test_batches_are_spaced(autojump_clock: trio.testing.MockClock) -> None:
     batcher = IoBatcher(pause_seconds=0.5)
     began = trio.current_time()
     await batcher(lambda: None)
@@ -61,7 +61,7 @@ async def test_batches_keep_their_distance(autojump_clock: trio.testing.MockCloc
 
 @pytest.mark.trio
 async def test_cancelled_caller_does_not_affect_the_others() -> None:
-    """The caller that would have run the batch is cancelled; the work of the others is done all the same."""
+    """The caller that would have run the batch is cancelled; the work of the others is still done."""
     batcher = IoBatcher()
     done: list[str] = []
     with trio.fail_after(60):
@@ -86,7 +86,7 @@ async def _run_in_scope(
 
 @pytest.mark.trio
 async def test_recorder_cancelled_while_it_waits_closes_its_game_once(tmp_path: Path) -> None:
-    """The batch is held up by another station. Work requested before the cancellation is done, and done once."""
+    """Another station delays the batch. Work requested before the cancellation is done, and done once."""
     batcher = IoBatcher()
     recorder = recorder_of(tmp_path, Notices(), in_thread=batcher)
     slow = threading.Event()

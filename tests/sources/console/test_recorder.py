@@ -1,4 +1,4 @@
-"""Recordings: names that are taken, disks that are full for a while, and the notices about it."""
+"""Recordings: occupied names, temporarily full disks, and the notices about them."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ async def test_repeated_game_is_recorded_once(tmp_path: Path, autojump_clock: ob
 @pytest.mark.trio
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS])
 @pytest.mark.parametrize("begin", [0, 20_000])
-async def test_disk_that_is_full_for_a_while(tmp_path: Path, autojump_clock: object, begin: int, code: int) -> None:
-    """The station receives everything at once, and the file is complete in the end."""
+async def test_temporarily_full_disk(tmp_path: Path, autojump_clock: object, begin: int, code: int) -> None:
+    """The station receives everything immediately, and the file is complete in the end."""
     notices, disk = Notices(), Disk()
     disk.max_write_bytes = 777
     async with recording(tmp_path, notices, disk) as recorder:
@@ -160,8 +160,8 @@ async def test_disk_that_hangs(tmp_path: Path, autojump_clock: object) -> None:
 
 
 @pytest.mark.trio
-async def test_recording_that_is_cut_short_stays_as_it_is(tmp_path: Path, autojump_clock: object) -> None:
-    """A cancelled recorder writes what it has and closes no game. The next game is another one."""
+async def test_truncated_recording_is_left_unchanged(tmp_path: Path, autojump_clock: object) -> None:
+    """A cancelled recorder writes its pending bytes and closes no game. The next game is another one."""
     async with recording(tmp_path, Notices()) as recorder:
         recorder.receive(GAME[:30_000])
     [left] = recorded(tmp_path)

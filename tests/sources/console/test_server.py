@@ -117,7 +117,7 @@ async def test_returning_client_continues_at_its_cursor(tmp_path: Path) -> None:
 
 @pytest.mark.trio
 async def test_slow_client_delays_no_other(tmp_path: Path) -> None:
-    """One client does not read at first, another reads a long game at once. In the end both have everything."""
+    """One client does not read at first, another reads a long game without a pause. In the end both have everything."""
     long = Built().frames(-123, 4000).end().closed()
     raw = raw_of(long)
     async with serving(tmp_path) as relay:
@@ -143,7 +143,7 @@ async def test_slow_client_delays_no_other(tmp_path: Path) -> None:
 
 @pytest.mark.trio
 async def test_unavailable_bytes_are_a_gap(tmp_path: Path) -> None:
-    """Bytes that are neither on disk nor in memory are reported as lost, and the game goes on."""
+    """Bytes that are neither on disk nor in memory are reported as lost, and the game continues."""
     long = Built().frames(-123, 4000).end().closed()
     raw = raw_of(long)
     missed = trio.Event()

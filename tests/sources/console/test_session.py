@@ -95,7 +95,7 @@ def test_raw_events(first: bytes) -> None:
 @given(
     st.lists(st.one_of(st.binary(max_size=60), st.sampled_from([handshake(5, 9), replay(9, b"ab"), wii.KEEP_ALIVE])))
 )
-def test_random_bytes_raise_nothing_but_format_errors(parts: list[bytes]) -> None:
+def test_random_bytes_raise_only_format_errors(parts: list[bytes]) -> None:
     session = ConsoleSession()
     session.connect()
     try:

@@ -103,7 +103,7 @@ class FaultySocket:
 
 
 class Client:
-    """A client in a process of its own, and the lines that it has printed."""
+    """A client in a separate process, and the lines that it has printed."""
 
     def __init__(self, process: trio.Process) -> None:
         self.process = process
@@ -128,7 +128,7 @@ async def running(*command: str, **environment: str) -> AsyncIterator[Client]:
         finally:
             assert client.process.stdin is not None
             with trio.move_on_after(5, shield=True):
-                await client.process.stdin.aclose()  # libmelee has a process of its own, which it takes with it
+                await client.process.stdin.aclose()  # libmelee has a child process, which ends with it
                 await client.process.wait()
             client.process.kill()
 

@@ -80,7 +80,7 @@ def test_batches_are_those_of_dolphin(game: bytes) -> None:
 
 
 def test_batch_has_one_frame() -> None:
-    """Whether or not the version has bookends, no batch has events of two frames."""
+    """No batch has events of two frames, with bookends or without."""
     for game in (TWO, OLD):
         widths = widths_of(raw_of(game))
         for batch in batches_of(raw_of(game), 9999)[1:]:
@@ -101,8 +101,8 @@ def test_undeclared_event_ends_the_batches() -> None:
     assert batches.feed(b"\xee" * 100) == []
 
 
-def test_game_without_bookends_or_frames_is_divided_all_the_same() -> None:
-    """A broken source cannot make a batch grow without a bound."""
+def test_game_without_bookends_or_frames_is_divided() -> None:
+    """A broken source cannot make a batch grow without limit."""
     raw = raw_of(ONE)
     head = head_of(raw)
     batches = EventBatches(head)
@@ -133,7 +133,7 @@ def test_requests(packet: bytes, cursor: int | None) -> None:
 
 
 class Network:
-    """Sockets in memory. Datagrams arrive at once, or are lost."""
+    """Sockets in memory. Datagrams arrive immediately, or are lost."""
 
     def __init__(self, lost: float = 0.0) -> None:
         self.rng = random.Random(2)
@@ -187,7 +187,7 @@ class Client:
         return b"".join(base64.b64decode(m["payload"]) for m in self.messages if m["type"] == "game_event")
 
     def check_cursors(self) -> None:
-        """Each message begins where the one before it has ended, as slippi-js wants it."""
+        """Each message begins where the previous one ended, as slippi-js requires."""
         reply, *rest = self.messages
         assert reply["type"] == "connect_reply"
         cursor = reply["cursor"]
@@ -289,7 +289,7 @@ async def test_games_arrive_as_dolphin_sends_them(
 
 @pytest.mark.trio
 async def test_returning_client_continues_at_its_cursor(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
-    """Also in a game that has ended in the meantime. A cursor of another run begins with the game in progress."""
+    """Also in a game that has ended in the meantime. A cursor of another run starts the game in progress."""
     async with serving(tmp_path, max_clients=8) as station:
         file = station.file()
         file.grow(ONE[:9000])
@@ -345,7 +345,7 @@ async def test_slow_client_delays_no_other(
 async def test_unavailable_bytes_are_a_jump_of_the_cursor(
     autojump_clock: trio.testing.MockClock, tmp_path: Path
 ) -> None:
-    """The file is gone, and the client so slow that memory has lost the bytes too."""
+    """The file is gone, and the client is so slow that the bytes are no longer in memory either."""
     long = Built().frames(-123, 4000).end().closed()
     async with serving(tmp_path) as station:
         file = station.file()
@@ -384,7 +384,7 @@ async def test_client_without_a_request_is_dropped(autojump_clock: trio.testing.
 
 
 @pytest.mark.trio
-async def test_shutdown_says_goodbye(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
+async def test_shutdown_notifies_clients(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
     async with serving(tmp_path) as station:
         client = station.client()
         await seen(lambda: client.messages)
@@ -439,7 +439,7 @@ async def test_sockets_are_ipv4_where_possible(host: str, bound: str) -> None:
 
 
 @pytest.mark.trio
-async def test_daemon_serves_spectators_beside_consoles(tmp_path: Path) -> None:
+async def test_daemon_serves_spectators_and_consoles(tmp_path: Path) -> None:
     """One number can be a TCP port and a UDP port; both are counted as clients of the station."""
     folder = tmp_path / "replays"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""A station whose disk is full: it goes on streaming, and its log equals that of the complete file.
+"""A station whose disk is full: it continues to stream, and its log equals that of the complete file.
 
 Determinism: a real folder and real threads; `fail_after` is the only timeout, and every wait is for a visible event.
 """
@@ -73,7 +73,7 @@ async def send(setup: Setup, data: bytes) -> None:
 @pytest.mark.trio
 @pytest.mark.parametrize("begin", [0, 21_000])
 async def test_full_disk_during_a_game(tmp_path: Path, begin: int) -> None:
-    """The disk is full from the first byte or later, and has room again before the game ends."""
+    """The disk is full from the first byte or later, and has space again before the game ends."""
     async with recording(tmp_path / "wii") as setup:
         await send(setup, GAME[:begin])
         if begin:
@@ -103,7 +103,7 @@ async def test_full_disk_during_a_game(tmp_path: Path, begin: int) -> None:
 @pytest.mark.slow
 @pytest.mark.trio
 async def test_full_disk_during_a_whole_game(tmp_path: Path) -> None:
-    """The file is complete once the disk has room again."""
+    """The file is complete once the disk has space again."""
     async with recording(tmp_path / "wii") as setup:
         setup.disk.failing = errno.EDQUOT
         await send(setup, GAME)

@@ -39,7 +39,7 @@ async def test_live_game_is_never_delayed(autojump_clock: object) -> None:
 
 
 @pytest.mark.trio
-async def test_twenty_flooding_sources_have_turns(autojump_clock: object) -> None:
+async def test_flooding_sources_take_turns(autojump_clock: object) -> None:
     """They use a limited part of the loop, one slice at a time, and all have about the same share."""
     turns = Turns()
     slices = [0] * 20
@@ -70,7 +70,7 @@ async def test_twenty_flooding_sources_have_turns(autojump_clock: object) -> Non
 
 @pytest.mark.trio
 async def test_large_message_is_processed_in_slices(tmp_path: Path, autojump_clock: object) -> None:
-    """Others run in between, however much arrives at once, and the game is recorded all the same."""
+    """Other tasks run in between, and the game is recorded completely."""
     notices = Notices()
     recorder = recorder_of(tmp_path, notices, max_unwritten_bytes=1 << 22)
     reconnector = Reconnector(recorder, notices, random.Random(1))
@@ -98,7 +98,7 @@ async def test_large_message_is_processed_in_slices(tmp_path: Path, autojump_clo
     [(handshake("a", 7, 0), KEEP_ALIVE), (b"", b"HELO\0"), (GAME[:3000], b"HELO\0"), (b"", handshake("a", 7, 0))],
     ids=["keep-alives", "HELO", "HELO in a game", "handshakes"],
 )
-async def test_source_that_repeats_itself_is_left_with_backoff(
+async def test_repetitive_source_is_disconnected_with_backoff(
     tmp_path: Path, autojump_clock: object, first: bytes, repeated: bytes
 ) -> None:
     notices = Notices()
@@ -132,7 +132,7 @@ async def test_source_that_repeats_itself_is_left_with_backoff(
     assert len([state for state, _ in notices.connection if state != "connected"]) == attempts
 
 
-def test_few_keep_alives_at_once_are_valid() -> None:
+def test_few_keep_alives_together_are_valid() -> None:
     """After the daemon was stopped for a moment, for example."""
     session = ConsoleSession()
     session.connect()
@@ -165,7 +165,7 @@ def test_search_for_a_boundary_is_bounded(candidate: bytes, in_game: bool) -> No
 def test_gaps_beyond_the_limit_take_no_memory(tmp_path: Path) -> None:
     recording = Recording(RecordingFile(tmp_path / "a.slp"), GAME[:800], started_at="2026-01-01T00:00:00Z")
     for _ in range(1000):
-        recording.append(b"x")
+        recording.unwritten.append(b"x")
         recording.add_gap(3)
     assert len(recording.gaps) == 201
     assert recording.extend_gap(5), "the last one is known"

@@ -1,6 +1,6 @@
 """A tail driven by hand, without event loop, threads or sleeping; time is a number.
 
-Whatever a test does to the folder happens between two steps, so every run is the same.
+Tests change the folder between two steps, so every run is the same.
 """
 
 from __future__ import annotations

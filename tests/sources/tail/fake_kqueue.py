@@ -9,9 +9,9 @@ It imitates what kqueue(2) of macOS and FreeBSD documents:
 - EV_CLEAR resets the state once an event was retrieved. Until then, notes of one descriptor are combined in one event.
 - "Calling close() on a file descriptor will remove any kevents that reference the descriptor", also those that are
   waiting. A descriptor that is not open gives EBADF.
-- The queue has a descriptor of its own, which is readable while events wait.
+- The queue has a separate descriptor, which is readable while events wait.
 
-The changes come from inotify, which reports them at once and in order, as kqueue does.
+The changes come from inotify, which reports them immediately and in order, as kqueue does.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class kqueue:
 
 
 def kernel() -> Any:
-    """What `KqueueReader` needs of `select`."""
+    """The part of the module `select` that `KqueueReader` uses."""
     names = [name for name in globals() if name.startswith("KQ_")]
     return SimpleNamespace(
         kqueue=kqueue, kevent=kevent, select=select.select, **{name: globals()[name] for name in names}

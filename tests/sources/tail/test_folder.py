@@ -1,6 +1,6 @@
-"""`FolderTail`, one case at a time, driven by hand: the files on disk, and the events that follow.
+"""Single cases of `FolderTail`, driven by hand: changes on disk and the resulting events.
 
-Tests about notifications send them themselves; everything else must work without any.
+Tests about notifications send them themselves; the others have none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from slpstream.sources.tail import (
     Settled,
     TailedFile,
     TailEvent,
-    folder,
+    comparing,
+    descriptor,
     scan,
     tailer,
 )
@@ -231,7 +232,7 @@ def test_tick_skips_files_that_were_just_read(root: Path, start: Start, monkeypa
     read: list[str] = []
     apply = tailer.FileTail.apply
 
-    def record(self: tailer.FileTail, result: tailer.ReadResult, now: float) -> list[TailEvent]:
+    def record(self: tailer.FileTail, result: descriptor.ReadResult, now: float) -> list[TailEvent]:
         read.append(Path(self.path).name)
         return apply(self, result, now)
 
@@ -357,7 +358,7 @@ _LAST_WORDS = HEADER + b"events, last words"
     ("change", "error", "read"),
     [
         (lambda game: os.truncate(game, 5), Truncated, HEADER + b"events"),
-        # Bytes of another file are never taken for growth.
+        # Bytes of another file are never mistaken for growth.
         *((write_again(size), Replaced, HEADER + b"events") for size in (21, 30, 5000)),
         (replace, Replaced, _LAST_WORDS),
         (delete, Vanished, _LAST_WORDS),
@@ -366,10 +367,10 @@ _LAST_WORDS = HEADER + b"events, last words"
         (move_out_and_create, Replaced, HEADER + b"events"),
     ],
 )
-def test_file_is_lost_and_what_has_its_name_is_opened(
+def test_lost_file_gives_way_to_a_new_one_of_its_name(
     game: Path, start: Start, change: Callable[[Path], object], error: type, read: bytes, notified: bool
 ) -> None:
-    """It is read to its end, if it has not changed before that."""
+    """It is read to its end, unless it changes before."""
     notifications = Notifications(None)
     driver = start(notifications=notifications if notified else None)
     driver.settle()
@@ -426,7 +427,7 @@ def test_rename_inside_the_folder_keeps_the_file(
 
 @pytest.mark.not_on_windows("Wine keeps the name of a deleted file until it is closed, as Windows did before 10")
 def test_file_moved_away_after_its_name_was_taken_is_given_up_soon(game: Path, start: Start) -> None:
-    """The scans that look for it under another name do not wait for their turn."""
+    """The scans that search for its new name are not delayed."""
     driver = start()
     driver.settle()
     before = driver.only()
@@ -587,7 +588,7 @@ def test_released_file_that_was_changed_in_place_is_opened_again(
     assert driver.only().changed
 
 
-def test_file_that_is_filled_slowly_is_read_in_the_end(root: Path, start: Start) -> None:
+def test_slowly_filled_file_is_read_completely(root: Path, start: Start) -> None:
     content = HEADER + bytes(range(1, 256)) * 100
     path = write(root / "a.slp", bytes(len(content)))
     driver = start()
@@ -616,7 +617,7 @@ def test_damaged_file_that_keeps_changing_is_compared_every_few_seconds(
         compared.append(path)
         return tailer.change_of(path, *given)
 
-    monkeypatch.setattr(folder, "change_of", noted)
+    monkeypatch.setattr(comparing, "change_of", noted)
     for _ in range(100):
         append(path, b"more")
         driver.step(0.3)
@@ -629,7 +630,7 @@ def test_damaged_file_that_keeps_changing_is_compared_every_few_seconds(
 
 @pytest.mark.trio
 async def test_no_event_follows_a_release(game: Path, root: Path) -> None:
-    """Not even an event that was found in the same step as the one on which the consumer released the file."""
+    """Not even an event from the same step as the event on which the consumer released the file."""
     tail = Driver(root, idle_seconds=float("inf")).tail
     delivered: list[type] = []
     async with tail:
@@ -646,7 +647,7 @@ async def test_no_event_follows_a_release(game: Path, root: Path) -> None:
 
 
 def exhausted(root: Path, start: Start) -> tuple[Driver, Path]:
-    """A tail that has read the first 64 bytes of a file of a terabyte, in which nothing more matters."""
+    """A tail that has read the first 64 bytes of a file of a terabyte, the rest of which does not matter."""
     path = root / "a.slp"
     write(path, HEADER + b"begin")
     os.truncate(path, 1 << 40)
@@ -658,7 +659,7 @@ def exhausted(root: Path, start: Start) -> tuple[Driver, Path]:
     return driver, path
 
 
-def test_exhausted_file_is_caught_up_and_not_read_on(root: Path, start: Start) -> None:
+def test_exhausted_file_is_caught_up_and_not_read_further(root: Path, start: Start) -> None:
     driver, path = exhausted(root, start)
     assert len(driver.only().data) == 64
     assert driver.only().caught_up == 1
@@ -686,7 +687,7 @@ def test_new_file_does_not_wait_for_an_exhausted_one(root: Path, start: Start) -
 @pytest.mark.not_on_windows("Windows does not replace a file that is open")
 @pytest.mark.parametrize("release", [False, True])
 @pytest.mark.parametrize("change", ["other head", "truncated", "replaced"])
-def test_exhausted_file_is_read_again_when_it_is_another(root: Path, start: Start, change: str, release: bool) -> None:
+def test_replaced_exhausted_file_is_read(root: Path, start: Start, change: str, release: bool) -> None:
     driver, path = exhausted(root, start)
     record = driver.only()
     if release:
@@ -697,7 +698,7 @@ def test_exhausted_file_is_read_again_when_it_is_another(root: Path, start: Star
         os.truncate(path, 17)
     else:
         write(root / "new.tmp", b"new").replace(path)
-    for _ in range(4):  # a file that is not exhausted would be read on for ever
+    for _ in range(4):  # a file that is not exhausted would be read for ever
         driver.step(6)
     again = driver.only()
     assert again is not record
@@ -724,7 +725,7 @@ def test_released_exhausted_file_is_not_read_again_for_its_growth(root: Path, st
     assert bytes(driver.only().data) == HEADER[:3]
 
 
-def test_released_exhausted_file_is_known_by_more_than_its_header(root: Path, start: Start) -> None:
+def test_released_exhausted_file_is_compared_beyond_its_header(root: Path, start: Start) -> None:
     """A game that is written over a damaged file has the same header while it runs."""
     path = write(root / "a.slp", HEADER + b"damaged")
     driver = start()
@@ -750,9 +751,7 @@ def test_released_exhausted_file_is_known_by_more_than_its_header(root: Path, st
     ],
     ids=["fifo", "link out", "loop"],
 )
-def test_what_is_no_file_of_the_folder_is_refused_once(
-    root: Path, start: Start, make: Callable[[Path], None], reason: str
-) -> None:
+def test_non_files_are_refused_once(root: Path, start: Start, make: Callable[[Path], None], reason: str) -> None:
     write(root.parent / "secret", b"secret")
     make(root / "a.slp")
     driver = start()
@@ -865,7 +864,7 @@ def test_root_created_later(tmp_path: Path, start: Start) -> None:
 
 
 @pytest.mark.parametrize("seconds_between", [0, 12])
-def test_another_folder_takes_the_place_of_the_root(
+def test_root_replaced_by_another_folder(
     root: Path, game: Path, driver: Driver, tmp_path: Path, seconds_between: int
 ) -> None:
     before = driver.only()
@@ -1005,7 +1004,7 @@ def test_reads_use_threads_where_they_would_wait(
     rewrite(game, FINAL)
     driver.settle()
     assert bytes(driver.only().data) == FINAL + b"eventsmetadata"
-    monkeypatch.setattr(tailer, "HAS_PREAD", False)
+    monkeypatch.setattr(descriptor, "HAS_PREAD", False)
     append(game, b"!")
     driver.settle()
     assert bytes(driver.only().data) == FINAL + b"eventsmetadata!"
@@ -1045,7 +1044,7 @@ def test_large_scans_let_other_tasks_run(root: Path, start: Start) -> None:
     assert len(driver.tail.listed) == count
 
 
-def test_listing_is_made_again_only_after_changes(root: Path, start: Start) -> None:
+def test_listing_is_rebuilt_only_after_changes(root: Path, start: Start) -> None:
     write(root / "a.slp", b"x", age=1000)
     driver = start()
     driver.settle(10.0)

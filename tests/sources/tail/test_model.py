@@ -1,9 +1,9 @@
 """Random actions on a folder, checked against a model of it.
 
 The rules do to files what games, people and copy programs do: append, rewrite the header, truncate, write again in
-place, replace, rename, move away, delete. They also do what a consumer does: release, restart. In between, the tail
-takes steps. The model knows the contents of each file. After each step, the delivered bytes must equal the file's; and
-when nothing changes any more, every file is either followed to its last byte or listed and unchanged since.
+place, replace, rename, move away, delete. They also act as a consumer: release, restart. In between, the tail takes
+steps. The model knows the contents of each file. After each step, the delivered bytes must equal the file's; and when
+nothing changes any more, every file is either followed to its last byte or listed and unchanged since.
 
 Undetectable changes are left out: bytes that replace others differ from them, within the prefix that is compared.
 """

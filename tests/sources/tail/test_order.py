@@ -1,4 +1,5 @@
-"""A setup finishes one game before it begins the next: games are delivered in that order, whatever is noticed first.
+"""A setup finishes one game before it begins the next: games are delivered in that order, regardless of the order of
+the notifications.
 
 A subscriber that resumes with a cursor in one game gets all later games after it. So the bytes written to the old file
 before the new one was created must be delivered before those of the new file.
@@ -101,9 +102,7 @@ def test_old_file_that_is_lost_or_released_blocks_no_new_file(
     assert ([event.error.code for event in events if isinstance(event, Lost)] == [Vanished.code]) == (end == "lost")
 
 
-def test_files_that_are_noticed_together_come_from_the_oldest_to_the_newest(
-    root: Path, driver: Driver, notifications: Notifications
-) -> None:
+def test_files_found_together_are_opened_oldest_first(root: Path, driver: Driver, notifications: Notifications) -> None:
     for number in range(8):
         path = root / f"{(3 * number) % 8}.slp"
         append(path, b"%d" % number)

@@ -1,5 +1,5 @@
-"""The parts of the tail on their own, in situations that the whole cannot easily be brought into: races, unusual file
-systems, waiting."""
+"""Single parts of the tail, in situations that are hard to reach with the whole: races, unusual file systems,
+waiting."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import pytest
 
 from slpstream.model.errors import Replaced, Truncated
 from slpstream.sources.tail import Notifications, scan
+from slpstream.sources.tail.descriptor import ReadResult
 from slpstream.sources.tail.identity import FileIdentity, Head
 from slpstream.sources.tail.scan import KnownFiles, Refusal, scan_tree
-from slpstream.sources.tail.tailer import FileTail, ReadResult, open_file
+from slpstream.sources.tail.tailer import FileTail, open_file
 from tests.sources.tail.driver import REWRITABLE, Driver, InlineThreads, append
 
 T = TypeVar("T")
@@ -61,8 +62,8 @@ def test_file_that_shrinks_during_a_read(tail: FileTail) -> None:
     with pytest.raises(Truncated):
         tail.apply(ReadResult(b"m", result.head, result.status), 0.0)
     assert tail.offset == 21
-    tail.close()
-    tail.close()
+    tail.descriptor.close()
+    tail.descriptor.close()
 
 
 @pytest.mark.not_on_windows("folders have no named pipes there")
@@ -175,7 +176,7 @@ def test_folder_that_contains_itself_is_scanned_once(tmp_path: Path, monkeypatch
 
 
 def test_folders_are_watched_before_their_names_are_listed(tmp_path: Path) -> None:
-    """A name that comes in between is either listed or reported."""
+    """A name that appears in between is either listed or reported."""
 
     def watch_folder(folder: str) -> None:
         if folder == str(tmp_path):
@@ -187,7 +188,7 @@ def test_folders_are_watched_before_their_names_are_listed(tmp_path: Path) -> No
     assert scan.findings.keys() == {str(tmp_path / "sub" / "a.slp")}
 
 
-def test_file_knows_when_it_did_not_have_its_newest_bytes(tmp_path: Path) -> None:
+def test_time_before_the_newest_bytes_is_known(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"one")
     os.utime(path, (10, 10))
@@ -211,4 +212,4 @@ def test_file_knows_when_it_did_not_have_its_newest_bytes(tmp_path: Path) -> Non
     for now in (5.0, 6.0):  # one read is not enough
         tail.apply(tail.read(2), now)
         assert file.unchanged_at == 4
-    tail.close()
+    tail.descriptor.close()

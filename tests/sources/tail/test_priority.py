@@ -1,4 +1,4 @@
-"""Files that grow are read before files that arrive whole, however many of those are copied in.
+"""Growing files are read before any number of files that arrive whole.
 
 In these tests a file is finished if it begins with `F`.
 """
@@ -14,7 +14,7 @@ from slpstream.sources.tail import CaughtUp, Grew, Notifications, Opened, TailEv
 from tests.sources.tail.driver import REWRITABLE, Driver, append
 
 FINISHED = b"F" * 5000
-"""More than forty times what a tail of these tests reads at once."""
+"""More than forty chunks of a tail in these tests."""
 COPIES = 40
 
 
@@ -99,9 +99,7 @@ def test_finished_files_are_read_one_after_the_other(root: Path, driver: Driver,
     assert len([name for i, name in enumerate(order) if i == 0 or order[i - 1] != name]) == COPIES
 
 
-def test_header_that_comes_in_pieces_is_judged_once_it_is_complete(
-    root: Path, driver: Driver, notifications: Notifications
-) -> None:
+def test_partial_header_is_judged_once_complete(root: Path, driver: Driver, notifications: Notifications) -> None:
     path = root / "copy.slp"
     write(notifications, path, FINISHED[: REWRITABLE - 1])
     notifications.tree_changed()

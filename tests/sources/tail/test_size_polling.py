@@ -1,4 +1,4 @@
-"""Growth that nothing reports is found by looking at the sizes of open files, often only while a game runs."""
+"""Unreported growth is found by polling the sizes of open files, frequently only while a game runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEADLINE = 60.0
 
 
 class Listener:
-    """Keeps what is reported."""
+    """Records the reports."""
 
     def __init__(self) -> None:
         self.grown: list[str] = []
@@ -47,7 +47,7 @@ class Listener:
 
 
 class OpenedFile:
-    """A file as the tail has it open."""
+    """A stand-in for an open file of the tail."""
 
     def __init__(self, path: Path) -> None:
         self.path = str(path)
@@ -69,7 +69,7 @@ async def until(condition: Any) -> None:
 
 
 def looks(growth: Sequence[float], until_seconds: float) -> tuple[list[float], list[float]]:
-    """The moments of the looks at a file that grows at these moments, and how late each growth is found."""
+    """The times of the polls of a file that grows at these times, and the delay with which each growth is found."""
     rhythm = Rhythm(0.0)
     moments, late = [], []
     now, looked_at, seen = 0.0, 0.0, 0
@@ -86,13 +86,13 @@ def looks(growth: Sequence[float], until_seconds: float) -> tuple[list[float], l
 
 
 async def test_regular_growth_is_expected() -> None:
-    """At 60 frames a second a look finds each frame within a millisecond or two, with few looks."""
+    """At 60 frames a second, few polls find each frame within a millisecond or two."""
     moments, late = looks([frame / 60 for frame in range(1, 600)], 10)
     assert max(late[10:]) < 0.002
     assert len(moments) < 10 * 60 * 5
 
 
-async def test_looks_are_rarer_the_longer_a_file_is_quiet() -> None:
+async def test_quiet_files_are_polled_less_often() -> None:
     moments, _ = looks([0.5], 62)
     within = [sum(second <= moment < second + 1 for moment in moments) for second in (0, 1, 10, 60)]
     assert within == sorted(within, reverse=True)
@@ -101,7 +101,7 @@ async def test_looks_are_rarer_the_longer_a_file_is_quiet() -> None:
     assert len(moments) < 1300
 
 
-async def test_growth_out_of_turn_is_found_within_a_period_and_the_rhythm_again() -> None:
+async def test_irregular_growth_is_found_within_a_period() -> None:
     frames = [frame / 60 for frame in range(1, 600)]
     shifted = [moment + (0.007 if moment > 5 else 0) for moment in frames]
     for moments in (shifted, [*frames[:300], *(moment + 0.06 for moment in frames[300:])]):
@@ -124,7 +124,7 @@ async def test_jitter_of_a_millisecond_keeps_the_rhythm() -> None:
     assert sorted(late)[int(len(late) * 0.98)] < 0.003
 
 
-async def test_growth_is_reported_for_followed_files_alone(tmp_path: Path) -> None:
+async def test_growth_is_reported_only_for_followed_files(tmp_path: Path) -> None:
     listener = Listener()
     polling = SizePolling(trio.lowlevel.current_trio_token())
     files = []
@@ -158,7 +158,7 @@ async def test_growth_is_reported_for_followed_files_alone(tmp_path: Path) -> No
     polling.follow(listener, b)
     b.file.close()
     for path in (tmp_path / "a", tmp_path / "b"):
-        path.unlink()  # nobody has it open any more
+        path.unlink()  # no longer open
 
 
 async def test_file_that_cannot_be_examined_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

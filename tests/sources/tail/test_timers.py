@@ -113,11 +113,11 @@ class SlowThreads(InlineThreads):
 async def test_tail_does_not_spin_during_a_slow_scan(
     autojump_clock: trio.testing.MockClock, tmp_path: Path, degraded: str | None
 ) -> None:
-    """Each pass either has work to do or waits, even while folders cannot be checked."""
+    """Each pass either has work or waits, even while folders cannot be checked."""
     passes = 0
 
     class Counting(Notifications):
-        """Each pass takes what was reported."""
+        """Counts the passes, each of which takes the reports once."""
 
         def take(self) -> Touched:
             nonlocal passes

@@ -1,7 +1,7 @@
 """The watcher and the tail together, on the real clock, with real notifications and threads.
 
-Determinism: nothing is asserted about times, except that a generous deadline was met. Tests that prove notifications
-leave the poll and scan intervals so long that neither can have found the change.
+Determinism: nothing is asserted about times, except that a generous deadline was met. Tests of notifications use poll
+and scan intervals so long that neither can find the change.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from slpstream.sources.tail import (
     TailedFile,
     TailEvent,
     Watcher,
-    folder,
+    scanning,
     threads,
 )
 from slpstream.sources.tail import watcher as watcher_module
 from slpstream.sources.tail.changes import ChangeReader, GrowthReader
 from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.kqueue import KqueueReader
-from slpstream.sources.tail.notifications import Strategy
+from slpstream.sources.tail.notifications import Connection, Strategy
 from slpstream.sources.tail.threads import TrioThreads
 from slpstream.sources.tail.watcher import ReadersOf, readers_of_platform
 from tests.sources.tail.driver import REWRITABLE, append
@@ -72,12 +72,12 @@ def kqueue_readers(token: trio.lowlevel.TrioToken) -> Readers:
 
 
 def no_readers(token: trio.lowlevel.TrioToken) -> Readers:
-    """As on a system that has no inotify instances left: watchdog takes their place."""
+    """Simulates a system without free inotify instances: watchdog replaces them."""
     raise OSError(errno.EMFILE, "Too many open files")
 
 
 class Way(NamedTuple):
-    """How a tail learns of changes."""
+    """A way in which a tail learns of changes."""
 
     strategy: Strategy
     readers_of: ReadersOf = readers_of_platform
@@ -144,7 +144,7 @@ async def until(condition: Callable[[], object]) -> None:
 async def consuming(
     root: Path, notifications: Notifications, *, poll: float = NEVER, scan: float = NEVER, hands_over: bool = False
 ) -> AsyncIterator[Consumer]:
-    """A consumer that runs, and has already received `Settled`."""
+    """A running consumer that has already received `Settled`."""
     tail = FolderTail(
         root,
         suffixes=(".slp",),
@@ -172,14 +172,22 @@ async def following(root: Path, way: Way, **seconds: float) -> AsyncIterator[Con
         yield consumer
 
 
+def connection_of(notifications: Notifications) -> Connection:
+    assert notifications.connection is not None
+    return notifications.connection
+
+
 async def scan(notifications: Notifications, *folders: Path) -> None:
-    """Do with notifications what each scan does."""
+    """Use notifications as each scan does."""
 
     def watch() -> None:
-        notifications.watch_root()
+        connection = notifications.connection
+        if connection is None:
+            return
+        connection.watch_root()
         for path in map(str, folders):
-            notifications.watch_folder(path)
-        notifications.keep_folders(list(map(str, folders)))
+            connection.watch_folder(path)
+        connection.keep_folders(list(map(str, folders)))
 
     await trio.to_thread.run_sync(watch)
 
@@ -200,7 +208,7 @@ def watches() -> int:
 
 
 def reads_at_once(path: Path) -> bool:
-    """Whether the file system reads without waiting, as memory for files does not."""
+    """Whether the file system supports reads that do not wait; tmpfs does not."""
     with path.open("rb") as file:
         try:
             return os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT) >= 0
@@ -300,7 +308,7 @@ async def test_files_in_new_and_renamed_folders(root: Path, way: Way) -> None:
 @each_way
 async def test_root_deleted_and_recreated(root: Path, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """The deletion is reported, and a missing folder is looked for."""
-    monkeypatch.setattr(folder, "MISSING_SECONDS", 0.05)
+    monkeypatch.setattr(scanning, "MISSING_SECONDS", 0.05)
     append(root / "a.slp", b"one")
     async with following(root, way) as consumer:
         shutil.rmtree(root)
@@ -321,10 +329,11 @@ async def test_root_created_during_a_scan_is_watched(tmp_path: Path, way: Way) -
     root = tmp_path / "root"
     async with Watcher(readers_of=way.readers_of) as watcher:
         notifications = watcher.watch(root)
-        await trio.to_thread.run_sync(notifications.watch_root)
+        connection = connection_of(notifications)
+        await trio.to_thread.run_sync(connection.watch_root)
         root.mkdir()
-        await trio.to_thread.run_sync(notifications.watch_folder, str(root))
-        await trio.to_thread.run_sync(notifications.keep_folders, [str(root)])
+        await trio.to_thread.run_sync(connection.watch_folder, str(root))
+        await trio.to_thread.run_sync(connection.keep_folders, [str(root)])
         assert notifications.degraded is None
         append(root / "a.slp", b"one")
         await until(lambda: str(root / "a.slp") in notifications.take().paths)
@@ -411,12 +420,12 @@ async def test_polling_alone_finds_everything(root: Path) -> None:
             await consumer.until(Lost)
 
 
-# What the system refuses, and gives again.
+# Resources that the system refuses and later grants.
 
 
 @contextmanager
 def refusing(owner: object, name: str, refuse: Callable[..., object]) -> Iterator[None]:
-    """While the block runs, a function raises or returns what `refuse` does, unless that is `None`."""
+    """While the block runs, a function raises or returns the result of `refuse`, unless that is `None`."""
     real = getattr(owner, name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, name, lambda *args, **options: refuse(*args) or real(*args, **options))
@@ -480,7 +489,7 @@ async def test_polling_until_there_are_notifications_again(
 
 
 @on_linux
-async def test_threads_are_left_for_other_work_than_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_watching_leaves_threads_for_other_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With hundreds of subfolders as stations and a limit of tasks (systemd, `TasksMax`)."""
     monkeypatch.setattr(watcher_module, "SPARE_THREADS", 3)
     scheduled: list[BaseObserver] = []
@@ -498,19 +507,19 @@ async def test_threads_are_left_for_other_work_than_watching(tmp_path: Path, mon
                 listeners.append(watcher.watch(tmp_path / str(number)))
             for _ in range(2):  # at the second scan, no watch is tried again
                 for notifications in listeners:
-                    await trio.to_thread.run_sync(notifications.watch_root)
+                    await trio.to_thread.run_sync(connection_of(notifications).watch_root)
                 working = [notifications.degraded is None for notifications in listeners]
                 assert working == [True] * 3 + [False] * 6
                 assert "threads" in (listeners[-1].degraded or "")
                 assert len(scheduled[0].emitters) == 3
             await trio.to_thread.run_sync(watcher.unwatch, listeners[0])
-            await trio.to_thread.run_sync(listeners[8].watch_root)
+            await trio.to_thread.run_sync(connection_of(listeners[8]).watch_root)
             assert "can't start" in (listeners[8].degraded or ""), "there is room for one, and the limit still holds"
 
 
 async def test_work_waits_until_a_thread_can_be_started(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "RETRY_SECONDS", 0.02)
-    monkeypatch.setattr(folder, "MISSING_SECONDS", 0.02)
+    monkeypatch.setattr(scanning, "MISSING_SECONDS", 0.02)
     chance = random.Random(1)
     failures: set[str] = set()
 
@@ -543,7 +552,7 @@ async def test_runtime_errors_of_the_work_itself_are_raised() -> None:
 
 
 @on_linux
-async def test_notifications_come_from_inotify_once_an_instance_is_left(root: Path) -> None:
+async def test_inotify_is_used_once_an_instance_is_free(root: Path) -> None:
     is_left = False
     scheduled: list[BaseObserver] = []
 
@@ -652,7 +661,7 @@ async def test_watching_many_folders_again_takes_linear_time(tmp_path: Path) -> 
 
 
 @on_linux
-async def test_inotify_reports_overflow_to_everybody(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_inotify_reports_overflow_to_all_listeners(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inotify = InotifyReader()
     listeners = [Notifications(None), Notifications(None)]
     for notifications in listeners:
@@ -675,7 +684,7 @@ async def test_inotify_reports_overflow_to_everybody(root: Path, monkeypatch: py
 
 @on_windows
 @pytest.mark.parametrize("has_run", [True, False])
-async def test_a_scan_that_is_late_finds_the_reader_of_changes_stopped(root: Path, has_run: bool) -> None:
+async def test_late_scan_finds_the_reader_stopped(root: Path, has_run: bool) -> None:
     """It falls between the end of `run` and `close`, or waits for a `run` that never comes."""
     directory_changes = importlib.import_module("slpstream.sources.tail.directory_changes")
     reader = directory_changes.DirectoryChangesReader(trio.lowlevel.current_trio_token())
@@ -702,7 +711,7 @@ async def test_a_scan_that_is_late_finds_the_reader_of_changes_stopped(root: Pat
 # The end.
 
 
-async def test_tail_goes_on_by_polling_after_the_watcher_ends(root: Path) -> None:
+async def test_tail_polls_after_the_watcher_ends(root: Path) -> None:
     """Notifications are never required."""
     watcher = Watcher()
     await watcher.__aenter__()

@@ -1,4 +1,4 @@
-"""A fleet of setups: replays as the consoles of a tournament would write them, equal but for what is planted."""
+"""A fleet of setups: replays in the form of a tournament's consoles, equal except for planted differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIRST_GAME_AT = 1_778_666_400
 
 
 class Console(msgspec.Struct, frozen=True, kw_only=True):
-    """How one setup is set up."""
+    """The settings of one setup."""
 
     version: tuple[int, int, int] = (3, 18, 0)
     hooked: tuple[tuple[int, ...], ...] = (UCF_0_84, WOBBLING, PD, SAFETY)
@@ -51,7 +51,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Planted(NamedTuple):
-    """A difference, and how it is found."""
+    """A planted difference, and its finding."""
 
     console: Console
     name: str
@@ -60,7 +60,7 @@ class Planted(NamedTuple):
 
 
 def fixes(port: int, dashback: int, shield_drop: int) -> tuple[tuple[int, int], ...]:
-    """UCF on all ports but one."""
+    """UCF on all ports except one."""
     return tuple((dashback, shield_drop) if number == port else (1, 1) for number in (1, 2, 3, 4))
 
 
@@ -105,8 +105,7 @@ def game(
     quits: bool = False,
     **rows: Any,
 ) -> bytes:
-    """The `number`th game of a console, finished or quit by the first player. It seems to take `seconds`, by its last
-    frame."""
+    """The `number`th game of a console, finished or quit by the first player. Its last frame implies `seconds`."""
     chance = random.Random(repr((console, number, ports)))
     players = [
         PlayerSetup(
@@ -163,6 +162,6 @@ def name_of(number: int) -> str:
 
 
 def write_fleet(folder: Path, size: int, planted: Mapping[int, Console]) -> None:
-    """Write the games of some setups, which are all set up as usual but for the planted ones, by number from 1."""
+    """Write the games of setups with the usual settings, except for the planted ones, by number from 1."""
     for number in range(1, size + 1):
         write_setup(folder / name_of(number), planted.get(number, USUAL))

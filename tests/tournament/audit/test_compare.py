@@ -74,13 +74,13 @@ def test_nothing_to_compare() -> None:
     assert [setup.unknown for setup in found.setups] == ["", "no recent games"]
 
 
-def test_missing_value_is_no_difference() -> None:
+def test_missing_value_is_not_a_difference() -> None:
     setups = {"a": [game(version="3")], "b": [game(version="3", frozen="on")], "c": [game(version="3")]}
     assert audit(setups).findings == []
 
 
 def test_ports_are_compared_with_the_same_port() -> None:
-    """Port 4 may be set up in another way, if it is so everywhere."""
+    """Port 4 can have other settings, if it has them on all setups."""
     setups = {str(i): [game(ports={1: "on", 4: "off"})] for i in range(4)}
     assert audit(setups).findings == []
     setups["3"] = [game(ports={1: "on", 4: "on"})]
@@ -95,8 +95,8 @@ def test_port_of_few_setups_is_compared_with_other_ports() -> None:
     assert audit(setups).findings == []
 
 
-def test_port_of_a_part_of_the_setups_is_compared_with_other_ports() -> None:
-    """Two of the three setups that have played on port 3 are wrong there."""
+def test_port_that_at_most_half_of_the_setups_used_is_compared_with_other_ports() -> None:
+    """Two of the three setups that have used port 3 are wrong there."""
     setups = {str(i): [game(ports={1: "on", 2: "on"})] for i in range(47)}
     for name, text in {"a": "off", "b": "off", "c": "on"}.items():
         setups[name] = [game(ports={1: "on", 2: "on", 3: text})]
@@ -108,7 +108,7 @@ def test_port_of_a_part_of_the_setups_is_compared_with_other_ports() -> None:
     assert words(audit(setups)) == ["c differs from the other 27: UCF on on port 3, elsewhere off"]
 
 
-def test_newest_game_decides_and_the_change_is_told() -> None:
+def test_newest_game_decides_and_the_change_is_reported() -> None:
     usual = {name: [game(region="NTSC")] for name in "abc"}
     changed = [game("new", region="NTSC"), game("old", region="PAL")]
     found = audit({**usual, "d": changed})
@@ -149,14 +149,14 @@ def test_rules_of_handwarmers_count_only_without_other_games() -> None:
     assert [finding.setups for finding in found.differences] == [["d"]]
 
 
-def test_online_games_are_compared_with_nothing() -> None:
+def test_online_games_are_not_compared() -> None:
     usual = {name: [game(stocks=4)] for name in "abc"}
     found = audit({**usual, "d": [online()], "e": [online(), game(stocks=3)]})
     assert [setup.unknown for setup in found.setups] == ["", "", "", "played online", ""]
     assert [finding.setups for finding in found.findings] == [["e"]]
 
 
-def test_old_games_are_left_out() -> None:
+def test_old_games_are_ignored() -> None:
     hour = 3_600_000
     setups = {name: [game(stocks=4, at_ms=100 * hour)] for name in "abc"}
     setups["d"] = [game(stocks=3, at_ms=70 * hour)]
@@ -167,7 +167,7 @@ def test_old_games_are_left_out() -> None:
     assert audit(setups, Limits(hours=24, now_ms=100 * hour)).setups[0].unknown == ""
 
 
-def test_only_the_newest_games_are_looked_at() -> None:
+def test_only_the_newest_games_are_compared() -> None:
     usual = {name: [game(stocks=4)] for name in "abc"}
     games = [*[game(stocks=4)] * 5, game(stocks=3)]
     assert audit({**usual, "d": games}).findings == []

@@ -1,4 +1,4 @@
-"""The audit of a real daemon: over its API, its metrics, and the command."""
+"""The audit of a real daemon: its HTTP interface, its metrics, and the command."""
 
 from __future__ import annotations
 

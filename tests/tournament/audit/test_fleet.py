@@ -1,4 +1,4 @@
-"""Twenty differences that are planted in a fleet of fifty setups are found, and none in an equal fleet."""
+"""Twenty planted differences in a fleet of fifty setups are found, and none in an equal fleet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.tournament.audit.fleet import TWENTY, USUAL, Console, name_of, write_
 
 SETUPS = 50
 PLACES = [2 * number + 1 for number in range(len(TWENTY))]
-"""The setups, from 1, on which they are planted."""
+"""The setups with planted differences, from 1."""
 
 
 def audited(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
@@ -37,8 +37,8 @@ def found_by(report: dict[str, Any]) -> set[tuple[str, str, int | None]]:
     }
 
 
-def test_planted_differences_are_found_and_nothing_else(tmp_path: Path) -> None:
-    """Other codes also show in the fingerprint of the list."""
+def test_only_planted_differences_are_found(tmp_path: Path) -> None:
+    """Other codes also change the fingerprint of the list."""
     write_fleet(tmp_path, SETUPS, {place: each.console for place, each in zip(PLACES, TWENTY, strict=True)})
     code, report = audited(tmp_path)
     assert code == 1
@@ -70,7 +70,7 @@ def test_folders_as_setups_and_one_setup_alone(tmp_path: Path) -> None:
     assert "no two setups to compare" in alone.output
 
 
-def test_replays_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
+def test_unreadable_replays_are_reported(tmp_path: Path) -> None:
     write_fleet(tmp_path, 3, {})
     assert audited(tmp_path)[0] == 0
     (tmp_path / "02" / "broken.slp").write_bytes(b"not a replay")
@@ -86,7 +86,7 @@ def test_replays_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     assert "2 setups are equal." in done.output
 
 
-def test_file_that_cannot_be_read_has_an_exit_code_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_file_has_its_own_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unless_denied(path: Path) -> DescribedGame:
         if path.parent.name == "02" and path.name == "Game_0.slp":
             raise Unreadable(str(path), "permission denied")

@@ -11,7 +11,9 @@ from typing import Any
 import trio
 
 from slpstream.store.reports import ReportStore
-from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
+from slpstream.tournament.bracket.desk.desk import BracketDesk, Surroundings
+from slpstream.tournament.bracket.desk.entries import StationSet
+from slpstream.tournament.bracket.desk.policy import Policy
 from slpstream.tournament.bracket.interface import BracketSet
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
@@ -24,9 +26,9 @@ KEY = ("setup-1", "a" * 32)
 NAMES = {f"setup-{number}": f"Setup {number}" for number in (1, 2, 3)}
 
 
-def wishes(*, dry_run: bool = False, confirm: bool = False, hold_seconds: float = 0.0, **more: Any) -> Wishes:
-    """A desk that reports by itself and at once, unless told otherwise."""
-    return Wishes(dry_run=dry_run, rules=Rules(confirm=confirm), hold_seconds=hold_seconds, **more)
+def policy(*, dry_run: bool = False, confirm: bool = False, hold_seconds: float = 0.0, **more: Any) -> Policy:
+    """The policy of a desk that reports automatically and without delay, unless the arguments change that."""
+    return Policy(dry_run=dry_run, rules=Rules(confirm=confirm), hold_seconds=hold_seconds, **more)
 
 
 def event(**changes: Any) -> StartggDouble:
@@ -62,11 +64,11 @@ async def at_work(
     describe: Callable[[str, str, BracketSet], Any] | None = None,
     damaged: bool = False,
     settle_seconds: float = 20.0,
-    **wished: Any,
+    **settings: Any,
 ) -> AsyncIterator[BracketDesk]:
-    """A desk at work, with what is `wished`. `history` returns the sets of stations since a time.
+    """A desk at work, with `settings` of its policy. `history` returns the sets of stations since a time.
 
-    The block begins after some time, in which the desk reads the bracket.
+    The block begins after `settle_seconds`, in which the desk reads the bracket.
     """
 
     async def sets_since(station: str | None, since_ms: int) -> Sequence[StationSet]:
@@ -75,7 +77,7 @@ async def at_work(
 
     store = ReportStore(folder / "reports.sqlite3")
     around = Surroundings(lambda: names, sets_since, describe)
-    desk = BracketDesk(kind, reporting, reading, store, wishes(**wished), around, wall_clock=now, damaged=damaged)
+    desk = BracketDesk(kind, reporting, reading, store, policy(**settings), around, wall_clock=now, damaged=damaged)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(desk.run)
         await trio.sleep(settle_seconds)
@@ -101,11 +103,11 @@ async def until(condition: Callable[[], bool], seconds: float = 600) -> None:
 
 
 async def play(desk: BracketDesk, payload: Mapping[str, Any], station: str = "setup-1") -> None:
-    """A set whose beginning slpstream has seen."""
+    """Play a set whose beginning slpstream observes."""
     sides = [{**side, "score": 0, "won": 0} for side in payload["sides"]]
-    desk.set_changed(station, {**payload, "state": "running", "winner": None, "games": [], "sides": sides})
+    desk.intake.set_changed(station, {**payload, "state": "running", "winner": None, "games": [], "sides": sides})
     await trio.sleep(0.5)
-    desk.set_changed(station, payload)
+    desk.intake.set_changed(station, payload)
 
 
 def reports(double: StartggDouble) -> list[Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slpstream.tournament.bracket.desk import BracketDesk
+from slpstream.tournament.bracket.desk.desk import BracketDesk
 from slpstream.tournament.bracket.queue import Entry
 from tests.tournament.bracket.desks import games
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble

@@ -1,10 +1,10 @@
 """A stand-in for start.gg's GraphQL interface, made from `../shared/formats/tournament.md`, section 1.
 
-It imitates what is documented there: sets with states 1, 2, 3 and 6; preview ids of pools that have not been started,
-which the first mutation turns into numbers, with `actionRecords` beside `data`; `gameData` that overwrites what was
-there; completed sets that cannot be reported; resets that affect later sets; errors with status 200; 80 requests a
-minute; at most 1,000 objects in an answer; pages; `updatedAfter`. Errors, lost answers, nonsense and repeated successes
-are injected by `trouble`.
+It imitates the documented behaviour: sets with states 1, 2, 3 and 6; preview ids of pools that have not been started,
+which the first mutation turns into numbers, with `actionRecords` next to `data`; `gameData` that overwrites earlier
+games; completed sets that cannot be reported; resets that affect later sets; errors with status 200; 80 requests a
+minute; at most 1,000 objects in an answer; pages; `updatedAfter`. `trouble` injects errors, lost answers, nonsense and
+repeated successes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.tournament.bracket.interface import Connection, Headers, HttpAnswer
-from tests.outputs.http_server import Response, serving
+from tests.parts.http_server import Response, serving
 
 TOKEN = "a-token"
 EVENT = "tournament/the-big-one/event/melee-singles"
@@ -56,7 +56,7 @@ class Entrant:
 
 @dataclass
 class DoubleSet:
-    """A set. `key` identifies it for tests, whatever its id."""
+    """A set. `key` identifies it for tests, independent of its id."""
 
     key: str
     id: int | str
@@ -73,9 +73,9 @@ class DoubleSet:
     updated_at: int = 0
     total_games: int | None = 3
     feeds: list[tuple[str, int]] = field(default_factory=list)
-    """Keys of the sets, and the slots in them, that the winner goes to."""
+    """Keys of the sets that the winner advances to, with the slots there."""
     completions: list[tuple[int, list[dict[str, Any]]]] = field(default_factory=list)
-    """Winner and games of each time that the set was completed."""
+    """Winner and games of each completion of the set."""
     resets: int = 0
 
 
@@ -100,11 +100,11 @@ class StartggDouble:
         """The ids of the phases of the event."""
         self.trouble: Callable[[str], Trouble] = lambda operation: ""
         self.instead: Callable[[str, Mapping[str, Any]], tuple[int, bytes] | None] = lambda operation, variables: None
-        """The answer to an operation with its variables that is not carried out; `None` if it is."""
+        """Returns the answer instead of carrying out an operation with its variables; `None` carries it out."""
         self.odd: dict[str, Mapping[str, Any]] = {}
         """Odd members of sets in answers, by the key of the set."""
         self.odd_stations: list[Any] = []
-        """What is listed after the stations."""
+        """Further nodes in the list of stations."""
         self.admin = True
         self.requests: list[tuple[str, Mapping[str, Any]]] = []
         """Operation and variables of each request that was carried out."""
@@ -131,7 +131,7 @@ class StartggDouble:
         self._complete(found, winner)
 
     def answer(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes] | None:
-        """Status and body of the answer; `None` for no answer."""
+        """Status and body of the answer; `None` without an answer."""
         with self._lock:
             return self._answer(headers, body)
 
@@ -374,7 +374,7 @@ class StartggDouble:
             **self.odd.get(found.key, {}),
         }
 
-    # In place of a network.
+    # Instead of a network.
 
     def connection(self, events: tuple[str, ...] = (EVENT,), token: str = TOKEN, per_minute: int = 60) -> Connection:
         async def request(method: str, url: str, headers: Headers, body: bytes) -> HttpAnswer:
@@ -406,7 +406,7 @@ class StartggDouble:
 
 
 def section(url: str, folder: Path) -> str:
-    """The section of a configuration for a double that is served. The token is written into the folder."""
+    """The section of a configuration for a served double. Writes the token into the folder."""
     (folder / "startgg").write_text(f"{TOKEN}\n")
     return (
         f"[bracket]\nkind = 'start.gg'\nevents = ['https://www.start.gg/{EVENT}/overview']\nurl = '{url}'\n"
@@ -451,7 +451,7 @@ def _objects(value: Any) -> int:
 
 
 def _check(query: str, variables: Mapping[str, Any]) -> None:
-    """Check what a GraphQL server checks first: brackets, and that variables are declared and used."""
+    """Check the syntax like a GraphQL server: brackets, and that variables are declared and used."""
     for opening, closing in ("{}", "()"):
         assert query.count(opening) == query.count(closing), query
     declared = set(re.findall(r"\$(\w+)\s*:", query))

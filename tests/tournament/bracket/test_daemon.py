@@ -1,4 +1,4 @@
-"""A real daemon with a bracket: killed in the middle, with a start.gg that forgets to answer."""
+"""A real daemon with a bracket: killed during a set, with a start.gg that loses answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def one_set() -> StartggDouble:
     return double
 
 
-def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
+def test_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     station = tmp_path / "setup-1"
     station.mkdir()
     double = one_set()
@@ -50,7 +50,7 @@ def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
                 before = len(double.sets["final"].games)
                 left = {player: 2 if player == winner else 0 for player in SEATS}
                 (station / f"Game_{number}.slp").write_bytes(replay(SEATS, left, seconds=60, minute=5 * number))
-                wait(lambda: len(double.sets["final"].games) > before)  # noqa: B023 -- waits at once
+                wait(lambda: len(double.sets["final"].games) > before)  # noqa: B023 -- waits inside the loop
             finally:
                 daemon.kill()
         daemon = DaemonProcess(station, arguments=arguments, state=tmp_path / "state")

@@ -1,4 +1,4 @@
-"""The desk against a start.gg that does everything wrong, in virtual time."""
+"""The desk against a misbehaving start.gg, in virtual time."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
         for winners in ("", "0", "01", "011"):
-            desk.set_changed("setup-1", played(winners))
-            await until(lambda: len(double.sets["one"].games) == len(winners))  # noqa: B023 -- waits at once
+            desk.intake.set_changed("setup-1", played(winners))
+            await until(lambda: len(double.sets["one"].games) == len(winners))  # noqa: B023 -- waits inside the loop
         await until(lambda: desk.entries and not desk.waiting)  # type: ignore[arg-type, return-value]
         assert [entry.state for entry in desk.entries] == ["done"]
     assert [sent.get("winnerId") for sent in reports(double)] == [None, None, "11"]
@@ -42,7 +42,7 @@ async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
     assert double.sets["final"].entrants[0] is not None
 
 
-async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path: Path) -> None:
+async def test_dry_run_shows_requests_and_sends_none(tmp_path: Path) -> None:
     double = event(station=501, state=6)
     async with running(double, tmp_path, dry_run=True, start=True, assign=True, call=True) as desk:
         await play(desk, played("00"))
@@ -50,44 +50,44 @@ async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path:
         (entry,) = desk.entries
         assert entry.state == "confirm"
         assert (desk.rendered(entry) or {})["winnerId"] == "12"
-        await desk.confirm(KEY)
+        await desk.decisions.confirm(KEY)
         await trio.sleep(300)
         with pytest.raises(ActRefused, match="dry run"):
-            await desk.act("call", str(double.sets["one"].id))
+            await desk.decisions.change_set("call", str(double.sets["one"].id))
     assert not [operation for operation, _ in double.requests if operation in ("Report", "Call", "Start", "Assign")]
 
 
-async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
+async def test_confirmation_covers_only_the_confirmed_result(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path, confirm=True) as desk:
-        desk.set_changed("setup-1", played("0"))
-        desk.set_changed("setup-1", played("00"))
+        desk.intake.set_changed("setup-1", played("0"))
+        desk.intake.set_changed("setup-1", played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == ["confirm"])
         await trio.sleep(120)
         assert reports(double) == []
         double.trouble = lambda operation: "unreachable"
-        await desk.confirm(KEY)
+        await desk.decisions.confirm(KEY)
         await trio.sleep(60)
-        desk.set_changed("setup-1", played("11"))
+        desk.intake.set_changed("setup-1", played("11"))
         await trio.sleep(60)
         double.trouble = lambda operation: ""
         await trio.sleep(300)
-        assert reports(double) == [], "the confirmed result was another one"
-        await desk.confirm(KEY)
+        assert reports(double) == [], "the confirmed result was different"
+        await desk.decisions.confirm(KEY)
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 0
 
 
 @pytest.mark.parametrize("fault", ["wrong token", "no rights"])
-async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
+async def test_refused_token_pauses_all_requests(tmp_path: Path, fault: str) -> None:
     double = event()
     double.admin = fault != "no rights"
     token = "wrong" if fault == "wrong token" else "a-token"
     async with running(double, tmp_path, token=token) as desk:
         await play(desk, played("00"))
         await trio.sleep(300)
-        assert desk.trouble is not None
-        assert desk.trouble.startswith("refuses the token: ")
+        assert desk.link.trouble is not None
+        assert desk.link.trouble.startswith("refuses the token: ")
         assert len(double.requests) < 20
         if fault == "no rights":
             double.admin = True
@@ -95,15 +95,15 @@ async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
 
 
 @pytest.mark.parametrize(("winner", "state"), [(1, "done"), (0, "conflict")])
-async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, state: str) -> None:
+async def test_set_that_another_person_reported(tmp_path: Path, winner: int, state: str) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("0"))
+        desk.intake.set_changed("setup-1", played("0"))
         await until(lambda: len(double.sets["one"].games) == 1)
         ids = ["11", "12"]
         entered = [{"gameNum": n, "winnerId": ids[winner]} for n in (1, 2)]
         double.complete_by_hand("one", winner, entered, [2 * (winner == 0), 2 * (winner == 1)])
-        desk.set_changed("setup-1", played("00"))
+        desk.intake.set_changed("setup-1", played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == [state])
         await trio.sleep(300)
         assert len(double.sets["one"].completions) == 1
@@ -111,26 +111,26 @@ async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, st
             return
         (entry,) = desk.entries
         assert "Bob won" in entry.why
-        await desk.correct(KEY, reset_dependents=False)
+        await desk.decisions.correct(KEY, reset_dependents=False)
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
     found = double.sets["one"]
     assert (found.winner, found.resets, len(found.completions)) == (1, 1, 2)
 
 
-async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Path) -> None:
+async def test_correction_that_resets_later_sets_needs_a_second_decision(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
         await play(desk, played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
         double.sets["final"].state = 3
-        desk.set_changed("setup-1", played("11"))
+        desk.intake.set_changed("setup-1", played("11"))
         await until(lambda: any(entry.changed for entry in desk.entries))
         await trio.sleep(300)
         assert double.sets["one"].winner == 1, "only a person corrects"
-        await desk.correct(KEY, reset_dependents=False)
+        await desk.decisions.correct(KEY, reset_dependents=False)
         await until(lambda: [entry.state for entry in desk.entries] == ["conflict"])
         assert "dependent sets" in next(iter(desk.entries)).why
-        await desk.correct(KEY, reset_dependents=True)
+        await desk.decisions.correct(KEY, reset_dependents=True)
         await until(lambda: double.sets["one"].winner == 0)
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
     assert double.sets["one"].resets == 1
@@ -141,30 +141,30 @@ async def test_games_of_a_reported_set_are_corrected_without_a_reset(tmp_path: P
     async with running(double, tmp_path) as desk:
         await play(desk, played("010"))
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
-        desk.set_changed("setup-1", played("100"))
+        desk.intake.set_changed("setup-1", played("100"))
         await until(lambda: any(entry.changed for entry in desk.entries))
-        await desk.correct(KEY, reset_dependents=False)
+        await desk.decisions.correct(KEY, reset_dependents=False)
         await until(lambda: not any(entry.changed for entry in desk.entries))
     found = double.sets["one"]
     assert [game["winnerId"] for game in found.games] == ["11", "12", "12"]
     assert found.resets == 0
 
 
-async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> None:
+async def test_games_that_another_person_enters_during_the_set_are_a_conflict(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
         double.sets["one"].games = [{"gameNum": 1, "winnerId": "11"}]
-        desk.set_changed("setup-1", played("0"))
+        desk.intake.set_changed("setup-1", played("0"))
         await until(lambda: [entry.state for entry in desk.entries] == ["conflict"])
-        desk.set_changed("setup-1", played("00"))
+        desk.intake.set_changed("setup-1", played("00"))
         await trio.sleep(100)
         assert reports(double) == []
-        await desk.correct(KEY, reset_dependents=False)
+        await desk.decisions.correct(KEY, reset_dependents=False)
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
     assert double.sets["one"].winner == 1
 
 
-async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
+async def test_set_of_players_without_names_needs_a_decision(tmp_path: Path) -> None:
     double = event(station=501, state=6)
     async with running(double, tmp_path) as desk:
         await play(desk, played("00", named=False))
@@ -172,13 +172,13 @@ async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
         (entry,) = desk.entries
         assert entry.candidates == (str(double.sets["one"].id),)
         with pytest.raises(ActRefused, match="no set 5"):
-            await desk.assign_entry(KEY, "5", swapped=False)
-        await desk.assign_entry(KEY, entry.candidates[0], swapped=True)
+            await desk.decisions.assign(KEY, "5", swapped=False)
+        await desk.decisions.assign(KEY, entry.candidates[0], swapped=True)
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
     assert double.sets["one"].winner == 1
 
 
-async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
+async def test_friendlies_are_not_matched_with_a_later_set(tmp_path: Path) -> None:
     double = event()
     both = list(double.sets["one"].entrants)
     double.sets["one"].entrants = [None, None]
@@ -192,7 +192,7 @@ async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
     assert reports(double) == []
 
 
-async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
+async def test_result_of_a_set_that_is_longer_in_the_bracket_needs_confirmation(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
         await play(desk, played("00"))
@@ -202,14 +202,14 @@ async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
         assert all("winnerId" not in sent for sent in reports(double))
 
 
-async def test_a_set_left_behind_is_for_a_person(tmp_path: Path) -> None:
+async def test_unfinished_set_needs_confirmation_after_the_next_one_began(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("00", best_of=5))
+        desk.intake.set_changed("setup-1", played("00", best_of=5))
         await until(lambda: len(double.sets["one"].games) == 2)
-        desk.set_changed("setup-1", {**played("0"), "setId": "b" * 32})
+        desk.intake.set_changed("setup-1", {**played("0"), "setId": "b" * 32})
         await until(lambda: any(entry.state == "confirm" for entry in desk.entries))
-        await desk.confirm(KEY)
+        await desk.decisions.confirm(KEY)
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 1
 
@@ -219,7 +219,7 @@ async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
     double.stations[502] = (2, "Setup 2")
     double.add(DoubleSet("two", 77, 5, [Entrant(21, [Player("C")]), Entrant(22, [Player("D")])], station=502))
     async with running(double, tmp_path, call=True, start=True, assign=True) as desk:
-        desk.set_changed("setup-1", played(""))
+        desk.intake.set_changed("setup-1", played(""))
         await until(lambda: double.sets["one"].state == 2)
         assert double.sets["one"].station == 501
         await until(lambda: double.sets["two"].state == 6)
@@ -229,15 +229,15 @@ async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
             ("Alice", "TSM"),
         ]
         assert {each.id for each in desk.sets} == {str(each.id) for each in double.sets.values()}, "no preview ids"
-        await desk.act("start", "77")
+        await desk.decisions.change_set("start", "77")
         assert double.sets["two"].state == 2
-        await desk.act("assign", "77", "setup-1")
+        await desk.decisions.change_set("assign", "77", "setup-1")
         assert double.sets["two"].station == 501
         with pytest.raises(ActRefused):
-            await desk.act("assign", "77", "nowhere")
+            await desk.decisions.change_set("assign", "77", "nowhere")
 
 
-async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(tmp_path: Path) -> None:
+async def test_next_set_of_a_stream_queue_is_expected_at_its_station(tmp_path: Path) -> None:
     double = event()
     for number, key in enumerate(("two", "three"), 2):
         pair = [Entrant(10 * number + side, [Player(f"{key} {side}")]) for side in (1, 2)]
@@ -254,17 +254,17 @@ async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(
         await until(lambda: [player.name for player in desk.expected("setup-2")] == ["Bob", "Alice"], 2000)
 
 
-async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Path) -> None:
+async def test_refused_stream_queue_does_not_stop_reports(tmp_path: Path) -> None:
     double = event()
 
     refusal = 200, b'{"errors": [{"message": "You do not see stream queues"}], "data": null}'
     double.instead = lambda operation, variables: refusal if operation == "StreamQueue" else None
     async with running(double, tmp_path, streams={"BTSmelee": "setup-2"}) as desk:
-        desk.set_changed("setup-1", played("0"))
+        desk.intake.set_changed("setup-1", played("0"))
         await trio.sleep(1)
-        desk.set_changed("setup-1", played("00"))
+        desk.intake.set_changed("setup-1", played("00"))
         await until(lambda: double.sets["one"].state == 3)
-        assert desk.connected
+        assert desk.link.connected
 
 
 async def test_long_lists_and_doubles(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ async def test_long_lists_and_doubles(tmp_path: Path) -> None:
 
 
 async def test_open_sets_are_all_found_while_others_are_completed() -> None:
-    """They move forward in the list, possibly to a page that has been read."""
+    """They move forward in the list, possibly to a page that was read already."""
     double = StartggDouble(now)
     for number in range(100):
         entrants = [Entrant(number * 2 + side, [Player(f"Player {number}-{side}")]) for side in (0, 1)]
@@ -307,7 +307,7 @@ async def test_open_sets_are_all_found_while_others_are_completed() -> None:
     assert len(found) == len(set(found))
 
 
-async def test_details_are_given_once(tmp_path: Path) -> None:
+async def test_station_gets_details_once(tmp_path: Path) -> None:
     double = event()
     given: list[tuple[str, str, str, int | None]] = []
 
@@ -316,24 +316,24 @@ async def test_details_are_given_once(tmp_path: Path) -> None:
 
     async with running(double, tmp_path, describe=describe) as desk:
         for winners in ("", "0", "01"):
-            desk.set_changed("setup-1", played(winners))
+            desk.intake.set_changed("setup-1", played(winners))
             await trio.sleep(60)
     assert given == [(*KEY, "Melee Singles", 3)]
 
 
-async def test_unknown_events_are_named() -> None:
+async def test_error_names_the_unknown_event() -> None:
     bracket = StartggBracket(event().connection(("tournament/other/event/x",)))
     with pytest.raises(Refused, match="no event tournament/other/event/x"):
         await bracket.check()
 
 
-async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracket(tmp_path: Path) -> None:
+async def test_context_of_a_set_has_all_facts_that_readers_of_replays_need(tmp_path: Path) -> None:
     double = event(stream="BTSmelee")
     async with running(double, tmp_path) as desk:
         assert desk.context_of(*KEY) is None
-        desk.set_changed(KEY[0], played("0"))
+        desk.intake.set_changed(KEY[0], played("0"))
         await until(lambda: desk.context_of(*KEY) is not None)
-        desk.set_changed(KEY[0], played("00"))
+        desk.intake.set_changed(KEY[0], played("00"))
         await until(lambda: double.sets["one"].state == 3)
         context = desk.context_of(*KEY)
     assert context is not None
@@ -348,12 +348,12 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
 
     double.trouble = lambda operation: "unreachable"
     async with running(double, tmp_path) as desk:  # after a restart, without an answer
-        await until(lambda: desk.trouble is not None)
+        await until(lambda: desk.link.trouble is not None)
         assert desk.context_of(*KEY) == context
 
 
-async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: Path) -> None:
-    """Its players change, and its score is the stocks left, whatever the length of the set in the bracket."""
+async def test_result_of_a_crew_battle_is_reported_without_games(tmp_path: Path) -> None:
+    """Its players change, and its score is the number of stocks left, independent of the length of the set."""
     double = event(entrants=[Entrant(11, [Player("b1"), Player("b2")]), Entrant(12, [Player("r1"), Player("r2")])])
     red, blue = (entrant.name for entrant in reversed(double.sets["one"].entrants) if entrant is not None)
 
@@ -364,17 +364,17 @@ async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: P
         return {**payload, **over, "sides": sides, "crewBattle": {"crews": []}}
 
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", crews(("r1", "b1"), (8, 8)))
+        desk.intake.set_changed("setup-1", crews(("r1", "b1"), (8, 8)))
         await until(lambda: [entry.state for entry in desk.entries] == ["following"])
-        desk.set_changed("setup-1", crews(("r1", "b2"), (7, 3)))
+        desk.intake.set_changed("setup-1", crews(("r1", "b2"), (7, 3)))
         await trio.sleep(60)
-        desk.set_changed("setup-1", crews(("r2", "b2"), (5, 0)))
+        desk.intake.set_changed("setup-1", crews(("r2", "b2"), (5, 0)))
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 1
     assert ["gameData" in sent for sent in reports(double)] == [False]
 
 
-async def test_single_phase_has_no_siblings_and_unknown_phases_have_none_said() -> None:
+async def test_single_phase_has_no_siblings_and_unknown_phases_leave_it_out() -> None:
     double = event()
     bracket = StartggBracket(double.connection())
     double.phases = [1]

@@ -13,7 +13,7 @@ import pytest
 import trio
 import trio.testing
 
-from slpstream.tournament.bracket.desk import BracketDesk
+from slpstream.tournament.bracket.desk.desk import BracketDesk
 from slpstream.tournament.bracket.startgg.variables import ids
 from tests.tournament.bracket.desks import running
 from tests.tournament.bracket.startgg_double import Entrant, StartggDouble, Trouble
@@ -23,7 +23,7 @@ from tests.virtual_time import START, now
 SEED = 2
 STATIONS, SETS, KILLS = 50, 200, 50
 RUN_SECONDS = 150.0
-"""How long a run lasts on average before it is killed."""
+"""Mean duration of a run before it is killed."""
 SILENT_FROM_SECONDS, SILENT_TO_SECONDS = 1800, 5400
 TROUBLES: tuple[Trouble, ...] = (
     "429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat",
@@ -35,7 +35,7 @@ def is_silent() -> bool:
 
 
 def troubled(rng: random.Random) -> Callable[[str], Trouble]:
-    """Every tenth request fails in some way, and nothing is answered for an hour."""
+    """Every tenth request fails in some way, and all requests fail for an hour."""
 
     def trouble(operation: str) -> Trouble:
         if is_silent():
@@ -47,7 +47,7 @@ def troubled(rng: random.Random) -> Callable[[str], Trouble]:
 
 @asynccontextmanager
 async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
-    """One run, which is killed at the end of the block. `folder` has what the run before has left."""
+    """One run, which is killed at the end of the block. `folder` has the files of the run before."""
     options: dict[str, Any] = {
         "names": venue.names,
         "history": venue.sets_since,
@@ -55,8 +55,8 @@ async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
         "hold_seconds": 20.0,
     }
     async with running(venue.double, folder, start=True, assign=True, **options) as desk:
-        venue.listener = desk.set_changed
-        venue.tell_newest()
+        venue.listener = desk.intake.set_changed
+        venue.publish_newest()
         yield desk
         venue.listener = None
 
@@ -94,7 +94,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
                 for kill in range(KILLS):
                     async with daemon(venue, tmp_path / str(kill)):
                         await trio.sleep(rng.expovariate(1 / RUN_SECONDS))
-                        # The files as they are at that moment, nothing of which was closed.
+                        # The files at that moment, none of which was closed.
                         copytree(tmp_path / str(kill), tmp_path / str(kill + 1))
                     open_at_kills.append(sum(not each.completions for each in double.sets.values()))
                     await trio.sleep(rng.choice([0, 0, 1, 30]))

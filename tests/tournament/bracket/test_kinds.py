@@ -1,4 +1,4 @@
-"""Kinds of brackets: start.gg, webhooks, and one of another package, which here is a double of an entry point."""
+"""Kinds of brackets: start.gg, webhooks, and one of another package, with a stand-in for its entry point."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 import trio
 
 from slpstream.config import check
+from slpstream.daemon.deliveries.deliverer import signature
 from slpstream.daemon.tournament.bracket import connection_of
 from slpstream.model.errors import ConfigError, SinkError
-from slpstream.outputs.delivery import signature
 from slpstream.tournament.bracket import kinds
 from slpstream.tournament.bracket.interface import BracketKind, Connection, Headers, HttpAnswer, Report
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.webhook import WebhookResults
-from tests.outputs.receivers import SECRET, real_receiver, verified
+from tests.parts.receivers import SECRET, real_receiver, verified
 from tests.tournament.bracket.desks import at_work, played, until
 from tests.virtual_time import now
 
@@ -45,19 +45,19 @@ class Receiver:
         return Connection("https://example.org/", (), request, secret, signature)
 
 
-async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
+async def test_webhook_gets_each_result_once(tmp_path: Path) -> None:
     receiver = Receiver()
     receiver.answers = ["no answer within 10 s", 503, 429, 204]
     results = WebhookResults(receiver.connection(), wall_clock=now)
     async with at_work("webhook", results, None, tmp_path) as desk:
         for winners in ("", "0", "01", "011"):
-            desk.set_changed("setup-1", played(winners))
+            desk.intake.set_changed("setup-1", played(winners))
             await trio.sleep(30)
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
-        desk.set_changed("setup-1", played("010"))
+        desk.intake.set_changed("setup-1", played("010"))
         await trio.sleep(300)
         assert len(receiver.posts) == 4, "only a person corrects"
-        await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
+        await desk.decisions.correct(next(iter(desk.entries)).key, reset_dependents=False)
         await until(lambda: len(receiver.posts) == 5)
     keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
     assert len(set(keys[:4])) == 1
@@ -106,7 +106,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
     monkeypatch.setattr(kinds, "entry_points", entry_points)
 
 
-def test_a_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = BracketKind("parry", WebhookResults, reads=False, url="https://example.org/")
     installed(monkeypatch, kind)
     assert kind_called("parry") is kind
@@ -121,7 +121,7 @@ def test_a_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
         ("parry", "a text", "expected a BracketKind"),
     ],
 )
-def test_brackets_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, name: str, loaded: object, what: str) -> None:
+def test_unusable_brackets_are_refused(monkeypatch: pytest.MonkeyPatch, name: str, loaded: object, what: str) -> None:
     installed(monkeypatch, loaded)
     with pytest.raises(ConfigError, match=what):
         kind_called(name)

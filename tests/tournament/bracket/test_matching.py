@@ -1,4 +1,4 @@
-"""Which set of the bracket is played on a station, and which side is which entrant."""
+"""Matching of played sets with sets of the bracket, and of sides with entrants."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_doubles_in_any_order() -> None:
     assert found(played([named("Mango")], [named("Zain")]), teams).found is None
 
 
-def test_several_sets_are_for_a_person_unless_one_is_here_or_begun() -> None:
+def test_several_sets_need_a_decision_unless_one_is_here_or_begun() -> None:
     what = played([named("Mango")], [named("Zain")])
     again = bracket_set("2", entrant(ZAIN), entrant(MANGO))
     assert found(what, SET, again).candidates == ("1", "2")
@@ -77,21 +77,21 @@ def test_several_sets_are_for_a_person_unless_one_is_here_or_begun() -> None:
     assert found(what, SET, again, taken=["2"]).found == SET
 
 
-def test_completed_and_incomplete_sets_are_no_candidates() -> None:
+def test_completed_and_incomplete_sets_are_not_candidates() -> None:
     what = played([named("Mango")], [named("Zain")])
     done = bracket_set("1", entrant(MANGO), entrant(ZAIN), "done")
     half = bracket_set("2", entrant(MANGO), None)
     assert found(what, done, half) == Match(why="no set of the bracket has these players")
 
 
-def test_rule_called_leaves_out_sets_that_nobody_has_called() -> None:
+def test_rule_called_ignores_uncalled_sets() -> None:
     what = played([named("Mango")], [named("Zain")])
     assert found(what, SET, rule="called").found is None
     running = bracket_set("1", entrant(MANGO), entrant(ZAIN), "running")
     assert found(what, running, rule="called").found == running
 
 
-def test_one_known_name_is_enough_at_the_station_only() -> None:
+def test_one_known_name_is_enough_only_at_the_station() -> None:
     what = played([PlayedPlayer()], [named("Mango")])
     assert found(what, SET).found is None
     here = bracket_set("1", entrant(MANGO), entrant(ZAIN), station="501")
@@ -101,7 +101,7 @@ def test_one_known_name_is_enough_at_the_station_only() -> None:
     assert found(stranger, here).candidates == ("1",)
 
 
-def test_same_name_on_both_sides_does_not_say_who_is_who() -> None:
+def test_same_name_on_both_sides_needs_a_decision() -> None:
     twins = bracket_set("1", entrant(Participant("Alex")), entrant(Participant("Alex")), station="501")
     assert found(played([named("Alex")], [PlayedPlayer()]), twins).candidates == ("1",)
     alex = entrant(Participant("Alex"))
@@ -124,7 +124,7 @@ def test_which_side_is_which_entrant(one: PlayedPlayer, other: PlayedPlayer, sid
     assert sides_of(played([one], [other]), (entrant(MANGO), entrant(ZAIN))) == sides
 
 
-def test_crews_are_found_by_their_own_names() -> None:
+def test_crews_are_matched_by_their_names() -> None:
     """Their players change from game to game, and the entrants list all of them."""
     red = Entrant("1", "Red Crew", tuple(Participant(f"r{number}") for number in range(5)))
     blue = Entrant("2", "Blue Crew", tuple(Participant(f"b{number}") for number in range(5)))
@@ -135,7 +135,7 @@ def test_crews_are_found_by_their_own_names() -> None:
     assert found(other, crews).found is None
 
 
-def test_a_set_that_goes_on_elsewhere_is_for_a_person() -> None:
+def test_set_in_progress_elsewhere_needs_a_decision() -> None:
     what = played([named("Mango")], [named("Zain")])
     known = KnownSets([SET], HERE)
     moved = match(what, known, "wii-1", ["1"], "players", elsewhere={"1": "wii-2"})

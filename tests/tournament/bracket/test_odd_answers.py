@@ -18,37 +18,37 @@ from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, TWO, at,
 from tests.virtual_time import now
 
 
-async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp_path: Path) -> None:
+async def test_score_that_contradicts_games_in_the_bracket_needs_confirmation(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "1"), ONE[0])
         await until(lambda: len(double.sets["one"].games) == 1)
         over = payload(ONE, ALICE, BOB, "00")
-        desk.set_changed(ONE[0], {**over, "games": payload(ONE, ALICE, BOB, "1")["games"]})
+        desk.intake.set_changed(ONE[0], {**over, "games": payload(ONE, ALICE, BOB, "1")["games"]})
         await until(lambda: at(desk, ONE).state == "confirm")
         why = "the score was changed to 2–0, and the bracket keeps the games reported before: 1 won by Bob"
         assert at(desk, ONE).why == why
         await trio.sleep(60)
         assert double.sets["one"].state == 2
-        await desk.confirm(ONE)
+        await desk.decisions.confirm(ONE)
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 0
 
 
-async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_path: Path) -> None:
+async def test_correction_without_games_is_refused_for_the_same_winner(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "010"), ONE[0])
         await until(lambda: at(desk, ONE).state == "done")
-        desk.set_changed(ONE[0], {**payload(ONE, ALICE, BOB, "00"), "games": []})
+        desk.intake.set_changed(ONE[0], {**payload(ONE, ALICE, BOB, "00"), "games": []})
         await until(lambda: at(desk, ONE).changed)
         with pytest.raises(ActRefused, match="has this winner already"):
-            await desk.correct(ONE, reset_dependents=False)
+            await desk.decisions.correct(ONE, reset_dependents=False)
         assert at(desk, ONE).changed
 
 
 @pytest.mark.parametrize("status", [400, 403])
-async def test_one_refused_set_does_not_hold_up_the_others(tmp_path: Path, status: int) -> None:
+async def test_refused_set_does_not_delay_the_others(tmp_path: Path, status: int) -> None:
     double = pools()
     refusal = status, b'{"success": false, "message": "Invalid value for selections"}'
     double.instead = lambda operation, asked: refusal if (operation, asked.get("setId")) == ("Report", "1") else None
@@ -73,7 +73,7 @@ async def test_one_refused_set_does_not_hold_up_the_others(tmp_path: Path, statu
         (503, b"", "unavailable"),
     ],
 )
-def test_what_a_status_means(status: int, body: bytes, kind: str) -> None:
+def test_meaning_of_each_status(status: int, body: bytes, kind: str) -> None:
     with pytest.raises(Refused) as refused:
         content(HttpAnswer(status, body))
     assert refused.value.kind == kind
@@ -90,13 +90,13 @@ def test_what_a_status_means(status: int, body: bytes, kind: str) -> None:
         {"station": {"id": 1, "number": "3"}},
     ],
 )
-def test_sets_that_are_described_a_little_differently(odd: Mapping[str, Any]) -> None:
+def test_odd_members_of_a_set_are_accepted(odd: Mapping[str, Any]) -> None:
     plain = bracket_set_of({"id": 1, "slots": [], "totalGames": 3, "updatedAt": 5})
     found = bracket_set_of({"id": 1, "slots": [], "totalGames": 3, "updatedAt": 5, **odd})
     assert (found.id, found.best_of, found.updated_at) == (plain.id, plain.best_of, plain.updated_at)
 
 
-def test_a_player_called_null_keeps_the_name() -> None:
+def test_player_called_null_keeps_the_name() -> None:
     entrant = {"id": 7, "name": "null", "participants": [{"gamerTag": "null"}]}
     found = bracket_set_of({"id": 1, "slots": [{"entrant": entrant}]}).entrants[0]
     assert found is not None
@@ -111,14 +111,14 @@ async def test_odd_sets_and_stations_are_left_out_of_lists(tmp_path: Path) -> No
     async with running(double, tmp_path) as desk:
         await play(desk, payload(TWO, CARL, DORA, "00"), TWO[0])
         await until(lambda: double.sets["two"].state == 3)
-        assert desk.trouble is None
+        assert desk.link.trouble is None
         assert len(desk.here) == 3
         with pytest.raises(Refused, match="in an unknown way") as refused:
             await StartggBracket(double.connection()).read("1")
         assert refused.value.kind == "unknown", "others go on"
 
 
-async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
+async def test_dropped_set_is_not_reported(tmp_path: Path) -> None:
     """Also if it was completed or deleted in the bracket, and was going to be looked at."""
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -129,8 +129,8 @@ async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
         double.complete_by_hand("one", 1, [], [0, 2])
         del double.sets["two"]
         await trio.sleep(1000)
-        await desk.drop(ONE)
-        await desk.drop(TWO)
+        await desk.decisions.drop(ONE)
+        await desk.decisions.drop(TWO)
         double.trouble = lambda operation: ""
         await trio.sleep(1000)
         asked = len([operation for operation, _ in double.requests if operation == "Set"])
@@ -155,10 +155,10 @@ async def test_sets_that_others_complete_during_a_restart_are_recognised(tmp_pat
 
 
 @pytest.mark.parametrize("token", ["tök", "ab\u200bc", "ab\x01c"])
-async def test_a_token_that_cannot_be_one(tmp_path: Path, token: str) -> None:
+async def test_malformed_token_is_refused(tmp_path: Path, token: str) -> None:
     double = event()
     async with running(double, tmp_path, token=token) as desk:
         await trio.sleep(60)
-        assert desk.trouble == "refuses the token: the token in its file has characters that no token has"
-        assert token not in desk.trouble
+        assert desk.link.trouble == "refuses the token: the token in its file has characters that no token has"
+        assert token not in desk.link.trouble
     assert double.requests == []

@@ -1,4 +1,4 @@
-"""Sets that were played while slpstream did not run, or before there was a bracket."""
+"""Sets that were played while slpstream did not run, or before the bracket was configured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from slpstream.daemon.tournament.bracket import DaemonBracket
 from slpstream.sets.scores import SetScore, SetSide
 from slpstream.store.reports import ReportStore
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.bracket.desk import BracketDesk, StationSet, entries
+from slpstream.tournament.bracket.desk import entries
+from slpstream.tournament.bracket.desk.desk import BracketDesk
+from slpstream.tournament.bracket.desk.entries import StationSet
 from tests.tournament.bracket.desks import event, play, played, reports, running, until
 from tests.virtual_time import now
 
@@ -24,7 +26,7 @@ MINUTE_MS = 60_000
 
 
 class History:
-    """The sets of a station as the index has them, each with the time of its last game."""
+    """The sets of a station in the index, each with the time of its last game."""
 
     def __init__(self) -> None:
         self.sets: list[tuple[int, dict[str, Any]]] = []
@@ -42,20 +44,20 @@ def states(desk: BracketDesk) -> dict[str, tuple[str, str]]:
     return {entry.played_id[0]: (entry.state, entry.why) for entry in desk.entries}
 
 
-async def test_a_set_from_before_the_bracket_is_for_a_person(tmp_path: Path) -> None:
-    """Also after restarts, which are common while a bracket is being set up. Sets before it are not taken up."""
+async def test_set_from_before_the_bracket_needs_confirmation(tmp_path: Path) -> None:
+    """Also after restarts, which are common while a bracket is being set up. Earlier sets are ignored."""
     double, history = event(), History()
     history.add("x", "00", minutes_ago=40)
     payload = history.add("a", "00", minutes_ago=20)
     for _ in range(3):
         async with running(double, tmp_path, history=history) as desk:
-            desk.set_changed("setup-1", payload)
+            desk.intake.set_changed("setup-1", payload)
             await trio.sleep(100)
             assert states(desk) == {"a": ("confirm", LATE)}
     assert reports(double) == []
 
 
-async def test_a_set_that_ended_while_nothing_ran_is_reported(tmp_path: Path) -> None:
+async def test_set_that_ended_while_no_daemon_ran_is_reported(tmp_path: Path) -> None:
     double, history = event(), History()
     async with running(double, tmp_path, history=history):
         pass
@@ -63,7 +65,7 @@ async def test_a_set_that_ended_while_nothing_ran_is_reported(tmp_path: Path) ->
     history.add("a", "00", minutes_ago=60)
     newest = history.add("b", "")
     async with running(double, tmp_path, history=history) as desk:
-        desk.set_changed("setup-1", newest)
+        desk.intake.set_changed("setup-1", newest)
         await until(lambda: states(desk).get("a") == ("done", ""))
     assert double.sets["one"].winner == 1
 
@@ -75,20 +77,20 @@ async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp
     await trio.sleep(600)
     async with running(double, tmp_path, history=history) as desk:
         newest = {**played("0"), "setId": "b" * 32}
-        desk.set_changed("setup-1", newest)
+        desk.intake.set_changed("setup-1", newest)
         await trio.sleep(60)
         older = history.add("a", "0")
         history.add("b", "0")
         older["players"] = [{**player, "name": f"{player['name']}'s friend"} for player in older["players"]]
-        await desk.take_up()
+        await desk.intake.catch_up()
         await until(lambda: len(desk.entries) == 2)
         found = {entry.played_id[0]: entry for entry in desk.entries}
         assert (found["a"].left_behind, found["b"].left_behind) == (True, False)
-        desk.set_changed("setup-1", {**played("00"), "setId": "b" * 32})
+        desk.intake.set_changed("setup-1", {**played("00"), "setId": "b" * 32})
         await until(lambda: double.sets["one"].state == 3)
 
 
-async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
+async def test_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
     double, history = event(), History()
     store = ReportStore(tmp_path / "reports.sqlite3")
     store.note_alive("start.gg", int(now() * 1000) - 60 * MINUTE_MS)
@@ -99,7 +101,7 @@ async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
         await until(lambda: states(desk) == {"a": ("done", "")})
 
 
-async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path: Path) -> None:
+async def test_sets_of_the_last_day_need_confirmation_after_damage_to_the_queue(tmp_path: Path) -> None:
     double, history = event(), History()
     history.add("x", "00", minutes_ago=25 * 60)
     history.add("a", "00", minutes_ago=23 * 60)
@@ -107,23 +109,23 @@ async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path
         await trio.sleep(100)
         assert states(desk) == {"a": ("confirm", LATE)}
         assert reports(double) == []
-        await desk.confirm(("setup-1", "a" * 32))
+        await desk.decisions.confirm(("setup-1", "a" * 32))
         await until(lambda: double.sets["one"].state == 3)
 
 
-async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path) -> None:
+async def test_result_from_a_dry_run_needs_confirmation_afterwards(tmp_path: Path) -> None:
     double, history = event(), History()
     async with running(double, tmp_path, dry_run=True, history=history) as desk:
         await play(desk, played("00"))
         await until(lambda: states(desk)["a"][0] == "confirm")
     async with running(double, tmp_path, history=history) as desk:
-        desk.set_changed("setup-1", played("00"))
+        desk.intake.set_changed("setup-1", played("00"))
         await trio.sleep(100)
         assert states(desk) == {"a": ("confirm", "it was played in a dry run")}
     assert reports(double) == []
 
 
-async def test_finished_sets_are_forgotten_here_as_in_the_store(
+async def test_finished_sets_are_forgotten_in_memory_and_in_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entries, "MAX_FINISHED", 3)
@@ -141,7 +143,7 @@ async def test_finished_sets_are_forgotten_here_as_in_the_store(
 
 
 class Sets:
-    """The sets of a daemon that has meanwhile read all games."""
+    """The sets of a daemon that has read all games."""
 
     async def score(self, station: str) -> SetScore:
         await trio.lowlevel.checkpoint()
@@ -154,7 +156,7 @@ class Sets:
         return [await self.score(station)]
 
 
-async def test_parts_of_a_set_are_not_taken_for_sets_while_old_files_are_read(tmp_path: Path) -> None:
+async def test_incomplete_sets_are_ignored_while_old_files_are_read(tmp_path: Path) -> None:
     has_read: list[bool] = []
     config = check({"bracket": {"kind": "webhook", "url": "http://127.0.0.1:9/"}}).bracket
     bracket = DaemonBracket(

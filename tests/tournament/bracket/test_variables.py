@@ -94,11 +94,11 @@ def test_stocks_of_a_team_are_added() -> None:
 
 
 @pytest.mark.parametrize("sides", [0, 1, 3, 4])
-def test_set_without_two_sides_gives_nothing(sides: int) -> None:
+def test_set_without_two_sides_has_no_variables(sides: int) -> None:
     assert bracket_set({**best_of_three(), "sides": [{"score": 0}] * sides}) is None
 
 
-def test_set_without_games_gives_nothing() -> None:
+def test_set_without_games_has_no_variables() -> None:
     assert bracket_set({**best_of_three(), "games": []}) is None
 
 
@@ -109,7 +109,7 @@ def test_all_characters_and_legal_stages_have_an_id() -> None:
         assert len(set(ids(name).values())) == len(ids(name))
 
 
-def test_why_games_are_left_out() -> None:
+def test_reason_for_left_out_games() -> None:
     rng = random.Random(1)
     games = [PlayedGame(rng, number % 2) for number in range(21)]
     payload = set_payload("1", [[Player("one")], [Player("other")]], games, best_of=41)

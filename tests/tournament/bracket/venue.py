@@ -1,4 +1,4 @@
-"""A simulated venue: stations on which sets are played, whatever happens to the daemon."""
+"""A simulated venue: stations on which sets are played, independent of the daemon."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, 
 
 GAME_SECONDS = 170.0
 BREAK_SECONDS = 3600.0
-"""About how long a station is free between two sets."""
+"""Mean time between two sets of a station."""
 STAGES = (31, 32, 8, 2, 3, 28)
 CHARACTERS = (2, 9, 15, 19, 20, 0)
 
 
 class PlayedGame:
-    """A game as it was played: sides are those of the set on the station."""
+    """A played game. Sides are those of the set on the station."""
 
     def __init__(self, rng: random.Random, winner: int) -> None:
         self.winner = winner
@@ -75,10 +75,7 @@ def set_payload(
 
 
 class Venue:
-    """Stations with four sets each, of which the third is between the winners of the first two.
-
-    It is played on the next station.
-    """
+    """Stations with four sets each. The third one, of the winners of the first two, is played on the next station."""
 
     def __init__(self, double: StartggDouble, rng: random.Random, stations: int) -> None:
         self.double = double
@@ -88,7 +85,7 @@ class Venue:
         self.history: dict[str, list[dict[str, Any]]] = {station: [] for station in self.names}
         """The newest payload of each set of a station, oldest first."""
         self.expected: dict[str, tuple[Entrant, list[PlayedGame], bool]] = {}
-        """By the key of the set: who won, the games, and whether the sides are in the bracket's reverse order."""
+        """Winner and games of each set, by its key, and whether the sides are in the reverse order of the bracket."""
         self.listener: Any = None
         entrant_id = 20_000_000
         for number in range(1, stations + 1):
@@ -136,30 +133,30 @@ class Venue:
         set_id = f"{self.rng.getrandbits(128):032x}"
         payload = set_payload(set_id, [side.players for side in sides], games)
         self.history[station].append(payload)
-        self._tell(station)
+        self._publish(station)
         while payload["state"] != "over":
             await trio.sleep(GAME_SECONDS * self.rng.uniform(0.5, 1.5))
             games.append(PlayedGame(self.rng, self.rng.randint(0, 1)))
             payload = set_payload(set_id, [side.players for side in sides], games)
             self.history[station][-1] = payload
-            self._tell(station)
+            self._publish(station)
         winner: Entrant = sides[payload["winner"]]
         self.expected[key] = (winner, games, swapped)
         self._changed.set()
         self._changed = trio.Event()
 
-    def _tell(self, station: str) -> None:
+    def _publish(self, station: str) -> None:
         if self.listener is not None:
             self.listener(station, self.history[station][-1])
 
     def sets_since(self, station: str | None, since_ms: int) -> list[tuple[str, Mapping[str, Any]]]:
-        """All sets, as the index of games has them, see `Surroundings`."""
+        """All sets in the index of games, as `Surroundings.sets_since` returns them."""
         return [
             (name, payload) for name, played in self.history.items() if station in (None, name) for payload in played
         ]
 
-    def tell_newest(self) -> None:
+    def publish_newest(self) -> None:
         """Publish the newest set of each station, as a daemon does when it starts."""
         for station, played in self.history.items():
             if played:
-                self._tell(station)
+                self._publish(station)

@@ -1,4 +1,4 @@
-"""Made-up players: hands on analog sticks, boxes that keep the rules or not, and replays with their inputs.
+"""Synthetic players: hands on analog sticks, boxes that follow the rules or not, and replays with their inputs.
 
 An analog hand moves smoothly and holds no point exactly. A box jumps between a few points; a legal one shows a point of
 its travel in about half of the jumps, and its targets vary by -1, 0 or 1 with 1:2:1.
@@ -28,7 +28,7 @@ Point = tuple[int, int]
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """The inputs of one frame, as raw values. `replace` makes other ones of them."""
+    """The inputs of one frame, as raw values. Change them with `replace`."""
 
     stick: Point = (0, 0)
     c_stick: Point = (0, 0)
@@ -77,7 +77,7 @@ def _hand(rng: random.Random, frames: int, rim: int) -> Iterator[Point]:
 
 
 def box(seed: int, frames: int = FRAMES, *, travel: bool = True, fuzz: bool = True) -> Player:
-    """A box. It keeps the rules unless told otherwise."""
+    """A box, which follows the rules by default."""
     rng = random.Random(seed)
     return [replace(_fingers(i), stick=point) for i, point in enumerate(_keys(rng, frames, travel, fuzz))]
 
@@ -113,13 +113,13 @@ def _keys(rng: random.Random, frames: int, travel: bool, fuzz: bool) -> Iterator
 
 
 def _fingers(frame: int) -> Inputs:
-    """A trigger that is pressed now and then, and a button that is tapped."""
+    """An occasionally pressed trigger, and a tapped button."""
     pressed = frame % 97 < 9
     return Inputs(left=140 if frame % 211 < 12 else 0, buttons=0x100 if pressed else 0)
 
 
 def with_inputs(players: Mapping[int, Player], *, version: tuple[int, int, int] = (3, 18, 0)) -> bytes:
-    """A replay in which the players of these indices have these inputs."""
+    """A replay with these inputs, by player index."""
     data = bytearray(_base(version))
     widths = read_event_payloads(bytes(data[_HEADER_BYTES : _HEADER_BYTES + _payloads_bytes(data)])).widths
     start = _HEADER_BYTES + _payloads_bytes(data)

@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "tournament" / "controllers.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 SINCE = (3, 15, 0)
 NONLEGAL = ("nonlegal", "banned C-stick")
-"""The labels of controllers that the rules exclude."""
+"""The labels of controllers that the rules forbid."""
 _THEIR_NAMES = {"tilt_rounding": "uptilt_rounding"}
 _HEADINGS = {
     "travel_time": "travel time",
@@ -102,7 +102,7 @@ def rows() -> Iterator[Row]:
 
 
 def ours(row: Row, check: str) -> str:
-    """Our word about a check: `low`, `medium`, `high`, `-` for nothing to look at, `?` if it cannot be judged."""
+    """Our result of a check: `low`, `medium`, `high`, `-` for no finding, `?` if it cannot be judged."""
     words = [finding.confidence for finding in row.ours.findings if finding.check == check]
     if words:
         return words[0]
@@ -116,13 +116,13 @@ def _type_of(check: str) -> str:
 
 
 def theirs(row: Row, check: str) -> str:
-    """slp-enforcer's word: `fails`, `-`, or nothing if the check is not for this type."""
+    """slp-enforcer's result: `fails`, `-`, or empty if the check is not for this type."""
     found = row.theirs["checks"].get(_THEIR_NAMES.get(check, check))
     return "" if found is None else "fails" if found else "-"
 
 
 def disagrees(row: Row, check: str) -> bool:
-    """Whether one of both has found something that the other has not."""
+    """Whether only one of the two checks has found something."""
     return (ours(row, check) in ("low", "medium", "high")) != (theirs(row, check) == "fails")
 
 
@@ -136,7 +136,7 @@ def _their_type(row: Row) -> str:
 
 
 def health(row: Row) -> str:
-    """The results of the checks of health: findings, then what cannot be judged; `-` for nothing to look at."""
+    """The results of the checks of health: findings, then checks without a result; `-` for no finding."""
     found = [f for f in row.ours.findings if f.group == "health"]
     words = [f"{f.check} {f.confidence} ({f.part})" for f in found]
     unknown = {each.check for each in row.ours.not_judged} - {f.check for f in found}
@@ -147,14 +147,14 @@ def health(row: Row) -> str:
 
 
 def letters(page: str) -> dict[tuple[str, str, int, str], str]:
-    """The letters on the page, which a person has chosen, by replay, port, column and text of the cell."""
+    """The letters on the page, which a person has assigned, by replay, port, column and text of the cell."""
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
     found = [(row, i, re.fullmatch(r"(.*) \((.)\)", cell)) for row in lines for i, cell in enumerate(row)]
     return {(row[0], row[1], i, cell[1]): cell[2] for row, i, cell in found if cell is not None}
 
 
 def table(page: str) -> str:
-    """The table in Markdown. Disagreements keep the letters that they have on the page; new ones get `UNEXPLAINED`."""
+    """The table in Markdown. Disagreements keep their letters from the page; new ones get `UNEXPLAINED`."""
     known = letters(page)
     headings = [*(_HEADINGS[check] for check in LEGALITY_CHECKS), "health"]
     lines = [
@@ -185,7 +185,7 @@ def with_table(page: str) -> str:
 
 
 def ask(paths: Sequence[Path]) -> dict[str, Any]:
-    """slp-enforcer's answers by file name."""
+    """slp-enforcer's results by file name."""
     return {path.name: answer for path, answer in zip(paths, enforced(paths), strict=True)}
 
 

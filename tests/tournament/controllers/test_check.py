@@ -1,4 +1,4 @@
-"""The check runs along with a game, and takes any bytes: live equals batch, final frames only, damaged replays."""
+"""The check during a game and on any bytes: live equals batch, final frames only, damaged replays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def report_of(events: list[Event]) -> ControllerReport:
 
 
 def test_live_equals_batch() -> None:
-    """Whether it is asked at every frame or once, and however the bytes come: the same report."""
+    """The report is independent of the number of earlier reports and of the splits of the bytes."""
     events = events_of(DATA)
     start = first_of(GameStart, events)
     assert start is not None
@@ -62,7 +62,7 @@ def test_packed_decoded_and_encoded_frames_agree() -> None:
     assert reports[0].players[0].frames == len(frames)
 
 
-def test_frames_that_were_rolled_back_do_not_count() -> None:
+def test_rolled_back_frames_do_not_count() -> None:
     online = synthetic_match(seed=5, frames=600, rollbacks=True)
     events = events_of(online)
     frames = [event for event in events if isinstance(event, Frame)]
@@ -73,7 +73,7 @@ def test_frames_that_were_rolled_back_do_not_count() -> None:
 
 @settings(max_examples=60)
 @given(st.integers(0, len(SMALL)), st.lists(st.tuples(st.integers(15, len(SMALL) - 1), st.integers(0, 7)), max_size=40))
-def test_damaged_replays_are_checked_as_far_as_they_go(size: int, flips: list[tuple[int, int]]) -> None:
+def test_damaged_replays_are_checked_up_to_the_damage(size: int, flips: list[tuple[int, int]]) -> None:
     data = bytearray(SMALL)
     for at, bit in flips:
         data[at] ^= 1 << bit

@@ -1,4 +1,4 @@
-"""The check on replays of labelled controllers, beside slp-enforcer 2.3.3."""
+"""The check on replays of labelled controllers, compared with slp-enforcer 2.3.3."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_legal_controllers_are_never_flagged_with_high_confidence(rows: list[lab
         assert "high" not in words.values(), row
 
 
-def test_nonlegal_controllers_that_can_be_judged_are_flagged(rows: list[labelled.Row]) -> None:
-    """In each such replay, and on the port that the label names."""
+def test_judged_nonlegal_controllers_are_flagged(rows: list[labelled.Row]) -> None:
+    """In each of their replays, on the port that the label names."""
     replays = {row.replay for row in rows if row.label in labelled.NONLEGAL}
     judged = {row.replay for row in rows if row.replay in replays and row.ours.frames >= MIN_LEGALITY_FRAMES}
     flagged = {
@@ -51,7 +51,7 @@ def test_opponents_without_a_label_are_not_flagged(rows: list[labelled.Row]) -> 
 
 
 def test_healthy_controllers_are_rarely_flagged(rows: list[labelled.Row]) -> None:
-    """The health of these is not labelled. Two of some sixty have something to look at: a button R, and a trigger."""
+    """Their health is not labelled. Two of some sixty have a finding: a button R, and a trigger."""
     health = [
         (row.replay, f.check, f.part, f.confidence)
         for row in rows
@@ -66,7 +66,7 @@ def test_healthy_controllers_are_rarely_flagged(rows: list[labelled.Row]) -> Non
 
 
 def test_page_has_the_table_and_each_disagreement_is_explained() -> None:
-    """By one of the reasons, each of which is used."""
+    """Each explanation is one of the listed reasons, and each reason is used."""
     page = labelled.PAGE.read_text("utf-8")
     assert labelled.with_table(page) == page, "run: python -m tests.tournament.controllers.labelled"
     assert sorted(set(labelled.letters(page).values())) == re.findall(r"^- \*\*(.)\*\*", page, re.MULTILINE)

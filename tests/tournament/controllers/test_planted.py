@@ -1,4 +1,4 @@
-"""Defects that are planted into made-up players are found on the right port and frame, and in no other player."""
+"""Defects that are planted into synthetic players are found on the right port and frame, and in no other player."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def never_released(number: int, inputs: Inputs) -> Inputs:
 
 
 def slow_tilts(player: Player) -> Player:
-    """The same player, who also tilts upwards slowly again and again."""
+    """The same player, who also tilts upwards slowly many times."""
     slow = [Inputs(stick=(0, min(30, step // 2))) for step in range(80)]
     return [slow[i % 400] if i % 400 < 80 else inputs for i, inputs in enumerate(player)]
 
@@ -121,7 +121,7 @@ RULES: Mapping[str, tuple[str, Callable[[int], Player]]] = {
 
 @pytest.mark.parametrize("port", [0, *slow(2)])
 @pytest.mark.parametrize("defect", [*HEALTH, *RULES])
-def test_planted_defect_is_found_on_its_port_alone(defect: str, port: int, tmp_path: Path) -> None:
+def test_planted_defect_is_found_only_on_its_port(defect: str, port: int, tmp_path: Path) -> None:
     check, make = {**HEALTH, **RULES}[defect]
     players: dict[int, Player] = {0: analog(11), 1: box(12), 2: slow_tilts(analog(13))}
     players[port] = make(21 + port)
@@ -149,7 +149,7 @@ def test_evidence_names_frames_and_measures(tmp_path: Path) -> None:
     assert (rest.score, rest.confidence) == (13.0, "high")
 
 
-def test_short_game_has_no_word_about_rules(tmp_path: Path) -> None:
+def test_rules_are_not_judged_in_a_short_game(tmp_path: Path) -> None:
     path = tmp_path / "Game_1.slp"
     path.write_bytes(with_inputs({1: box(2, travel=False)})[:1_000_000])
     player = open_replay(path).controllers().players[1]
@@ -158,7 +158,7 @@ def test_short_game_has_no_word_about_rules(tmp_path: Path) -> None:
     assert any(each.check == "travel_time" and each.reason.startswith("too short") for each in player.not_judged)
 
 
-def test_old_replay_has_no_word_about_sticks(tmp_path: Path) -> None:
+def test_sticks_are_not_judged_in_an_old_replay(tmp_path: Path) -> None:
     path = tmp_path / "Game_1.slp"
     path.write_bytes(with_inputs({0: pressed(analog(4), never_released), 1: box(2, travel=False)}, version=(3, 14, 0)))
     first, second, _ = open_replay(path).controllers().players

@@ -1,4 +1,4 @@
-"""Single checks, fed by hand with rare inputs."""
+"""Single checks with rare inputs."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def feed(take: Callable[[Run], None], holds: Iterable[tuple[Point, int]]) -> Non
 
 
 def returning_to(points: Iterable[Point]) -> list[ControllerFinding | NotJudged]:
-    """The findings about a stick that comes to rest at these points, after a push each."""
+    """The findings about a stick that rests at these points, each after a push."""
     rests = Rests("stick")
     feed(rests.take, [hold for point in points for hold in (((80, 0), 5), (point, 30))] + [((80, 0), 5)])
     return [each for each in rests.findings() if each.check == "rest"]
 
 
 def test_rest_needs_returns_to_its_place() -> None:
-    """The medians of the axes are 20 and 20, and at first the stick was never there."""
+    """The medians of the axes are 20 and 20, where the stick has not rested at first."""
     assert returning_to([(20, -10), (20, -11), (-10, 20), (-11, 20), (25, 25)]) == []
     assert len(returning_to([(20, 20), (20, 21), (-10, 20), (-11, 20), (25, 25)])) == 1
 
@@ -57,8 +57,8 @@ def pushed_to(peaks: Iterable[tuple[int, int]]) -> list[ControllerFinding | NotJ
     return rim.findings()
 
 
-def test_short_rim_is_shown_by_pushes_that_stay_below_it() -> None:
-    """Neither by a flick, which is too short to count, nor by the one push that reaches the rim."""
+def test_short_rim_is_found_by_pushes_below_it() -> None:
+    """A flick is too short to count, and one push that reaches the rim does not change the finding."""
     [found] = pushed_to([(70, 1), (85, 4), *[(70, 4)] * 25])
     assert isinstance(found, ControllerFinding)
     assert (found.check, found.count) == ("rim", 26)

@@ -70,7 +70,7 @@ class Setup(CorrectedGames):
             self.add(replay(seats, left, seconds=40, minute=at, stage=stages[number % len(stages)]))
 
     def payload(self) -> Any:
-        """The newest set as subscribers see it."""
+        """The payload of the newest set."""
         return self.payloads()[-1]
 
     def handed(self, **options: Any) -> HandedSet:

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_zip_for_each_set(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_set_gets_a_zip(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert run(folder, "--out", out) == 0
     assert run(folder, "--out", out) == 0
@@ -39,7 +39,7 @@ def test_zip_for_each_set(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert "Ann (Fox) vs Bob (Fox).zip: 2 replays" in capsys.readouterr().out
 
 
-def test_set_with_many_games_that_do_not_count_has_all_that_do(tmp_path: Path) -> None:
+def test_zip_of_a_long_set_has_all_games_that_count(tmp_path: Path) -> None:
     folder = tmp_path / "replays"
     folder.mkdir()
     (folder / "Game_00.slp").write_bytes(replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=0))
@@ -63,7 +63,7 @@ def test_compressed_replays_are_unpacked(folder: Path, tmp_path: Path) -> None:
     assert [problems(path) for path in out.iterdir()] == [[], []]
 
 
-def test_skew_and_the_end_of_the_last_set_move_the_times(folder: Path, tmp_path: Path) -> None:
+def test_skew_and_end_of_the_last_set_shift_the_times(folder: Path, tmp_path: Path) -> None:
     assert run(folder / "Game_00.slp", folder / "Game_05.slp", "--out", tmp_path / "skew", "--skew", "2220") == 0
     with zipfile.ZipFile(next((tmp_path / "skew").iterdir())) as archive:
         began_ms = document(archive)["startMs"]
@@ -76,7 +76,7 @@ def test_skew_and_the_end_of_the_last_set_move_the_times(folder: Path, tmp_path:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no tzset")
-def test_names_have_the_time_of_day_that_the_clocks_showed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_have_the_local_time_of_the_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "replays"
     folder.mkdir()
     for name, minute in {"winter": 0, "summer": 120 * 24 * 60}.items():

@@ -1,4 +1,4 @@
-"""The zip of a set and its document, checked by rules of the programs that take them."""
+"""The zip of a set and its document, checked by the rules of the programs that read them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from slpstream.model.bracket_facts import SetContext
+from slpstream.model.clock_skew import ClockSkew, clock_skew
 from slpstream.sets import Rules
-from slpstream.tournament.bracket.interface import SetContext
-from slpstream.tournament.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.archive import write_zip, write_zip_file
 from slpstream.tournament.handover.handed_set import Templates
 from tests.replays import replay as recorded
@@ -26,7 +26,7 @@ REPLAYS = (
     "short_pre_frames_3.17", "ranked_3.14", "rollbacks_3.18", "ice_climbers_3.18",
     "FodPlatforms", "ranked_game1_tiebreak", "unranked_game1", "v3.18",
 )  # fmt: skip
-"""Our own, and real ones, which may be missing."""
+"""Our own replays, and real ones, which may be missing."""
 STARTGG: Mapping[str, Any] = {
     "tournament": {"name": "The Weekly", "location": "Hall 3"},
     "event": {"id": 1, "name": "Melee Singles", "slug": "tournament/the-weekly/event/melee-singles"},
@@ -103,7 +103,7 @@ def test_ten_games_play_in_order(setup: Setup) -> None:
     assert document(archive)["bestOf"] == 19
 
 
-def test_sudden_death_is_a_replay_of_its_own(setup: Setup) -> None:
+def test_sudden_death_is_a_separate_replay(setup: Setup) -> None:
     seats = {0: ANN, 1: BOB}
     setup.add(replay(seats, {0: 1, 1: 1}, seconds=480, minute=0, method=1, percent={0: 30.0, 1: 30.0}))
     setup.add(replay(seats, {0: 1, 1: 0}, seconds=5, minute=9, sudden_death=True))
@@ -133,7 +133,7 @@ def test_doubles_have_two_players_a_side(setup: Setup) -> None:
         (lambda setup: setup.play("00", {0: ANN, 1: BOB, 2: Seat("Cy", "C#3")}), "the set has 3 sides, not two"),
     ],
 )
-def test_zip_without_document_says_why(setup: Setup, play: Callable[[Setup], None], why: str) -> None:
+def test_zip_without_document_has_a_reason(setup: Setup, play: Callable[[Setup], None], why: str) -> None:
     play(setup)
     handed = setup.handed()
     assert (handed.context, handed.reason) == (None, why)
@@ -214,7 +214,7 @@ def test_without_skew_the_last_game_ends_when_the_set_was_completed(setup: Setup
     assert found["startMs"] == ended_ms - length_ms - 300_000
 
 
-def test_replay_without_metadata_begins_when_it_arrived(setup: Setup, tmp_path: Path) -> None:
+def test_replay_without_metadata_begins_at_its_arrival(setup: Setup, tmp_path: Path) -> None:
     data = replay({0: ANN, 1: BOB}, {0: 2, 1: 0}, seconds=40, minute=0, ended=False)
     game_id = setup.add(data, arrived_ms=1_700_000_000_000)
     setup.correct(games={game_id: {"winner": 0}})
@@ -232,7 +232,7 @@ def test_originals_are_only_read(setup: Setup) -> None:
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in setup.folder.iterdir()} == before
 
 
-def test_replay_that_is_gone_is_left_out_with_the_document(setup: Setup) -> None:
+def test_missing_replay_is_left_out_with_the_document(setup: Setup) -> None:
     setup.play("00")
     sorted(setup.folder.iterdir())[0].unlink()
     told: list[str] = []
@@ -242,7 +242,7 @@ def test_replay_that_is_gone_is_left_out_with_the_document(setup: Setup) -> None
     assert told == ["Game_000.slp left out: it is not there any more"]
 
 
-def test_replay_that_is_there_and_cannot_be_read_makes_no_zip(setup: Setup) -> None:
+def test_unreadable_replay_prevents_the_zip(setup: Setup) -> None:
     setup.play("00")
 
     def denied(path: Path) -> BinaryIO:
@@ -254,7 +254,7 @@ def test_replay_that_is_there_and_cannot_be_read_makes_no_zip(setup: Setup) -> N
         write_zip(setup.handed(), io.BytesIO(), open_file=denied)
 
 
-def test_replay_that_cannot_be_edited_is_handed_on_unchanged(setup: Setup) -> None:
+def test_replay_that_cannot_be_edited_is_exported_unchanged(setup: Setup) -> None:
     setup.play("00")
     damaged = sorted(setup.folder.iterdir())[0]
     damaged.write_bytes(b"not a replay any more")
@@ -274,7 +274,7 @@ def test_same_set_gives_the_same_zip(setup: Setup) -> None:
     assert first.getvalue() == second.getvalue()
 
 
-def test_zip_appears_whole_or_not_at_all(setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zip_appears_complete_or_not_at_all(setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     setup.play("00")
     folder = tmp_path / "out"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""What programs that take the zip of a set demand of it, written down from what their sources show.
+"""Checks the zip of a set by the rules of the programs that read it, from their sources.
 
 auto-slp-player refuses a zip with any other file, plays the replays in the plain order of their names, and ignores a
 document that breaks one of its rules. replay-manager-for-slippi puts the document first. Neither program is run here.
@@ -24,7 +24,7 @@ STARTGG = (
 
 
 def problems(source: Path | BinaryIO) -> list[str]:
-    """Why a zip is refused, or its document ignored; empty if all is well."""
+    """Why a program would refuse a zip, or ignore its document; empty if none would."""
     with zipfile.ZipFile(source) as archive:
         assert archive.testzip() is None
         names = archive.namelist()

@@ -1,4 +1,4 @@
-"""A station for the tests of seats: games, corrections, and seats, kept in step as a daemon does."""
+"""A station for the tests of seats: games, corrections and seats, which it keeps in step like a daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOX, MARTH = 2, 9
 
 
 class Station:
-    """One station. Phones are letters, and so are names where a test does not care."""
+    """One station. Phones are letters, and so are arbitrary names."""
 
     def __init__(self, best_of: int = 3) -> None:
         self.games: list[PlayedGame] = []
@@ -92,7 +92,7 @@ class Station:
         self.follow()
 
     def play(self, winner: int, *ports: int) -> None:
-        """A whole game, by default at the first two ports."""
+        """A complete game, by default at the first two ports."""
         self.begin(*(ports or (1, 2)))
         self.end(winner)
 
@@ -112,7 +112,7 @@ class Station:
         self._act(lambda seats, now: claims.left(seats, now, phone, self.now_ms))
 
     def wait(self, minutes: float, free_minutes: float = 30.0) -> None:
-        """Time passes, and seats can become free."""
+        """Time passes, so that seats can become free."""
         self.now_ms += round(60_000 * minutes)
         self._act(lambda seats, now: claims.expired(seats, now, self.now_ms, round(60_000 * free_minutes)))
 

@@ -1,4 +1,4 @@
-"""Seats of a station: who sits where, and what its set shows, through whole sets."""
+"""Seats of a station during complete sets: the claims, and the names in the set."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_other_ports_than_the_usual_ones() -> None:
     assert station.shown == {1: "Ann", 4: "Dan"}
 
 
-def test_a_name_sits_at_one_port_alone() -> None:
+def test_name_is_at_one_port_only() -> None:
     station = Station()
     station.claim("a", 1, "Ann")
     with pytest.raises(SeatTaken, match="Ann sits at port 1"):
@@ -92,7 +92,7 @@ def test_operator_removes_a_phones_name() -> None:
     assert station.shown == {2: "Bob"}
 
 
-def test_details_are_shown_unless_the_operator_names_somebody_else() -> None:
+def test_details_are_shown_unless_the_operator_names_another_person() -> None:
     station = Station()
     station.correct(seats={"0": {"name": "Ann", "sponsor": "GG", "pronouns": "she/her"}})
     assert (station.payload["players"][0]["sponsor"], station.payload["players"][0]["pronouns"]) == ("GG", "she/her")
@@ -102,7 +102,7 @@ def test_details_are_shown_unless_the_operator_names_somebody_else() -> None:
     assert (station.payload["players"][0]["sponsor"], station.payload["players"][0]["pronouns"]) == ("XX", "she/her")
 
 
-def test_leaving_keeps_the_name_when_the_set_is_over() -> None:
+def test_leaving_keeps_the_name_after_the_set() -> None:
     station = ann_and_bob(best_of=1)
     station.play(winner=1)
     assert station.payload["state"] == "over"
@@ -151,7 +151,7 @@ def test_other_people_at_all_ports_of_an_unfinished_set_begin_a_new_one() -> Non
     assert (station.payload["state"], station.shown) == ("upcoming", {1: "Cyd", 2: "Dan"})
 
 
-def test_seats_become_free_after_a_while() -> None:
+def test_seats_become_free_after_inactivity() -> None:
     station = Station(best_of=1)
     station.claim("a", 1, "Ann")
     station.wait(29)
@@ -170,7 +170,7 @@ def test_seats_become_free_after_a_while() -> None:
 
 @pytest.mark.parametrize(("minutes", "ports"), [(60, (1, 2)), (0, (1, 2, 3, 4))])
 def test_names_after_test_games_are_those_of_the_next_set(minutes: float, ports: tuple[int, ...]) -> None:
-    """It begins by itself: with another number of ports, or after a break."""
+    """The next set begins with another number of ports, or after a break."""
     station = Station(best_of=5)
     station.play(1, *ports)
     station.wait(minutes)
@@ -187,7 +187,7 @@ def test_names_after_test_games_are_those_of_the_next_set(minutes: float, ports:
     assert (station.claimed, station.record) == ({}, [{}, {1: "Ann", 2: "Bobby"}, {}]), "they have played their set"
 
 
-def test_late_names_of_a_set_that_goes_on_are_its_own() -> None:
+def test_late_names_belong_to_the_unfinished_set() -> None:
     station = Station(best_of=5)
     station.play(winner=1)
     station.claim("a", 1, "Ann")
@@ -197,12 +197,12 @@ def test_late_names_of_a_set_that_goes_on_are_its_own() -> None:
     assert (station.claimed, station.record) == ({}, [{1: "Ann", 2: "Bob"}, {}])
 
 
-def test_operator_divides_the_games_anew() -> None:
+def test_operator_divides_the_games_differently() -> None:
     station = ann_and_bob(best_of=5)
     station.play(winner=1)
     station.play(winner=1)
     station.correct(games={f"{1:032x}": {"beginsSet": True}})
-    assert (station.shown, station.claimed) == ({}, {}), "a set of its own is one of other people"
+    assert (station.shown, station.claimed) == ({}, {}), "a separate set belongs to other people"
     station.claim("c", 1, "Cyd")
     station.correct(games={f"{1:032x}": {"beginsSet": False}})
     assert station.claimed == {1: "Cyd"}, "the game is the same"
@@ -216,7 +216,7 @@ def _turns(station: Station) -> list[list[str | None]]:
     return [[player.get("name") for player in game["players"]] for game in station.payload["games"]]
 
 
-def test_next_player_of_a_crew_who_taps_nothing_has_no_name() -> None:
+def test_next_player_of_a_crew_without_a_claim_has_no_name() -> None:
     station = Station()
     station.correct(crewBattle=CREWS)
     station.claim("a", 1, "Ann")

@@ -1,4 +1,4 @@
-"""Seats under any order of acts by phones, an operator and games: two people never sit at one port."""
+"""Seats under any order of acts by phones, an operator and games: no port has two people."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Evening(RuleBasedStateMachine):
         super().__init__()
         self.station = Station()
         self.operated = False
-        """Whether the operator has given a name, which can be the name of a person who sits elsewhere."""
+        """Whether the operator has given a name, which can be that of a person at another port."""
         self.freed: set[str] = set()
-        """Names of seats that have become free after a while. They stay in a set that has begun."""
+        """Names of seats that have become free after inactivity. They stay in a set that has begun."""
         self.played: dict[int, str] = {}
-        """Names that the set showed when its last game ended, by port. They stay there, whoever sits elsewhere next."""
+        """Names in the set at the end of its last game, by port. They stay there, even if people change ports."""
 
     @property
     def playing(self) -> bool:

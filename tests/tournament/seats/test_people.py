@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person
 from slpstream.tournament.seats.people import (
     MAX_CLAIMED,
@@ -43,7 +43,7 @@ def test_names_are_cleaned(typed: str, name: str) -> None:
 
 
 @given(st.text())
-def test_cleaning_twice_changes_nothing_more(text: str) -> None:
+def test_cleaning_is_idempotent(text: str) -> None:
     name = clean_name(text)
     assert clean_name(name) == name
     assert len(name) <= MAX_TYPED_NAME
@@ -58,7 +58,7 @@ def test_expected_people_are_found_before_recent_ones() -> None:
     assert person_named("Cyd", expected, recent) is None
 
 
-def test_known_people_are_as_sets_have_them() -> None:
+def test_known_people_have_the_form_of_sets() -> None:
     player = ExpectedPlayer(f" A  {'b' * 70}", "S" * 45, f"{'p' * 39}  q")
     person = Person(f"A {'b' * 58}", "S" * 40, "p" * 39)
     assert as_in_sets(player) == person == as_in_sets(person)
@@ -79,7 +79,7 @@ def test_recent_people_are_newest_first_and_bounded() -> None:
     assert len(with_recent(recent, named(*(str(number) for number in range(2 * MAX_RECENT))))) == MAX_RECENT
 
 
-def test_people_whom_a_phone_makes_up_neither_precede_nor_push_out_others() -> None:
+def test_people_invented_by_a_phone_neither_precede_nor_displace_others() -> None:
     recent = with_recent(with_recent((), named("Ann", "Bob")), named("Cyd", claimed_at="side"))
     for number in range(2 * MAX_RECENT):
         recent = with_recent(recent, named("Ann", "Cyd", f"Made up {number}", claimed_at="main"))
@@ -100,7 +100,7 @@ def test_tokens_differ_between_stations_installations_and_renewals() -> None:
     assert not is_token(one, "a", "é")
 
 
-def test_rate_limit_fills_up_again() -> None:
+def test_rate_limit_refills() -> None:
     limit = RateLimit(per_minute=60, burst=3)
     assert [limit.allows("a", 0.0) for _ in range(4)] == [True, True, True, False]
     assert limit.allows("b", 0.0)

@@ -1,6 +1,6 @@
 // Typical code for slippi-js's `FrameEntryType` and `GameStartType`, run on frames of slippi-js itself (arguments
-// `replay FILE`) and on slpstream's (argument `lines`, with JSON lines of the stream on standard input). `summary` is the
-// same for both.
+// `replay FILE`) and on slpstream's (argument `lines`, with JSON lines of the stream on standard input). `summary` is
+// equal for both.
 
 function summary(settings, frames) {
   const players = settings.players.map(({ playerIndex, port, characterId, characterColor }) => {

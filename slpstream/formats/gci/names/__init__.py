@@ -1,4 +1,4 @@
-"""Names of what an F-Zero GX replay has as ids. Ids that are not listed have no known meaning and stay numbers.
+"""Names of the ids in an F-Zero GX replay. Ids that are not listed have no known meaning and stay numbers.
 
 Each function returns the names by id.
 """

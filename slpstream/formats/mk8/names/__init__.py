@@ -1,4 +1,4 @@
-"""Names of what a Mario Kart 8 ghost has as ids. Ids that are not listed have no name and stay numbers.
+"""Names of the ids in a Mario Kart 8 ghost. Ids that are not listed have no name and stay numbers.
 
 Each function returns the names by id.
 """

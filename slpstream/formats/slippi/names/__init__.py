@@ -1,7 +1,7 @@
-"""Names of what a Slippi replay has as ids: characters, stages, attacks and teams.
+"""Names of the ids in a Slippi replay: characters, stages, attacks and teams.
 
 A lookup never fails: it returns `None` for an id without a name, since new builds of the game and mods use ids that no
-table lists, and a replay with such an id is a good replay.
+table lists, in replays that are otherwise good.
 
 Characters have two numberings. Game Start has the external id, which is the slot on the character select screen.
 Post-Frame Update and the metadata have the internal id, which is the fighter in the game: Popo and Nana have one each.

@@ -1,4 +1,4 @@
-"""Names of what a Stunts replay has as ids, and how the elements and the terrain of a track are drawn as text."""
+"""Names of the ids in a Stunts replay, and the drawings of a track's elements and terrain as text."""
 
 from __future__ import annotations
 

@@ -14,26 +14,34 @@ number of unfinished connections is kept.
 A connection accepts only the packets of a spectator: those of one datagram, in order. It buffers none of them.
 
 This is our own code because a server on the binding of the original (PyPI `pyenet-vladfi`) would trust addresses, must
-be polled all the time, and cannot set the limits for received packets, 32 MiB for each connection. For our own
-connections to Dolphin, which begin on this side, the binding is good enough.
+be polled all the time, and cannot set the limits for received packets, 32 MiB for each connection. For our connections
+to Dolphin, which begin on this side, the binding is sufficient.
 """
 
 from __future__ import annotations
 
+import math
 import secrets
 import struct
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from enum import Enum, auto
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from slpstream.sources.console.spectators.transmission import (
+    DEAD_SECONDS,
+    MAX_WINDOW_BYTES,
+    MIN_WINDOW_BYTES,
+    Transmission,
+    clock_of,
+)
+
 MAX_DATAGRAM_BYTES = 4096
 """The largest datagram of ENet."""
 MAX_QUEUED_BYTES = 64 * 1024
-"""A connection with this much to send should get no more, see `Drained`."""
-DEAD_SECONDS = 30.0
-"""A client that acknowledges nothing, or sends nothing, for this long is gone."""
+"""A connection with this many unacknowledged bytes should get no more until `Drained`."""
 MAX_UNFINISHED = 64
 """Limit for connections that are not established yet."""
 UNFINISHED_SECONDS = 5.0
@@ -67,7 +75,7 @@ _MAX_COMMANDS = 32
 """Limit for the commands of a datagram, as in the original."""
 
 _MAX_ACKNOWLEDGEMENTS = 256
-"""Limit for those that wait to be sent. Without one that is dropped, the client sends its command again."""
+"""Limit for acknowledgements that wait to be sent. If one is dropped, the client repeats its command."""
 
 _HEADER = struct.Struct(">HH")
 _COMMAND = struct.Struct(">BBH")
@@ -77,19 +85,8 @@ _VERIFY_BODY = struct.Struct(">HBBIIIIIIII4s")
 _FRAGMENT = struct.Struct(">BBHHHIIII")
 
 _MIN_MTU, _MAX_MTU = 576, 1392
-"""Of datagrams that are sent. The upper one is the default of the original, and fits into an Ethernet frame."""
-_MIN_WINDOW_BYTES, _MAX_WINDOW_BYTES = 4096, 65536
-_FIRST_WINDOW_BYTES = 16 * 1024
-_BANDWIDTH_PER_WINDOW = 65536
-_MAX_UNACKNOWLEDGED = 1024
-_MAX_SPAN = 2048
-"""Limit for the difference of numbers between the oldest command without an acknowledgement and the newest. A receiver
-tells a repeated command from a new one by its number alone, if they are not further apart than 28,672."""
-_FIRST_TIMEOUT_SECONDS = 0.5
-_MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.2, 4.0
-_MAX_PAUSE_SECONDS = 1.0
-"""The pause before each further sending is twice the last one, up to this. Longer ones would leave too few of them in
-`DEAD_SECONDS` for a network that loses a third of all datagrams."""
+"""Limits for the size of datagrams that are sent. The upper one is the default of the original, and fits into an
+Ethernet frame."""
 _PING_SECONDS = 1.0
 
 Address: TypeAlias = tuple[str, int]
@@ -116,7 +113,7 @@ class Drained(Struct, frozen=True):
 
 
 class Disconnected(Struct, frozen=True):
-    """A connection has ended, and the reason. Connections that the server itself ends are not reported."""
+    """A connection has ended, for this reason. Connections that the server itself ends are not reported."""
 
     peer: Peer
     reason: str
@@ -139,16 +136,13 @@ class _Connect(Struct, frozen=True):
     connect_id: bytes
 
 
-class _Sent(Struct):
-    """A reliable command, encoded."""
+class _State(Enum):
+    """The state of a connection."""
 
-    channel: int
-    number: int
-    data: bytes
-    first_sent_at: float = 0.0
-    sent_at: float = 0.0
-    timeout_seconds: float = 0.0
-    in_flight: bool = False
+    UNFINISHED = auto()
+    """The client has not proved its address yet."""
+    ESTABLISHED = auto()
+    CLOSED = auto()
 
 
 class Peer:
@@ -157,61 +151,58 @@ class Peer:
     def __init__(self, address: Address, connect: _Connect, id: int, first_number: int, nonce: int) -> None:
         self.address = address
         self.connect_id = connect.connect_id
-        self.queued_bytes = 0
-        """Bytes that are not acknowledged yet."""
+        mtu = min(max(connect.mtu, _MIN_MTU), _MAX_MTU)
         self._id = id
-        self._their_id = connect.peer_id
-        self._session = (connect.incoming_session + 1) & 3  # of what is sent
-        self._their_session = (connect.outgoing_session + 1) & 3
-        self._mtu = min(max(connect.mtu, _MIN_MTU), _MAX_MTU)
-        self._max_window = min(max(connect.window_bytes, _MIN_WINDOW_BYTES), _MAX_WINDOW_BYTES)
-        self._limit_bandwidth(connect.incoming_bandwidth)
-        self._window = min(_FIRST_WINDOW_BYTES, self._max_window)
-        self._first_number, self._nonce = first_number, nonce
-        self._established = self._closed = False
+        self._mtu = mtu
+        session = (connect.incoming_session + 1) & 3
+        # A client from before ENet had sessions uses the id 0xFFF, and takes the bits of a session for bits of the id.
+        has_sessions = connect.peer_id < _NO_PEER
+        self._header_flags = connect.peer_id | (session << 12 if has_sessions else 0) | _SENT_TIME_FLAG
+        their_session = (connect.outgoing_session + 1) & 3
+        self._their_session = their_session if has_sessions else None
+        """The session in the client's datagrams, `None` for any."""
+        self._state = _State.UNFINISHED
+        self._transmission = Transmission(mtu, connect.window_bytes, connect.incoming_bandwidth)
         self._numbers = {0: 0, _CONNECTION_CHANNEL: first_number}
         self._received_numbers = [0] * _CHANNELS
         self._acknowledgements: deque[bytes] = deque(maxlen=_MAX_ACKNOWLEDGEMENTS)
-        self._waiting: deque[_Sent] = deque()
-        self._again: deque[_Sent] = deque()
-        self._unacknowledged: dict[tuple[int, int], _Sent] = {}
-        """All that were sent, in the order of their first sending."""
-        self._in_flight_bytes = self._resent = 0
-        self._round_trip = _FIRST_TIMEOUT_SECONDS
-        self._variance = 0.0
-        self._received_at = self._pinged_at = self._slowed_at = 0.0
-        self.verification = self._verification(connect)
-
-    def _verification(self, connect: _Connect) -> bytes:
+        self._received_at = self._pinged_at = 0.0
         body = _VERIFY_BODY.pack(
-            self._id,
-            self._session,
-            self._their_session,
-            self._mtu,
-            min(max(connect.window_bytes, _MIN_WINDOW_BYTES), _MAX_WINDOW_BYTES),
+            id,
+            session,
+            their_session,
+            mtu,
+            min(max(connect.window_bytes, MIN_WINDOW_BYTES), MAX_WINDOW_BYTES),
             min(connect.channels, _CHANNELS),
             0,
             0,
             *connect.throttle,
             self.connect_id,
         )
-        command = _COMMAND.pack(_VERIFY_CONNECT | _ACKNOWLEDGE_FLAG, _CONNECTION_CHANNEL, self._first_number)
-        return self._header(self._nonce) + command + body
+        command = _COMMAND.pack(_VERIFY_CONNECT | _ACKNOWLEDGE_FLAG, _CONNECTION_CHANNEL, first_number)
+        self._verification = self._header(nonce) + command + body
+        """The answer to the request to connect."""
+        self._proof = _ACKNOWLEDGEMENT.pack(_ACKNOWLEDGE, _CONNECTION_CHANNEL, first_number, first_number, nonce)
+        """The acknowledgement that only a client with the answer can send."""
+
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes that are not acknowledged yet."""
+        return self._transmission.queued_bytes
 
     def _header(self, clock: int) -> bytes:
-        # A client of the time before sessions has the id 0xFFF, and takes the bits of a session for one of the id.
-        session = self._session << 12 if self._their_id < _NO_PEER else 0
-        return _HEADER.pack(self._their_id | session | _SENT_TIME_FLAG, clock)
+        return _HEADER.pack(self._header_flags, clock)
 
     def send(self, data: bytes) -> None:
         """Queue a reliable packet. Does nothing if the connection has ended."""
-        if self._closed:
+        if self._state is _State.CLOSED:
             return
+        queue = self._transmission.queue
         room = self._mtu - _HEADER.size
         if _COMMAND_BYTES[_SEND_RELIABLE] + len(data) <= room:
             number = self._next_number(0)
             head = _COMMAND.pack(_SEND_RELIABLE | _ACKNOWLEDGE_FLAG, 0, number) + len(data).to_bytes(2, "big")
-            self._queue(0, number, head + data)
+            queue(0, number, head + data)
             return
         size = room - _FRAGMENT.size
         count = -(-len(data) // size)
@@ -220,122 +211,47 @@ class Peer:
             part = data[i * size : (i + 1) * size]
             number = self._next_number(0)
             flags = _SEND_FRAGMENT | _ACKNOWLEDGE_FLAG
-            self._queue(
-                0, number, _FRAGMENT.pack(flags, 0, number, start, len(part), count, i, len(data), i * size) + part
-            )
+            queue(0, number, _FRAGMENT.pack(flags, 0, number, start, len(part), count, i, len(data), i * size) + part)
 
     def _next_number(self, channel: int) -> int:
         number = self._numbers[channel] = (self._numbers[channel] + 1) & 0xFFFF
         return number
 
-    def _queue(self, channel: int, number: int, data: bytes) -> None:
-        self._waiting.append(_Sent(channel, number, data))
-        self.queued_bytes += len(data)
-
-    def _limit_bandwidth(self, bytes_per_second: int) -> None:
-        if bytes_per_second:
-            window = bytes_per_second // _BANDWIDTH_PER_WINDOW * _MIN_WINDOW_BYTES
-            self._max_window = min(max(window, _MIN_WINDOW_BYTES), self._max_window)
-
-    def _acknowledged(self, channel: int, number: int, sent_clock: int, now: float) -> None:
-        sent = self._unacknowledged.pop((channel, number), None)
-        if sent is None:
-            return
-        self.queued_bytes -= len(sent.data)
-        if sent.in_flight:
-            self._in_flight_bytes -= len(sent.data)
-            sent.in_flight = False
-        self._window = min(self._window + len(sent.data), self._max_window)
-        elapsed = ((_clock(now) - sent_clock) & 0xFFFF) / 1000
-        if elapsed <= DEAD_SECONDS:
-            self._variance += (abs(elapsed - self._round_trip) - self._variance) / 4
-            self._round_trip += (elapsed - self._round_trip) / 8
-
     def _datagrams(self, now: float) -> Iterator[bytes]:
-        """Everything that may be sent now."""
-        self._expire(now)
-        if not self._unacknowledged and not self._waiting and now >= self._pings_at():
+        """Yield the datagrams to send now."""
+        self._transmission.expire(now)
+        if self._transmission.is_idle and now >= self._ping_at():
             self._pinged_at = now
             number = self._next_number(_CONNECTION_CHANNEL)
-            self._queue(
-                _CONNECTION_CHANNEL, number, _COMMAND.pack(_PING | _ACKNOWLEDGE_FLAG, _CONNECTION_CHANNEL, number)
-            )
+            ping = _COMMAND.pack(_PING | _ACKNOWLEDGE_FLAG, _CONNECTION_CHANNEL, number)
+            self._transmission.queue(_CONNECTION_CHANNEL, number, ping)
         parts: list[bytes] = []
         size = _HEADER.size
         for command in self._next_commands(now):
             if len(parts) >= _MAX_COMMANDS or size + len(command) > self._mtu:
-                yield self._header(_clock(now)) + b"".join(parts)
+                yield self._header(clock_of(now)) + b"".join(parts)
                 parts, size = [], _HEADER.size
             parts.append(command)
             size += len(command)
         if parts:
-            yield self._header(_clock(now)) + b"".join(parts)
+            yield self._header(clock_of(now)) + b"".join(parts)
 
     def _next_commands(self, now: float) -> Iterator[bytes]:
         while self._acknowledgements:
             yield self._acknowledgements.popleft()
-        while self._again:
-            if (self._again[0].channel, self._again[0].number) not in self._unacknowledged:
-                self._again.popleft()  # the acknowledgement of an earlier sending has come after all
-                continue
-            if not self._fits(self._again[0]):
-                return
-            sent = self._again.popleft()
-            self._resent += 1
-            yield self._fly(sent, now)
-        while self._waiting and self._may_begin(self._waiting[0]) and self._fits(self._waiting[0]):
-            sent = self._waiting.popleft()
-            sent.first_sent_at = now
-            sent.timeout_seconds = self._timeout_seconds()
-            self._unacknowledged[sent.channel, sent.number] = sent
-            yield self._fly(sent, now)
+        yield from self._transmission.next_commands(now)
 
-    def _timeout_seconds(self) -> float:
-        """How long the acknowledgement of a command may take."""
-        expected = self._round_trip + 4 * self._variance
-        return min(max(expected, _MIN_TIMEOUT_SECONDS), _MAX_TIMEOUT_SECONDS)
-
-    def _fits(self, sent: _Sent) -> bool:
-        return not self._in_flight_bytes or self._in_flight_bytes + len(sent.data) <= self._window
-
-    def _may_begin(self, sent: _Sent) -> bool:
-        if len(self._unacknowledged) >= _MAX_UNACKNOWLEDGED:
-            return False
-        oldest = next(iter(self._unacknowledged.values()), None)
-        if oldest is None or oldest.channel != sent.channel:
-            return True
-        return ((sent.number - oldest.number) & 0xFFFF) < _MAX_SPAN
-
-    def _fly(self, sent: _Sent, now: float) -> bytes:
-        sent.sent_at, sent.in_flight = now, True
-        self._in_flight_bytes += len(sent.data)
-        return sent.data
-
-    def _expire(self, now: float) -> None:
-        """Prepare to send again what was not acknowledged in time."""
-        for sent in self._unacknowledged.values():
-            if sent.in_flight and now >= sent.sent_at + sent.timeout_seconds:
-                sent.in_flight = False
-                self._in_flight_bytes -= len(sent.data)
-                sent.timeout_seconds = min(sent.timeout_seconds * 2, max(_MAX_PAUSE_SECONDS, self._timeout_seconds()))
-                self._again.append(sent)
-                if now - self._slowed_at >= self._round_trip:  # once for all datagrams that were lost together
-                    self._slowed_at = now
-                    self._window = max(self._window // 2, 2 * self._mtu)
-
-    def _pings_at(self) -> float:
+    def _ping_at(self) -> float:
         return max(self._received_at, self._pinged_at) + _PING_SECONDS
 
     def _dies_at(self) -> float:
-        oldest = next(iter(self._unacknowledged.values()), None)
+        oldest = self._transmission.oldest()
         return DEAD_SECONDS + (self._received_at if oldest is None else min(self._received_at, oldest.first_sent_at))
 
     def _deadline(self) -> float:
-        """When `poll` should be called at the latest."""
-        deadlines = [sent.sent_at + sent.timeout_seconds for sent in self._unacknowledged.values() if sent.in_flight]
-        if not self._unacknowledged:
-            deadlines.append(self._pings_at())
-        return min([self._dies_at(), *deadlines])
+        """The latest time for the next call of `poll`."""
+        ping_at = math.inf if self._transmission.unacknowledged else self._ping_at()
+        return min(self._dies_at(), self._transmission.deadline(), ping_at)
 
 
 class EnetServer:
@@ -373,10 +289,10 @@ class EnetServer:
             self._connect(datagram, at, address, now)
             return []
         peer = self._peers.get(id) or self._unfinished.get(id, (None,))[0]
-        if peer is None or peer.address != address or (peer._their_id < _NO_PEER and session != peer._their_session):
+        if peer is None or peer.address != address or peer._their_session not in (None, session):
             return []
         events: list[Event] = []
-        if not peer._established and not self._establish(peer, datagram, at, now, events):
+        if peer._state is not _State.ESTABLISHED and not self._establish(peer, datagram, at, now, events):
             return events
         peer._received_at = now
         queued_bytes = peer.queued_bytes
@@ -406,16 +322,13 @@ class EnetServer:
                 id = (id + 1) & 0xFFF
             peer = Peer(address, connect, id, self._random_bits(16), self._random_bits(16))
             self._unfinished[id] = peer, now + UNFINISHED_SECONDS
-        self._reply(peer.verification, address)
+        self._reply(peer._verification, address)
 
     def _establish(self, peer: Peer, datagram: bytes, at: int, now: float, events: list[Event]) -> bool:
         """Whether a datagram proves that its sender has received our answer."""
-        expected = _ACKNOWLEDGEMENT.pack(
-            _ACKNOWLEDGE, _CONNECTION_CHANNEL, peer._first_number, peer._first_number, peer._nonce
-        )
-        if not any(datagram[start:end] == expected for _, start, end in _commands(datagram, at)):
-            # The client believes that it is connected, so that its acknowledgement was lost.
-            self._reply(peer.verification, peer.address)
+        if not any(datagram[start:end] == peer._proof for _, start, end in _commands(datagram, at)):
+            # The client believes that it is connected, so its acknowledgement was lost.
+            self._reply(peer._verification, peer.address)
             return False
         del self._unfinished[peer._id]
         for old in [old for old in self._peers.values() if old.address == peer.address]:
@@ -424,7 +337,7 @@ class EnetServer:
         if len(self._peers) >= self._max_peers:
             self.refused += 1
             return False
-        peer._established = True
+        peer._state = _State.ESTABLISHED
         peer._received_at = now
         self._peers[peer._id] = peer
         events.append(Connected(peer))
@@ -437,11 +350,11 @@ class EnetServer:
     def _command(
         self, peer: Peer, number: int, command: bytes, sent_clock: int | None, now: float, events: list[Event]
     ) -> bool:
-        """Obey a command. Returns whether those after it are read."""
+        """Execute a command. Returns whether to read those after it."""
         flags, channel, sequence = _COMMAND.unpack_from(command)
         if number == _ACKNOWLEDGE:
             _, _, _, sequence, their_clock = _ACKNOWLEDGEMENT.unpack(command)
-            peer._acknowledged(channel, sequence, their_clock, now)
+            peer._transmission.acknowledge(channel, sequence, their_clock, now)
             return True
         if number in (_SEND_FRAGMENT, _SEND_UNRELIABLE_FRAGMENT):
             self.disconnect(peer)
@@ -459,21 +372,21 @@ class EnetServer:
             if number != _SEND_RELIABLE or ahead == 1:
                 events.append(Received(peer, command[_COMMAND_BYTES[number] :]))
         elif number == _BANDWIDTH_LIMIT:
-            peer._limit_bandwidth(int.from_bytes(command[4:8], "big"))
+            peer._transmission.limit_bandwidth(int.from_bytes(command[4:8], "big"))
         elif number not in (_PING, _THROTTLE_CONFIGURE, _DISCONNECT, _VERIFY_CONNECT):
             return False
         if flags & _ACKNOWLEDGE_FLAG and sent_clock is not None and number != _VERIFY_CONNECT:
             peer._acknowledgements.append(_ACKNOWLEDGEMENT.pack(_ACKNOWLEDGE, channel, sequence, sequence, sent_clock))
         if number == _DISCONNECT:
             if peer._acknowledgements:
-                self._reply(peer._header(_clock(now)) + peer._acknowledgements[-1], peer.address)
+                self._reply(peer._header(clock_of(now)) + peer._acknowledgements[-1], peer.address)
             self._drop(peer)
             events.append(Disconnected(peer, "the client has left"))
             return False
         return True
 
     def poll(self, now: float) -> tuple[list[Datagram], list[Event]]:
-        """All datagrams that may be sent now, a bounded number, and connections that have ended by time."""
+        """The datagrams to send now, a bounded number, and the connections that have timed out."""
         events: list[Event] = []
         datagrams, self._replies = self._replies, []
         for peer in self.peers:
@@ -482,28 +395,24 @@ class EnetServer:
                 events.append(Disconnected(peer, "the client does not answer"))
             else:
                 datagrams += [(data, peer.address) for data in peer._datagrams(now)]
-                self.resent_packets, peer._resent = self.resent_packets + peer._resent, 0
+                self.resent_packets += peer._transmission.resent
+                peer._transmission.resent = 0
         return datagrams, events
 
     def deadline(self) -> float | None:
-        """When `poll` must be called at the latest, if nothing else happens. `None` without connections."""
+        """The latest time for the next call of `poll`, if nothing else happens. `None` without connections."""
         return min((peer._deadline() for peer in self._peers.values()), default=None)
 
     def disconnect(self, peer: Peer) -> None:
-        """End a connection. Its client is told once, by the next `poll`."""
-        if not peer._closed:
+        """End a connection. The next `poll` notifies its client, once."""
+        if peer._state is not _State.CLOSED:
             command = _COMMAND.pack(_DISCONNECT | _UNSEQUENCED_FLAG, _CONNECTION_CHANNEL, 0) + bytes(4)
             self._replies.append((peer._header(0) + command, peer.address))
             self._drop(peer)
 
     def _drop(self, peer: Peer) -> None:
-        peer._closed = True
+        peer._state = _State.CLOSED
         self._peers.pop(peer._id, None)
-
-
-def _clock(now: float) -> int:
-    """The clock in the header of datagrams."""
-    return int(now * 1000) & 0xFFFF
 
 
 def _is_from(peer: Peer, address: Address, connect: _Connect) -> bool:
@@ -530,7 +439,7 @@ def _commands(datagram: bytes, at: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _read_connect(datagram: bytes, at: int) -> _Connect | None:
-    """The request to connect at the start of a datagram; `None` if there is none."""
+    """The request to connect at the start of a datagram, or `None`."""
     number, start, end = next(_commands(datagram, at), (0, 0, 0))
     if number != _CONNECT:
         return None

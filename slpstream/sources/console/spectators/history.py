@@ -21,7 +21,7 @@ _MAX_GAMES = 4
 _MAX_MESSAGES = 1 << 20
 """Limit for the messages of one game, almost five hours at 60 frames a second. The rest of the game is not served."""
 _SLICE_BYTES = 16 * 1024
-"""About this many bytes of events are read at once, also for a client that needs a whole game."""
+"""Approximate number of bytes in one read, also for a client that needs a whole game."""
 
 
 class _Game:
@@ -40,7 +40,7 @@ class _Game:
 
 
 class SpectatorHistory:
-    """The messages of one station. `run` follows the feed; clients `read` from a cursor."""
+    """The messages of one station. `run` follows the feed, and clients `read` from a cursor."""
 
     def __init__(self, feed: RelayFeed, first_cursor: int | None = None) -> None:
         """Cursors begin at `first_cursor`, by default at a random positive number below 2 ** 30."""
@@ -80,7 +80,7 @@ class SpectatorHistory:
             served = feed.game_at(cursor)
             data = await feed.read(cursor, _SLICE_BYTES)
             if data is None:
-                self._end_game()  # bytes are missing, and with them the boundaries of what follows
+                self._end_game()  # bytes are missing, and the boundaries of later events are unknown
                 batches, cursor = None, feed.end_cursor
             elif not data or served is None:
                 await feed.changed()
@@ -103,7 +103,7 @@ class SpectatorHistory:
         return batches
 
     def _take(self, game: _Game, batches: EventBatches, data: bytes) -> bool:
-        """Note the messages in the next bytes of a game. Returns whether more follow."""
+        """Record the messages in the next bytes of a game. Returns whether more follow."""
         ends = batches.feed(data)
         game.ends.extend(ends)
         if batches.ended or len(game.ends) >= _MAX_MESSAGES:
@@ -119,10 +119,10 @@ class SpectatorHistory:
             self._notify()
 
     async def read(self, cursor: int) -> tuple[list[bytes], int]:
-        """The next messages, at least one, and the cursor after them. Waits for them if there are none yet.
+        """The next messages, at least one, and the cursor after them.
 
-        Messages that are not kept any more, or whose bytes are gone, are left out; the first one then has a later
-        cursor.
+        Waits if the next message does not exist yet. Messages that are no longer kept, or whose bytes are gone, are
+        left out; the first one then has a later cursor.
         """
         while True:
             game = next((game for game in self._games if game.first_cursor <= cursor < game.next_cursor), None)

@@ -1,9 +1,9 @@
 """The messages of Dolphin's spectator server, and where they begin in the events of a game. Sans-IO.
 
 All are JSON texts. A client sends `connect_request` with the cursor at which it wants to continue, and gets
-`connect_reply` with the cursor at which it does. Then come, for each game, `start_game`, `game_event` for each batch of
-events, and `end_game`. Cursors count these messages: `next_cursor` of one is `cursor` of the next. Dolphin also sends a
-`menu_event` for each frame in the menus, with what is on the screen; a station has no menus.
+`connect_reply` with the cursor at which it will. Each game then consists of `start_game`, a `game_event` for each batch
+of events, and `end_game`. Cursors count these messages: `next_cursor` of one is `cursor` of the next. Dolphin also
+sends a `menu_event` for each frame in the menus, which describes the screen; a station has no menus.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
 
 VERSION = "3.4.0"
-"""The version of Dolphin whose protocol this is. Clients receive it as the version of Dolphin."""
+"""The version of Dolphin that this protocol belongs to. Clients receive it as Dolphin's version."""
 MAX_REQUEST_BYTES = 1024
 
 _MAX_BATCH_BYTES = 32 * 1024
@@ -73,12 +73,12 @@ def end_game(cursor: int) -> bytes:
 class EventBatches:
     """Divides a game's events as Dolphin does: after Game Start, each part of a split event, each frame, and Game End.
 
-    libmelee reads one frame from a message, and drops what follows it. Frames of replays older than 3.0 have no
-    bookend; there a batch ends before the first event of the next frame.
+    libmelee reads one frame from a message, and drops the rest. Frames of replays older than 3.0 have no bookend; there
+    a batch ends before the first event of the next frame.
     """
 
     def __init__(self, head: bytes) -> None:
-        """`head` is the game's Event Payloads and Game Start. Raises `FramingError` if it is not."""
+        """`head` is the game's Event Payloads and Game Start; anything else raises `FramingError`."""
         width = width_of_event_payloads(head, 0, 0) or 0
         self._widths = read_event_payloads(head[:width]).widths
         self._received_bytes = 0
@@ -86,9 +86,9 @@ class EventBatches:
         self._batch_start = 0
         self._previous = 0
         self._waiting: int | None = None
-        """Where a batch ends whose last event has not come as a whole."""
+        """The end of a batch whose last event is incomplete."""
         self.ended = False
-        """Game End has come, or an event that the game does not declare. Later events belong to no batch."""
+        """Game End was received, or an undeclared event. Later events belong to no batch."""
 
     def feed(self, data: bytes) -> list[int]:
         """Take the next bytes. Returns the ends of whole batches, in bytes from the beginning of the game."""

@@ -1,7 +1,7 @@
 """Serve one station to many spectators over ENet, as Dolphin does.
 
-Each client is a task, which reads from the history at its own pace and stops while its connection has enough to send.
-So a slow client delays no others, and holds a bounded part of a game in memory.
+Each client is a task, which reads from the history at its own pace and pauses while its connection has enough to send.
+A slow client delays no others, and holds a bounded part of a game in memory.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from slpstream.sources.console.spectators.history import SpectatorHistory
 from slpstream.system.logs import LogLimit, get_logger
 
 REQUEST_SECONDS = 5.0
-"""A client has this long for its request."""
+"""Timeout for a client's request."""
 _ERROR_SECONDS = 0.01
 _FAREWELL_SECONDS = 0.5
 _MAX_LINES, _LINES_SECONDS = 20, 60.0
 
 
 class UdpSocket(Protocol):
-    """The part of trio's sockets that a server needs."""
+    """The methods of trio's sockets that a server needs."""
 
     def recvfrom(self, _max_bytes: int, /) -> Awaitable[tuple[bytes, Any]]:
         """Receive a datagram, and the address of its sender. Raises `OSError`."""
@@ -47,9 +47,8 @@ class UdpSocket(Protocol):
 
 
 async def open_socket(host: str, port: int) -> trio.socket.SocketType:
-    """Open the UDP socket of a server, on an IPv4 address if `host` has one: ENet knows no others.
-
-    `host` `::` and an empty one stand for all addresses. Raises `OSError`.
+    """Open the UDP socket of a server, on an IPv4 address if `host` has one: ENet supports no others. `::` and an empty
+    `host` stand for all addresses. Raises `OSError`.
     """
     found = await trio.socket.getaddrinfo("0.0.0.0" if host in ("", "::") else host, port, type=SOCK_DGRAM)
     family, kind, protocol, _, address = min(found, key=lambda entry: entry[0] != AF_INET)
@@ -63,7 +62,7 @@ async def open_socket(host: str, port: int) -> trio.socket.SocketType:
 
 
 class _Client:
-    """A client, whose task waits for these events."""
+    """A client and the events that its task waits for."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
@@ -124,7 +123,7 @@ class SpectatorServer:
                 datagram, address = await socket.recvfrom(MAX_DATAGRAM_BYTES + 1)
             except OSError:
                 # An ICMP error caused by an earlier datagram, or on Windows a datagram that is too long. The socket
-                # still works. Without a pause, an error that stays would take all of the processor.
+                # still works. Without a pause, a persistent error would use the whole processor.
                 await trio.sleep(_ERROR_SECONDS)
                 continue
             self._obey(self._enet.receive(datagram, address, trio.current_time()), nursery)

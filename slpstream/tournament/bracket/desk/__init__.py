@@ -1,13 +1,14 @@
-"""The desk of a bracket.
+"""The desk of a bracket: keeps the sets of the bracket and the sets played on the stations in step.
 
-- `desk` reads the bracket, matches what is played, and reports
-- `entries` is its queue, in memory and on the disk
-- `known_bracket` is the bracket as it was read last
-- `chores` lists the changes that the desk makes by itself
-- `wishes` is its configured behaviour
+- `desk` connects the parts below and runs them
+- `intake` makes entries from the sets that are played, `matcher` finds their sets of the bracket
+- `entries` is the queue of entries, in memory and on disk
+- `reader` polls the bracket, `known_bracket` is its copy of the bracket, `foreign_changes` lists sets that others
+  changed
+- `reporter` sends the reports that are due
+- `changer` assigns, starts and calls sets, `chores` selects which
+- `details` gives the stations the round, event and length of their sets
+- `decisions` are those of people
+- `link` is the state of the connection
+- `policy` is the configured behaviour
 """
-
-from slpstream.tournament.bracket.desk.desk import BracketDesk, StationSet, Surroundings
-from slpstream.tournament.bracket.desk.wishes import Wishes
-
-__all__ = ["BracketDesk", "StationSet", "Surroundings", "Wishes"]

@@ -1,10 +1,10 @@
-"""The queue of a desk, in memory and on the disk. Every change is stored before it is visible."""
+"""The queue of a desk, in memory and on disk. Every change is stored before it is visible."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import trio
@@ -15,10 +15,13 @@ from slpstream.model.prepared import prepared
 from slpstream.store.reports import AtWork, ReportEntry, ReportStore
 from slpstream.system.logs import get_logger
 from slpstream.tournament.bracket import queue
-from slpstream.tournament.bracket.queue import WAITING, Entry
+from slpstream.tournament.bracket.desk.known_bracket import KnownBracket
+from slpstream.tournament.bracket.queue import WAITING, Entry, State
 
 Key = tuple[str, str]
 """A station, and the id of a played set."""
+StationSet = tuple[str, Mapping[str, Any]]
+"""A station and the payload of one of its sets."""
 
 _STORE_PAUSE_SECONDS: Final = 5.0
 MAX_FINISHED: Final = 2000
@@ -27,12 +30,12 @@ Result = TypeVar("Result")
 
 
 class _BySet(NamedTuple):
-    """The entries that have a set of the bracket."""
+    """The entries with a set of the bracket."""
 
     held: Mapping[str, Sequence[Entry]]
     """By the id of the set."""
     in_progress: Mapping[str, str]
-    """The stations of those whose set is not over, by the same ids."""
+    """The stations of those whose set is not over, by the id of the set."""
 
 
 class Entries(Mapping[Key, Entry]):
@@ -64,34 +67,34 @@ class Entries(Mapping[Key, Entry]):
 
     @property
     def waiting(self) -> int:
-        """Number of entries with which something has still to happen."""
+        """Number of pending entries."""
         return sum(entry.state in WAITING for entry in self._entries.values())
 
     @property
     def held(self) -> Mapping[str, Sequence[Entry]]:
-        """The entries that have a set of the bracket, by its id."""
+        """The entries with a set of the bracket, by its id."""
         return self._found_by_set().held
 
     def in_progress_elsewhere(self, station: str) -> Mapping[str, str]:
-        """The sets of the bracket that go on at other stations, with these."""
+        """The sets of the bracket that are in progress at other stations: their stations by the id of the set."""
         return {id: other for id, other in self._found_by_set().in_progress.items() if other != station}
 
     def _found_by_set(self) -> _BySet:
         if self._by_set is None:
             held: dict[str, list[Entry]] = {}
             for entry in self._entries.values():
-                if entry.set_id and entry.state != "dropped":
+                if entry.set_id and entry.state != State.DROPPED:
                     held.setdefault(entry.set_id, []).append(entry)
             in_progress = {
                 set_id: entry.station
                 for set_id, (entry, *_) in held.items()
-                if not entry.played.over and entry.state != "done"
+                if not entry.played.over and entry.state != State.DONE
             }
             self._by_set = _BySet(held, in_progress)
         return self._by_set
 
     async def load(self) -> AtWork | None:
-        """Load everything. Returns when the bracket was at work before, `None` if never."""
+        """Load all entries. Returns when the bracket was at work before, `None` if never."""
         for body in await self._call_store(lambda: self._store.entries(self._bracket)):
             try:
                 entry = _decode(body)
@@ -115,7 +118,7 @@ class Entries(Mapping[Key, Entry]):
         self._by_set = None
 
     async def rename(self, ids: Mapping[str, str]) -> None:
-        """Take over new ids of sets."""
+        """Replace ids of sets. `ids` has the new ids by the old ones."""
         async with self.changing:
             await self.keep([queue.renamed(entry, ids) for entry in self._entries.values()])
 
@@ -149,9 +152,21 @@ class Entries(Mapping[Key, Entry]):
                 return result
 
 
+async def rename_sets(ids: Mapping[str, str], entries: Entries, known: KnownBracket) -> None:
+    """Replace ids of sets in the queue and in the known bracket. `ids` has the new ids by the old ones."""
+    if ids:
+        await entries.rename(ids)
+        known.rename(ids)
+
+
+def key_of(station: str, payload: Mapping[str, Any]) -> Key:
+    """The key of the set with a payload; its id is empty before the first game."""
+    return station, str(payload.get("setId") or "")
+
+
 def _is_kept(entry: Entry) -> bool:
-    """Whether something has still to happen with an entry, so that it is never removed."""
-    return entry.state in WAITING or entry.state == "following"
+    """Whether an entry is pending or its set is being played, so that it is never removed."""
+    return entry.state in WAITING or entry.state == State.FOLLOWING
 
 
 @prepared

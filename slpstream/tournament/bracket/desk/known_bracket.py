@@ -1,4 +1,4 @@
-"""A bracket as it was when it was read last."""
+"""A copy of a bracket, as of the last time it was read."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class KnownBracket:
 
     def __init__(self, ours: Callable[[], Mapping[str, str]], configured: Mapping[str, str]) -> None:
         """`ours` returns the names of our stations by id. `configured` has our stations by the number or name of the
-        bracket's."""
+        bracket's stations."""
         self._ours = ours
         self._configured = configured
         self._sets: dict[str, BracketSet] = {}
         self._stations: Mapping[str, BracketStation] = {}
         self._here: tuple[Mapping[str, str], Mapping[str, str]] | None = None
-        """The names of our stations, and `here` made from them; `None` after `_stations` has changed."""
+        """The names of our stations, and the value of `here` for them; `None` after `_stations` has changed."""
         self._found: tuple[Mapping[str, str], KnownSets] | None = None
-        """Made from `here` and `_sets`; `None` after `_sets` has changed."""
+        """The value of `here`, and that of `open_sets` for it; `None` after `_sets` has changed."""
         self.queues: Mapping[str, Sequence[str]] = {}
         """The sets in the queues of streams, by our station."""
 
     @property
     def sets(self) -> Mapping[str, BracketSet]:
-        """The sets by id, as far as they were read."""
+        """The sets that were read, by id."""
         return MappingProxyType(self._sets)
 
     @property
@@ -45,7 +45,7 @@ class KnownBracket:
 
     @property
     def here(self) -> Mapping[str, str]:
-        """Our stations by the ids of the bracket's."""
+        """Our stations by the ids of the bracket's stations."""
         ours = self._ours()
         if self._here is None or self._here[0] != ours:
             self._here = (dict(ours), stations_here(self._stations.values(), ours, self._configured))
@@ -53,7 +53,7 @@ class KnownBracket:
 
     @property
     def open_sets(self) -> KnownSets:
-        """The sets without a result, to be searched."""
+        """The sets without a result, indexed for searches."""
         here = self.here
         if self._found is None or self._found[0] is not here:
             self._found = (here, KnownSets(self._sets.values(), here))
@@ -64,22 +64,22 @@ class KnownBracket:
         return None if found.station is None else self.here.get(found.station.id)
 
     def update(self, sets: Iterable[BracketSet]) -> None:
-        """Take over sets as they are now."""
+        """Replace these sets."""
         self._sets.update({each.id: each for each in sets})
         self._forget_replaced()
 
     def replace_open(self, sets: Iterable[BracketSet]) -> None:
-        """Take over all sets that have no result."""
+        """Replace all sets that have no result."""
         self._sets = {id: each for id, each in self._sets.items() if each.state == "done"}
         self.update(sets)
 
     def put(self, found: BracketSet) -> None:
-        """Take over a set as it is now."""
+        """Replace one set."""
         self._sets[found.id] = found
         self._found = None
 
     def rename(self, ids: Mapping[str, str]) -> None:
-        """Take over new ids of sets."""
+        """Replace ids of sets. `ids` has the new ids by the old ones."""
         for old, new in ids.items():
             found = self._sets.pop(old, None)
             if found is not None and new not in self._sets:
@@ -87,7 +87,7 @@ class KnownBracket:
             self._found = None
 
     def _forget_replaced(self) -> None:
-        """Remove provisional sets of pools whose sets have real ids by now."""
+        """Remove provisional sets of pools whose sets have final ids by now."""
         started = {each.pool for each in self._sets.values() if each.pool and not each.provisional}
         for id in [id for id, each in self._sets.items() if each.provisional and each.pool in started]:
             del self._sets[id]

@@ -1,5 +1,5 @@
 """start.gg, over its GraphQL interface.
 
-The facts are those of its developer portal and of the community's tools. `docs/tournament/bracket.md` says how sure
+The facts come from its developer portal and from the community's tools. `docs/tournament/bracket.md` lists how certain
 each of them is.
 """

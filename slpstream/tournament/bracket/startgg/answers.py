@@ -65,7 +65,7 @@ class Content(msgspec.Struct, frozen=True):
 def content(answer: HttpAnswer) -> Content:
     """The content of an answer. Raises `Refused`.
 
-    Errors usually come with status 200, beside `data`, which may be null or lack members.
+    Errors usually come with status 200, together with `data`, which may be null or lack members.
     """
     document = _document(answer.body)
     renamed = {} if document is None else _renamed(document)
@@ -106,7 +106,7 @@ def _refused(message: str, answer: HttpAnswer, renamed: Mapping[str, str]) -> Re
 
 
 def _kind_of_status(status: int, text: str) -> Refusal | None:
-    """The meaning of a status; `None` if it has none. A 400 is about the token or about the request."""
+    """The meaning of a status; `None` for other statuses. A 400 is about the token or about the request."""
     if status == 400:
         return "forbidden" if _TOKEN.search(text) else "unknown"
     return "unavailable" if status >= 500 else _STATUSES.get(status)
@@ -132,7 +132,7 @@ def _seconds(retry_after: str) -> float:
 
 
 class _Kept(msgspec.Struct, rename="camel"):
-    """Base class: members are optional, because start.gg sends null for what it does not have."""
+    """Base class: members are optional, because start.gg sends null for unknown values."""
 
 
 Described = TypeVar("Described", bound=_Kept)
@@ -253,7 +253,7 @@ class _Set(_Kept):
 
 
 def _described_by(node: Any, described: type[Described], kind: Refusal, what: str) -> Described:
-    """A node as a value. Numbers may be texts. Raises `Refused` of a kind; `what` is what start.gg has described."""
+    """A node as a value. Numbers may be strings. Raises `Refused` of a kind. `what` names the value for people."""
 
     def refused(reason: str) -> Refused:
         return Refused(kind, f"start.gg describes {what} in an unknown way: {reason}")
@@ -261,7 +261,7 @@ def _described_by(node: Any, described: type[Described], kind: Refusal, what: st
     try:
         return converted(node, described, refused)
     except Refused:
-        return converted(node, described, refused, strict=False)  # not at first: it takes a name "null" for none
+        return converted(node, described, refused, strict=False)  # this would read a name "null" as missing
 
 
 def _text(id: int | str | None) -> str:
@@ -269,12 +269,12 @@ def _text(id: int | str | None) -> str:
 
 
 def event_of(node: Any) -> Event:
-    """An event. Raises `Refused` for something else."""
+    """The event of a node. Raises `Refused` for a malformed one."""
     return _described_by(node, Event, "unavailable", "an event")
 
 
 def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
-    """A set as the neutral value. `event` is that of a set without one. Raises `Refused` for something else."""
+    """The set of a node. `event` is the event of a node without one. Raises `Refused` for a malformed node."""
     found = _described_by(node, _Set, "unknown", "a set")
     slots = [slot or _Slot() for slot in found.slots or ()][:2]
     slots += [_Slot()] * (2 - len(slots))
@@ -305,7 +305,7 @@ def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
 
 
 def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
-    """The member `startgg` of `context.json`, as replay-manager-for-slippi writes it. Its readers need all of it."""
+    """The member `startgg` of `context.json`, in the form of replay-manager-for-slippi. Its readers need all facts."""
     group = found.phase_group or _PhaseGroup()
     phase, tournament = group.phase or _Phase(), event.tournament or _Tournament()
     kind = group.bracket_type
@@ -338,19 +338,19 @@ def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
 
 
 def _channel(stream: _Stream | None) -> dict[str, Any] | None:
-    """The channel that shows a set; `None` without one. Programs of a channel leave out the sets of other channels."""
+    """The channel that shows a set; `None` without one. Programs for a channel leave out the sets of other channels."""
     if stream is None or not (stream.id and stream.stream_name and stream.stream_source):
         return None
     return {"id": _number(stream.id), "domain": stream.stream_source.lower(), "path": stream.stream_name}
 
 
 def _siblings(count: int | None) -> dict[str, bool]:
-    """Whether there are several of a kind. It is left out where that is not known, which its readers take for yes."""
+    """Whether there are several of a kind. Left out if unknown, which readers treat as yes."""
     return {} if count is None else {"hasSiblings": count > 1}
 
 
 def _events_of_game(event: Event) -> int | None:
-    """Number of events of the same game in the tournament; `None` if it is not known."""
+    """Number of events of the same game in the tournament; `None` if unknown."""
     events = None if event.tournament is None else event.tournament.events
     return None if events is None else sum(each is not None and each.videogame == event.videogame for each in events)
 
@@ -372,7 +372,7 @@ def _number(id: int | str | None) -> int | str | None:
 
 
 def station_of(node: Any) -> BracketStation:
-    """A station as the neutral value. Raises `Refused` for something else."""
+    """The station of a node. Raises `Refused` for a malformed one."""
     return _station(_described_by(node, _Station, "unknown", "a station"))
 
 

@@ -1,4 +1,4 @@
-"""start.gg as a bracket: requests, spaced so that the limit of the token is kept."""
+"""start.gg as a bracket. Requests are spaced to stay within the rate limit of the token."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class StartggBracket:
         self._connection = connection
         self._spacing_seconds = 60.0 / connection.requests_per_minute
         self._turn = trio.Lock()
-        # The first request waits too, so that a daemon that is restarted again and again keeps the limit.
+        # The first request waits too, so that repeated restarts stay within the limit.
         self._next_at = trio.current_time() + self._spacing_seconds
         self._per_page = _SETS_PER_PAGE
         self._events: dict[str, Event] = {}
         """Each event by its slug in the configuration."""
         self._left_out: set[tuple[str, str]] = set()
-        """Ids of sets and stations that were left out of lists, and why."""
+        """Ids of sets and stations that were left out of lists, with the reason."""
         self._log = get_logger()
 
     def rendered(self, report: Report) -> Mapping[str, Any]:
@@ -136,7 +136,7 @@ class StartggBracket:
         return await self._report(queries.REPORT, "reportBracketSet", report)
 
     async def correct(self, report: Report, over: BracketSet | None, *, reset_dependents: bool) -> Outcome:
-        """Change the games of a completed set. For another winner, reset it and report it in one request."""
+        """Change the games of a completed set. For another winner, reset the set and report it in one request."""
         if over is not None and over.state == "done" and over.winner == report.winner:
             return await self._report(queries.UPDATE, "updateBracketSet", report)
         more = {"resetDependentSets": reset_dependents}
@@ -161,8 +161,8 @@ class StartggBracket:
     async def _sets(self, filters: Mapping[str, Any]) -> AsyncIterator[BracketSet]:
         for slug in self._connection.events:
             event = await self._event(slug)
-            # Sets that are completed meanwhile leave the list, and those behind them move forward. So it is read from
-            # its end, after one look at the first page for the number of pages.
+            # Sets that are completed meanwhile leave the list, and the sets after them move forward. So the list is
+            # read from its end, after a first request for the number of pages.
             pages = [1]
             is_counted = False
             while pages:
@@ -172,7 +172,7 @@ class StartggBracket:
                 except TooComplex:
                     if self._per_page == 1:
                         raise
-                    # Pages of another size begin elsewhere, so this list begins again.
+                    # Pages of another size have other boundaries, so the list is read from its beginning.
                     self._per_page = max(1, self._per_page // 2)
                     pages, is_counted = [1], False
                     continue
@@ -186,7 +186,7 @@ class StartggBracket:
                 is_counted = True
 
     def _described(self, listed: Any, describe: Callable[[Any], Described]) -> list[Described]:
-        """The sets or stations of a list. Those that are described in an unknown way are logged and left out."""
+        """The sets or stations of a list. Malformed ones are logged and left out."""
         found: list[Described] = []
         for node in _listed(listed, "nodes"):
             if node is None:
@@ -209,7 +209,7 @@ class StartggBracket:
         return self._events[slug]
 
     async def _ask(self, query: str, asked: Mapping[str, Any]) -> Content:
-        """Send one request when it is its turn. Raises `Refused`."""
+        """Send one request in its turn. Raises `Refused`."""
         try:
             token = await self._connection.secret()
         except SinkError as error:
@@ -240,7 +240,7 @@ def _member(value: Any, *names: str) -> Any:
 
 
 def _listed(value: Any, *names: str) -> list[Any]:
-    """A list that is a member of nested objects; empty if one of them is missing, or if it is no list."""
+    """A list that is a member of nested objects; empty if one of them is missing, or if the member is not a list."""
     found = _member(value, *names)
     return found if isinstance(found, list) else []
 

@@ -22,7 +22,7 @@ station { id number }
 stream { id streamName streamSource }
 phaseGroup { id displayIdentifier bracketType phase { id name groupCount } }
 """
-# The phases, and the events of the tournament, tell whether names need theirs.
+# The phases, and the events of the tournament, show whether there are several of them.
 _EVENT: Final = "id name slug videogame { id } phases { id } tournament { id name slug events { id videogame { id } } }"
 
 EVENT: Final = f"query Event($slug: String) {{ event(slug: $slug) {{ {_EVENT} }} }}"
@@ -52,7 +52,7 @@ query Stations($slug: String, $page: Int, $perPage: Int) {
   }
 }
 """
-# It cannot be limited to one stream, so it has ids only.
+# The query cannot be limited to one stream, so it asks for ids only.
 STREAM_QUEUE: Final = """
 query StreamQueue($tournamentId: ID!) {
   streamQueue(tournamentId: $tournamentId) { stream { streamName } sets { id } }

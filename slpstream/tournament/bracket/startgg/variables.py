@@ -6,7 +6,7 @@ mutation ($setId: ID!, $winnerId: ID, $isDQ: Boolean, $gameData: [BracketSetGame
 }
 ```
 
-An entrant's score in a game is the number of stocks left, as start.gg has it for platform fighters.
+An entrant's score in a game is the number of stocks left, the convention of start.gg for platform fighters.
 
 start.gg numbers Melee's characters and stages differently from the game. `ids.json` maps the game's ids to start.gg's;
 characters and stages without one are left out of the variables.
@@ -37,12 +37,12 @@ def bracket_set(
 ) -> dict[str, Any] | None:
     """The variables of the mutation for the payload of a `set` message; `None` without two sides or without a game.
 
-    `winnerId` is present once the set has a winner. `gameData` has the games that count, in order. It is left out when
+    `winnerId` is present once the set has a winner. `gameData` has the games that count, in order. It is left out if
     they do not add up to the score, because an operator changed the score or the payload lacks some games.
 
-    Only start.gg knows the ids of the set and of its entrants. `SET_PLACEHOLDER` and `PLACEHOLDERS` stand in their
-    place unless the caller passes the ids. Entrant 1 is the first of `sides`, which need not be the first in the
-    bracket: compare the names before reporting.
+    Only start.gg knows the ids of the set and of its entrants. The default values `SET_PLACEHOLDER` and `PLACEHOLDERS`
+    stand for them. Entrant 1 is the first of `sides`, which need not be the first in the bracket: compare the names
+    before reporting.
     """
     sides, games = played.get("sides") or (), played.get("games") or ()
     if len(sides) != 2 or len(entrants) != 2 or not games:

@@ -1,10 +1,12 @@
 /**
- * The page of the setups, `/audit`: which of them differ from the others, and in what. It shows `/v1/audit` and loads it again
- * every few seconds. Values and findings are in English, as the daemon describes them.
+ * The setups page, `/audit`: the setups that differ from the others, with the differences. It shows `/v1/audit` and loads it
+ * again every few seconds. Values and findings are in English, as the daemon describes them.
  */
 
-import { clone, element, fill, find, setText } from "../dashboard/dom.js";
+import { Api, ROOT, Status } from "../api.js";
+import { clone, element, fill, find, setText } from "../dom.js";
 import { fillTexts, text } from "../texts/texts.js";
+import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
 
 /**
@@ -16,12 +18,9 @@ import { takeToken } from "../token.js";
 
 const REFRESH_MS = 10_000;
 const RETRY_MS = 3000;
-const UNAUTHORISED = 401;
-const NOT_FOUND = 404;
 const ONLY_DIFFERENCES = "#differences";
 
-const base = new URL("../..", import.meta.url);
-const token = takeToken();
+const api = new Api(takeToken());
 const only = /** @type {HTMLInputElement} */ (find(".filter input"));
 /** @type {Audit | null} */
 let shown = null;
@@ -33,26 +32,26 @@ async function start() {
     if (!document.hidden || shown === null) {
       pauseMs = (await load()) ? REFRESH_MS : RETRY_MS;
     }
-    await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.85 + Math.random() * 0.3)));
+    await sleep(pauseMs * (0.85 + Math.random() * 0.3));
   }
 }
 
-/** Whether it was loaded. */
+/** Loads and shows the audit. Returns whether that succeeded. */
 async function load() {
   try {
-    const response = await fetch(new URL("v1/audit", base), token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
-    if (response.status === UNAUTHORISED) {
+    const { status, body } = await api.get("v1/audit");
+    if (status === Status.UNAUTHORISED) {
       showProblem(text("audit.no_token"), "#login");
       return false;
     }
-    if (response.status === NOT_FOUND) {
+    if (status === Status.NOT_FOUND) {
       showProblem(text("audit.not_here"));
       return false;
     }
-    if (!response.ok) {
-      throw new Error(String(response.status));
+    if (status !== Status.OK) {
+      throw new Error(String(status));
     }
-    shown = await response.json();
+    shown = body;
     showProblem("");
     show();
     return true;
@@ -64,7 +63,7 @@ async function load() {
 
 /**
  * @param {string} problem
- * @param {string} [fragment]  Of the dashboard, where the problem can be solved.
+ * @param {string} [fragment]  The part of the dashboard that solves the problem.
  */
 function showProblem(problem, fragment = "") {
   const root = find("body > .problem");
@@ -72,7 +71,7 @@ function showProblem(problem, fragment = "") {
   if (root.firstChild?.textContent !== problem) {
     root.textContent = problem;
     if (fragment !== "") {
-      root.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, base).href }));
+      root.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, ROOT).href }));
     }
   }
 }

@@ -1,12 +1,14 @@
 /**
- * The page of the bracket, `/bracket`: which results wait and why, what is sent, and buttons for what people decide. It asks
- * the daemon every few seconds. A set keeps its card, and cards are drawn again only when they have changed. A set that appears
- * above a button can still move it away from a finger, so buttons that send a result ask first, and those of a set that has just
- * been moved do nothing.
+ * The bracket page, `/bracket`: pending results with their reasons, sent results, and buttons for people's decisions. It asks
+ * the daemon every few seconds. A set keeps its card, and a card is redrawn only when it has changed. A set that appears above
+ * a button can move the button away from a finger, so buttons that send a result ask first, and the buttons of a card that has
+ * just moved do nothing.
  */
 
-import { element, find, setText } from "../dashboard/dom.js";
+import { Api, ROOT, Status, isRefusal } from "../api.js";
+import { element, find, setText } from "../dom.js";
 import { fillTexts, text } from "../texts/texts.js";
+import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
 
 /** @typedef {Record<string, any>} Json */
@@ -14,56 +16,23 @@ import { takeToken } from "../token.js";
 const REFRESH_MS = 3000;
 const SETS_REFRESH_MS = 12000;
 const TIMEOUT_MS = 15000;
-const UNAUTHORISED = 401;
-const FORBIDDEN = 403;
-const NOT_MODIFIED = 304;
 const MAX_SETS = 60;
-/** A press this long after a card was moved was meant for what was there before. */
+/** A press within this time after a card moved was meant for the card that was there before. */
 const SETTLE_MS = 600;
-/** States in which something has still to happen. */
+/** The states of pending results. */
 const WAITING = ["ask", "confirm", "due", "conflict"];
 
-const base = new URL("../..", import.meta.url);
-const token = takeToken();
+const api = new Api(takeToken(), { timeoutMs: TIMEOUT_MS });
 
 /** @type {Json} */ let state = { configured: true, queue: [] };
 /** @type {Json[]} */ let sets = [];
-/** By card: why the last button did not work. @type {Map<string, string>} */ const refusals = new Map();
-/** By card: what its last content was made from. @type {WeakMap<Element, string>} */ const drawn = new WeakMap();
-/** By card: when it appeared among others or was moved by them. @type {WeakMap<Element, number>} */ const movedAt = new WeakMap();
+/** By card: the reason why the last button failed. @type {Map<string, string>} */ const refusals = new Map();
+/** By card: the data that it was last drawn from. @type {WeakMap<Element, string>} */ const drawn = new WeakMap();
+/** By card: the time when it appeared among other cards or was moved by them. @type {WeakMap<Element, number>} */ const movedAt = new WeakMap();
 /** @type {Set<string>} */ const busy = new Set();
-/** By address: the last answer, with its tag. @type {Map<string, {tag: string, body: any}>} */ const known = new Map();
 
 /**
- * @param {string} path
- * @param {Json} [body]  Sent if given.
- */
-async function ask(path, body) {
-  const last = body === undefined ? known.get(path) : undefined;
-  const headers = {
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...(body === undefined ? {} : { "content-type": "application/json" }),
-    ...(last === undefined ? {} : { "if-none-match": last.tag }),
-  };
-  const response = await fetch(new URL(path, base), {
-    headers,
-    cache: "no-store",
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-  });
-  if (response.status === NOT_MODIFIED && last !== undefined) {
-    return { status: 200, body: last.body };
-  }
-  const answer = await response.json();
-  const tag = response.headers.get("etag");
-  if (body === undefined && response.ok && tag !== null) {
-    known.set(path, { tag, body: answer });
-  }
-  return { status: response.status, body: answer };
-}
-
-/**
- * Sends what a person has decided, and shows the answer.
+ * Sends a person's decision, and shows the answer.
  * @param {string} card  Which card shows a refusal.
  * @param {string} path
  * @param {Json} body
@@ -73,13 +42,12 @@ async function act(card, path, body) {
   refusals.delete(card);
   draw();
   try {
-    const answer = await ask(path, body);
-    if (answer.status === 200) {
+    const answer = await api.post(path, body);
+    if (answer.status === Status.OK) {
       state = answer.body;
       await refreshSets();
     } else {
-      const isOperator = answer.status !== UNAUTHORISED && answer.status !== FORBIDDEN;
-      refusals.set(card, isOperator ? answer.body.detail : text("panel.not_operator"));
+      refusals.set(card, isRefusal(answer.status) ? text("panel.not_operator") : answer.body.detail);
     }
   } catch {
     refusals.set(card, text("panel.not_responding"));
@@ -103,7 +71,7 @@ function button(label, press, disabled) {
 }
 
 /**
- * A list to choose from, and the button that acts on the choice: with the arrow keys, people pass other choices on the way.
+ * A list of choices, and a button that acts on the chosen one, because the arrow keys pass through other choices.
  * @param {string} label
  * @param {HTMLElement[]} options
  * @param {string} action  Label of the button.
@@ -189,20 +157,23 @@ function drawEntry(card, entry) {
   );
 }
 
-/** Asks whether to report a result, which the question repeats. @param {Json} entry */
+/** Asks whether to report a result. The question repeats the result. @param {Json} entry */
 function reportQuestion({ names, score }) {
   const result = names.map((/** @type {string} */ name, /** @type {number} */ side) => `${name} ${score[side] ?? ""}`.trim());
   return text("bracket.confirm_sure", { result: result.join(" – ") });
 }
 
-/** Why a result is sent without games. A webhook gets the score, a bracket counts it from the games. @param {Json} entry */
+/**
+ * The reason why a result is sent without games. A webhook gets the score, a bracket counts it from the games.
+ * @param {Json} entry
+ */
 const gamesLeftOut = (entry) =>
   `${text(state.reads ? "bracket.winner_only" : "bracket.without_games")} ${text(`bracket.games_${entry.gamesLeftOut}`)}`;
 
 /** The sets of the bracket that can still be played. */
 const openSets = () => sets.filter((each) => each.state !== "done" && each.entrants.every(Boolean));
 
-/** The choice of the set of the bracket, and of who is who. @param {Json} entry @param {boolean} disabled */
+/** The choice of the bracket's set, and of which player is which. @param {Json} entry @param {boolean} disabled */
 function chooser(entry, disabled) {
   const open = openSets();
   const candidates = /** @type {string[]} */ (entry.candidates ?? []);
@@ -284,7 +255,7 @@ function drawCards(selector, values, show) {
   });
 }
 
-/** Where each card is. */
+/** The position of each card. */
 function places() {
   const cards = [...document.querySelectorAll(".card")];
   return new Map(cards.map((card) => {
@@ -293,7 +264,7 @@ function places() {
   }));
 }
 
-/** Changes the page, and notes which cards that has moved. @param {() => void} change */
+/** Changes the page, and records the cards that have moved because of it. @param {() => void} change */
 function notingMoves(change) {
   const before = places();
   change();
@@ -323,7 +294,7 @@ function drawAll() {
   find(".sets").hidden = open.length === 0;
   find(".dry").hidden = !state.configured || !state.dryRun;
   if (focused !== null && !focused.isConnected) {
-    find("#queue").focus({ preventScroll: true }); // the pressed button is gone: the keyboard goes on from here
+    find("#queue").focus({ preventScroll: true }); // the pressed button is gone, so the keyboard continues from here
   } else if (focused instanceof HTMLElement && focused !== document.activeElement) {
     focused.focus({ preventScroll: true }); // its card was moved
   }
@@ -331,7 +302,7 @@ function drawAll() {
 
 /**
  * @param {string} problem
- * @param {string} [fragment]  Of the dashboard, where the problem can be solved.
+ * @param {string} [fragment]  The part of the dashboard that solves the problem.
  */
 function showTrouble(problem, fragment = "") {
   const trouble = find(".trouble");
@@ -342,18 +313,18 @@ function showTrouble(problem, fragment = "") {
     trouble.hidden = problem === "";
     trouble.textContent = problem;
     if (fragment !== "") {
-      trouble.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, base).href }));
+      trouble.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, ROOT).href }));
     }
   });
 }
 
 /** @param {string} path */
 async function load(path) {
-  const { status, body } = await ask(path);
-  if (status === UNAUTHORISED) {
+  const { status, body } = await api.get(path);
+  if (status === Status.UNAUTHORISED) {
     throw new Unauthorised();
   }
-  return status === 200 ? body : null;
+  return status === Status.OK ? body : null;
 }
 
 class Unauthorised extends Error {}
@@ -380,18 +351,18 @@ async function refreshSets() {
       sets = (await load("v1/bracket/sets")) ?? sets;
       draw();
     } catch {
-      // The other request says what is wrong.
+      // The other request reports the problem.
     }
   }
 }
 
 /** @param {() => Promise<void>} task @param {number} pauseMs */
-async function forEver(task, pauseMs) {
+async function repeat(task, pauseMs) {
   for (;;) {
     if (!document.hidden) {
       await task();
     }
-    await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.9 + Math.random() / 5)));
+    await sleep(pauseMs * (0.9 + Math.random() / 5));
   }
 }
 
@@ -399,6 +370,6 @@ fillTexts();
 document.title = `${text("bracket.title")} · slpstream`;
 find("input[type=search]").addEventListener("input", draw);
 refresh().then(() => {
-  forEver(refresh, REFRESH_MS);
-  forEver(refreshSets, SETS_REFRESH_MS);
+  repeat(refresh, REFRESH_MS);
+  repeat(refreshSets, SETS_REFRESH_MS);
 });

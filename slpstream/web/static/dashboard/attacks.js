@@ -8,7 +8,7 @@ import { loadTables } from "../tables.js";
 /** @type {Record<string, {name: string}>} */
 let attacks = {};
 
-/** Loads the names. Until then attacks are shown with their ids; see `late.js`. */
+/** Loads the names. Until then, attacks are shown with their ids. */
 export async function loadAttackNames() {
   attacks = (await loadTables("slippi", "moves")).rows;
   arrived();

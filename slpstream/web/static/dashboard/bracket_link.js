@@ -1,13 +1,13 @@
-/** The link to the page of the bracket, with the number of results that wait. Without a bracket there is none. */
+/** The link to the bracket page, with the number of pending results. It stays hidden without a bracket. */
 
+import { Status } from "../api.js";
+import { setText } from "../dom.js";
 import { text } from "../texts/texts.js";
-import { setText } from "./dom.js";
+import { sleep } from "../timing.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 const REFRESH_MS = 15000;
-/** A daemon without a bracket answers so; a gateway has no such address. */
-const NOT_FOUND = 404;
 
 /**
  * @param {HTMLElement} link
@@ -16,17 +16,17 @@ const NOT_FOUND = 404;
 export async function setUpBracketLink(link, daemon) {
   for (;;) {
     try {
-      const { status, body } = document.hidden ? { status: 0, body: {} } : await daemon.get("v1/bracket");
-      if (status === NOT_FOUND || body.configured === false) {
-        return;
+      const { status, body } = document.hidden ? { status: 0, body: {} } : await daemon.api.get("v1/bracket");
+      if (status === Status.NOT_FOUND || body.configured === false) {
+        return; // a gateway, or a daemon without a bracket
       }
-      if (status === 200) {
+      if (status === Status.OK) {
         setText(link, body.waiting > 0 ? text("bracket.open_waiting", { count: body.waiting }) : text("bracket.open"));
         link.hidden = false;
       }
     } catch {
-      // The page says that the daemon does not answer.
+      // The health of the daemon is shown elsewhere.
     }
-    await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
+    await sleep(REFRESH_MS);
   }
 }

@@ -1,7 +1,8 @@
-/** The list of what operators have changed on a station, with a button that undoes each change. */
+/** The operators' changes on a station, each with a button that undoes it. */
 
+import { Status } from "../api.js";
+import { clone, fill, find, setAttribute, setText } from "../dom.js";
 import { fillTexts, text } from "../texts/texts.js";
-import { clone, fill, find, setAttribute, setText } from "./dom.js";
 import { changeText, momentText } from "./set_words.js";
 
 /**
@@ -45,7 +46,7 @@ export class ChangeList {
   }
 
   /**
-   * Takes note of the changes that this page has made: those are not announced.
+   * Records the changes that this page has made, because those are not announced.
    * @param {number} before  The newest change before the request.
    * @param {number} after
    */
@@ -138,13 +139,13 @@ export class ChangeList {
     this.#loading = true;
     this.#triedAt = performance.now();
     try {
-      const { status, body } = await daemon.get(this.#path);
-      this.#failed = status !== 200;
-      if (status === 200) {
+      const { status, body } = await daemon.api.get(this.#path);
+      this.#failed = status !== Status.OK;
+      if (status === Status.OK) {
         this.#take(/** @type {Change[]} */ (body.changes), set);
       }
     } catch {
-      this.#failed = true; // the dashboard says so, and the next drawing tries again
+      this.#failed = true; // the dashboard reports it, and the next drawing tries again
     }
     this.#loading = false;
     this.#onChange();

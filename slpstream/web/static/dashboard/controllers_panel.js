@@ -1,10 +1,12 @@
 /**
- * What the inputs of a game say about the players' controllers. Operators see it where the daemon checks controllers; to
- * all others the check appears to be off, and the panel stays hidden.
+ * Findings about the players' controllers, from the inputs of a game. Operators see the panel if the daemon checks controllers.
+ * For all others, the check appears to be off, and the panel stays hidden.
  */
 
+import { Status } from "../api.js";
+import { clone, fill, find, setText } from "../dom.js";
+import { gameTime } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
-import { clone, fill, find, gameTime, setText } from "./dom.js";
 
 /**
  * @typedef {import("./daemon.js").Daemon} Daemon
@@ -13,11 +15,10 @@ import { clone, fill, find, gameTime, setText } from "./dom.js";
  */
 
 const REFRESH_MS = 5000;
-/** The check is configured by a restart of the daemon, which an open page can outlive. */
+/** The check is turned on or off by restarting the daemon, and a page can stay open meanwhile. */
 const OFF_MS = 60_000;
 const MAX_FRAMES = 5;
 const BUTTON = "button ";
-const DONE = 200;
 
 export class ControllersPanel {
   #root;
@@ -27,7 +28,7 @@ export class ControllersPanel {
   /** Whether the game is over. */
   #isFinal = false;
   #isConfigured = false;
-  /** Whether the daemon has answered, or could not be asked. */
+  /** Whether the daemon has answered or was unreachable. */
   hasArrived = false;
   #nextAt = -Infinity;
   #loading = false;
@@ -65,15 +66,15 @@ export class ControllersPanel {
     this.#loading = true;
     this.#nextAt = performance.now() + REFRESH_MS;
     try {
-      const { status, body } = await daemon.get(`${this.#path}/controllers`);
-      this.#isConfigured = status === DONE && body.configured;
+      const { status, body } = await daemon.api.get(`${this.#path}/controllers`);
+      this.#isConfigured = status === Status.OK && body.configured;
       this.#report = this.#isConfigured ? (body.report ?? null) : null;
       this.#isFinal = body.final === true;
       if (!this.#isConfigured) {
         this.#nextAt = performance.now() + OFF_MS;
       }
     } catch {
-      // the dashboard says so, and a later drawing tries again
+      // the dashboard reports it, and a later drawing tries again
     }
     this.#loading = false;
     this.hasArrived = true;

@@ -1,12 +1,12 @@
 /** Buttons that copy an address. */
 
+import { element, find, setText } from "../dom.js";
 import { text } from "../texts/texts.js";
-import { element, find, setText } from "./dom.js";
 
 const COPIED_MS = 1500;
 
 /**
- * Makes the button beside a field copy what is in it.
+ * Makes the button next to a field copy the field's text.
  * @param {HTMLElement} root  Has a field `.url` and a button `.copy`.
  */
 export function setUpCopying(root) {
@@ -17,7 +17,7 @@ export function setUpCopying(root) {
 }
 
 /**
- * Copies a text; the button says so for a moment.
+ * Copies a text, and confirms it on the button for a moment.
  * @param {string} copied
  * @param {HTMLElement} button
  */

@@ -1,5 +1,6 @@
 /** The daemon's state, polled over HTTP: stations, readiness, recent games and metrics. */
 
+import { Api, Status } from "../api.js";
 import { hasText, number, text } from "../texts/texts.js";
 
 /**
@@ -33,11 +34,9 @@ const SAMPLES = Object.freeze({
 /** Recent games are refreshed in every fifth round. */
 const ROUNDS_PER_GAMES = 5;
 const MAX_GAMES = 20;
-/** Games that have ended, the last one first, of the folders that are watched. */
+/** Finished games in the watched folders, the last one first. */
 const RECENT = "order=ended&watched=true";
-const NOT_FOUND = 404;
-const UNAUTHORISED = 401;
-/** From this age on, unread bytes count as the lag. */
+/** Unread bytes older than this count as the lag. */
 const MIN_TAIL_LAG_SECONDS = 0.5;
 const SAMPLE = /^(\w+)(?:\{(?:.*,)?station="((?:[^"\\]|\\.)*)".*\}|\{[^}]*\})? ([-+.\deE]+|NaN|\+Inf)$/;
 
@@ -51,13 +50,11 @@ export class Daemon {
   #onChange;
 
   /**
-   * @param {URL} base
    * @param {string | undefined} token
    * @param {() => void} onChange
    */
-  constructor(base, token, onChange) {
-    this.base = base;
-    this.token = token;
+  constructor(token, onChange) {
+    this.api = new Api(token, { timeoutMs: TIMEOUT_MS });
     this.#onChange = onChange;
     /** Whether it serves stations of other machines: then it has neither replays of sets nor an audit. */
     this.isGateway = false;
@@ -76,7 +73,7 @@ export class Daemon {
     };
     /** The games that ended last, newest first; `null` if the daemon does not list games. @type {Body[] | null} */
     this.games = null;
-    /** The station on air, if a station ever was. @type {import("../slpstream_types.js").OnAirMessage | null} */
+    /** The station on air; `null` if none has ever been on air. @type {import("../slpstream_types.js").OnAirMessage | null} */
     this.onAir = null;
     /** By station: the age of messages when they leave the daemon. @type {Map<string, number>} */
     this.lagSeconds = new Map();
@@ -87,69 +84,6 @@ export class Daemon {
   /** Refreshes the list of games in the next round, after a game has ended. */
   gamesChanged() {
     this.#gamesStale = true;
-  }
-
-  /**
-   * @param {string} path
-   * @returns {Promise<{status: number, body: Body}>}
-   */
-  async get(path) {
-    const response = await this.#fetch(path);
-    return { status: response.status, body: await response.json() };
-  }
-
-  /**
-   * @param {string} path
-   * @param {Body} changes
-   * @returns {Promise<{status: number, body: Body}>}
-   */
-  async patch(path, changes) {
-    const response = await this.#fetch(path, { method: "PATCH", body: JSON.stringify(changes) });
-    return { status: response.status, body: await response.json() };
-  }
-
-  /**
-   * @param {string} path
-   * @param {Body} body
-   * @returns {Promise<{status: number, body: Body}>}
-   */
-  async post(path, body) {
-    const response = await this.#fetch(path, { method: "POST", body: JSON.stringify(body) });
-    return { status: response.status, body: await response.json() };
-  }
-
-  /**
-   * @param {string} path
-   * @param {Body} body
-   * @returns {Promise<{status: number, body: Body}>}
-   */
-  async put(path, body) {
-    const response = await this.#fetch(path, { method: "PUT", body: JSON.stringify(body) });
-    return { status: response.status, body: await response.json() };
-  }
-
-  /**
-   * @param {string} path
-   * @returns {Promise<{status: number, body: Body}>}
-   */
-  async delete(path) {
-    const response = await this.#fetch(path, { method: "DELETE" });
-    return { status: response.status, body: await response.json() };
-  }
-
-  /**
-   * @param {string} path
-   * @param {RequestInit} [request]
-   */
-  #fetch(path, request = {}) {
-    return fetch(new URL(path, this.base), {
-      ...request,
-      headers: {
-        ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }),
-        ...(request.body === undefined ? {} : { "content-type": "application/merge-patch+json" }),
-      },
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
   }
 
   /** @type {number | undefined} */ #timer;
@@ -176,25 +110,25 @@ export class Daemon {
 
   async #poll() {
     const start = performance.now();
-    const stations = await this.get("v1/stations");
+    const stations = await this.api.get("v1/stations");
     this.health.responseMs = performance.now() - start;
-    if (stations.status !== 200) {
-      const refused = stations.status === UNAUTHORISED;
+    if (stations.status !== Status.OK) {
+      const refused = stations.status === Status.UNAUTHORISED;
       this.#setHealth("unreachable", refused ? text("daemon.refused") : stations.body.detail);
-      this.health.refusal = refused ? (this.token === undefined ? "required" : "wrong") : "";
+      this.health.refusal = refused ? (this.api.token === undefined ? "required" : "wrong") : "";
       return;
     }
     this.health.refusal = "";
     this.stations = stations.body.stations;
-    const ready = await this.get("readyz");
+    const ready = await this.api.get("readyz");
     const { status, missing, starting } = ready.body;
     this.#setHealth(status, stateText(missing.length === 0 && starting ? "starting" : status), missing);
-    this.#readMetrics(await (await this.#fetch(`metrics?names=${Object.values(SAMPLES)}`)).text());
+    this.#readMetrics(await this.api.text(`metrics?names=${Object.values(SAMPLES)}`));
     if (!this.#hasNoGames && (this.#gamesStale || this.#round % ROUNDS_PER_GAMES === 0)) {
       this.#gamesStale = false;
-      const games = await this.get(`v1/games?${RECENT}&limit=${MAX_GAMES}`);
-      this.games = games.status === 200 ? (games.body.games ?? []) : null;
-      this.#hasNoGames = games.status === NOT_FOUND;
+      const games = await this.api.get(`v1/games?${RECENT}&limit=${MAX_GAMES}`);
+      this.games = games.status === Status.OK ? (games.body.games ?? []) : null;
+      this.#hasNoGames = games.status === Status.NOT_FOUND;
       for (const item of [...(this.games ?? [])].reverse()) {
         for (const station of item.inProgress ? [item.station] : item.stations) {
           this.#last.set(station, item);
@@ -209,8 +143,8 @@ export class Daemon {
     for (const { id, state, files } of this.stations) {
       if (this.games !== null && !this.#last.has(id) && state !== "playing" && files?.finished > 0) {
         this.#last.set(id, null);
-        const games = await this.get(`v1/games?${RECENT}&limit=1&station=${encodeURIComponent(id)}`);
-        const [item] = games.status === 200 ? (games.body.games ?? []) : [];
+        const games = await this.api.get(`v1/games?${RECENT}&limit=1&station=${encodeURIComponent(id)}`);
+        const [item] = games.status === Status.OK ? (games.body.games ?? []) : [];
         if (item !== undefined && this.#last.get(id) === null) {
           this.#last.set(id, item);
         }
@@ -219,8 +153,7 @@ export class Daemon {
   }
 
   /**
-   * The last game of a station that has ended, as lists have it, for pages that were opened after it; `null` if it is not
-   * known (yet).
+   * The last finished game of a station, as an item of a list, for pages that were opened after it; `null` if it is unknown.
    * @param {string} station
    */
   lastGame(station) {

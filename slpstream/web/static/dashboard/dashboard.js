@@ -7,23 +7,25 @@
  * viewers.
  */
 
+import { ROOT, Status } from "../api.js";
+import { clone, fill, find, setAttribute, setText, element } from "../dom.js";
 import { onArrival } from "../late.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
+import { linkAddedPages } from "./added_pages.js";
+import { loadAttackNames } from "./attacks.js";
 import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, stateText } from "./daemon.js";
-import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
 import { setUpFooter } from "./footer.js";
-import { endOf, gameOf, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { GameSearch } from "./game_search.js";
+import { endOf, gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { Login } from "./login.js";
 import { Match } from "./match.js";
-import { loadAttackNames } from "./attacks.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
 import { isWall } from "./wall/options.js";
 import { attentionOf, remarkOf } from "./wall/order.js";
@@ -41,7 +43,6 @@ const MAX_CARDS = 16;
 const DRAW_MS = 100;
 /** The wall draws frames by itself; this is for everything else. */
 const DRAW_WALL_MS = 250;
-const NOT_FOUND = 404;
 const FIRST_RUN = "#first-run";
 const EDITOR = "#editor";
 
@@ -52,7 +53,6 @@ const access = {
   protocol: /** @type {"json" | "delta"} */ (query.get("delta") === "1" ? "delta" : "json"),
   ...(token === undefined ? {} : { token }),
 };
-const base = new URL("../..", import.meta.url);
 fillTexts();
 const list = find(".stations");
 const panel = find(".detail");
@@ -73,21 +73,21 @@ let played = false;
 let editor = null;
 /** @type {Promise<import("./editor/editor.js").Editor> | null} */
 let opening = null;
-/** The station of the demo, while there is one. */
+/** The station of the demo, while the demo runs. */
 let demo = "";
 /** Fragment of the link that opened the details. */
 let openedFrom = "";
-/** Fragment of the overview to which the details lead back: that of the wall, or none. */
+/** Fragment of the overview that the details lead back to: that of the wall, or empty. */
 let overview = "";
 
-const daemon = new Daemon(base, token, drawSoon);
+const daemon = new Daemon(token, drawSoon);
 const feed = new Stream({
   station: "*",
   topics: ["game", "frame", "event"],
   fields: [...FIELDS],
   rate: RATE,
   finality: false,
-  base,
+  base: ROOT,
   ...access,
   onMessage: take,
   onChange: drawSoon,
@@ -114,7 +114,7 @@ addEventListener("hashchange", async () => {
   }
 });
 find(".skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the fragment of the address says what is shown
+  event.preventDefault(); // the fragment of the address selects the view
   mainHeading().focus();
 });
 addEventListener("keydown", (event) => {
@@ -186,20 +186,21 @@ function draw() {
   }
 }
 
-/** Shows the link to the codes for seats if players can claim seats here, and hides what a gateway does not have. */
+/** Shows the link to the codes for seats if players can claim seats here, and hides the links that a gateway lacks. */
 async function showLinks() {
   try {
-    const { status, body } = await daemon.get("v1/seats");
+    const { status, body } = await daemon.api.get("v1/seats");
     find(".to-seat-codes").hidden = body.on !== true;
-    daemon.isGateway = status === NOT_FOUND;
+    daemon.isGateway = status === Status.NOT_FOUND;
     find(".to-audit").hidden = daemon.isGateway;
+    linkAddedPages(find(".pages"), daemon);
     detail?.draw(daemon);
   } catch {
-    askedForLinks = false; // the daemon is away: with its next answer
+    askedForLinks = false; // the daemon is unreachable: retry after its next answer
   }
 }
 
-/** The page of the first run is shown until there is anything else to see. A link leads back to it. */
+/** Shows the first-run page until there is something else to see. A link leads back to it. */
 function drawFirstRun() {
   const section = find(".first-run");
   section.hidden = !showsFirstRun();
@@ -212,7 +213,7 @@ function showsFirstRun() {
   return location.hash === FIRST_RUN || (location.hash === "" && isFirstRun());
 }
 
-/** Whether there is no game yet, neither played nor on the disk, as far as this is known. */
+/** Whether no game is known yet, neither a played one nor one on the disk. */
 function isFirstRun() {
   const own = daemon.stations.filter((station) => !station.demo);
   const isEmpty = own.every(({ files, game, starting }) => !starting && !game && files?.finished === 0);
@@ -287,7 +288,7 @@ function wallStation(station) {
 }
 
 /**
- * Why a station needs attention.
+ * The reason why a station needs attention.
  * @param {Station} station
  * @param {import("../slpstream.js").Game | null} game
  * @param {string} state
@@ -352,7 +353,7 @@ function gameOn({ id }, state) {
   const { game } = feed.station(id);
   const last = daemon.lastGame(id);
   const isPlaying = state === "playing" || state === "stalled";
-  return last !== null && (lacksEnd(game, last) || (game === null && !isPlaying)) ? gameOf(last) : withNames(game, last);
+  return last !== null && (lacksEnd(game, last) || (game === null && !isPlaying)) ? gameAtEnd(last) : withNames(game, last);
 }
 
 /**
@@ -402,7 +403,7 @@ function drawGames() {
   find(".no-games").hidden = search.games === null || games.length > 0;
   setText(find("#recent"), text(search.games === null ? "page.recent" : "search.found"));
   fill(find(".games"), games, () => clone("recent-game"), (row, item) => {
-    const game = gameOf(item);
+    const game = gameAtEnd(item);
     const players = playersOf(game);
     const link = find(".open", row);
     setAttribute(link, "href", `#game/${encodeURIComponent(item.gameId)}`);
@@ -481,7 +482,7 @@ function openDetail() {
   document.body.dataset.route = route.kind;
   document.body.classList.toggle("single", location.hash === "" && route.kind === "station");
   if (route.kind === "station") {
-    detail = new StationDetail(panel, route.id, { access, base, overlay: overlayOf(route.id), onChange: drawSoon });
+    detail = new StationDetail(panel, route.id, { access, base: ROOT, overlay: overlayOf(route.id), onChange: drawSoon });
     setAttribute(find(".adjust", panel), "href", `${EDITOR}/${encodeURIComponent(route.id)}`);
   } else if (route.kind === "game") {
     detail = new GameDetail(panel, route.id, drawSoon);
@@ -489,7 +490,7 @@ function openDetail() {
   panel.querySelector("a.back")?.setAttribute("href", overview || "#");
   const page = route.kind === "station" ? stationName(route.id) : route.kind === "editor" ? text("editor.title") : "";
   document.title = page === "" ? "slpstream" : `${page} · slpstream`;
-  detail?.draw(daemon); // at once, because its heading gets the focus
+  detail?.draw(daemon); // without waiting, because its heading gets the focus
   drawSoon();
 }
 
@@ -503,12 +504,12 @@ function showWall(shown) {
   }
 }
 
-/** Shows the visual editor at its fragment, and hides it at others. Its modules are loaded when it is opened first. */
+/** Shows the visual editor at its fragment, and hides it at others. Its modules are loaded when it is first opened. */
 async function showEditor() {
   const section = find(".editor");
   if (isEditor(location.hash) && editor === null) {
     const { openEditor } = await import("./editor/editor.js");
-    opening ??= openEditor(section, { base, token });
+    opening ??= openEditor(section, { base: ROOT, token });
     editor = await opening;
   }
   const shown = isEditor(location.hash);
@@ -535,11 +536,11 @@ function moveFocus() {
     (shown ?? mainHeading()).focus();
     openedFrom = "";
   } else if (/** @type {HTMLElement} */ (document.activeElement).offsetParent === null && document.activeElement !== document.body) {
-    mainHeading().focus(); // what had the focus is not shown there, such as the link to the wall on the wall
+    mainHeading().focus(); // the focused element is hidden, like the link to the wall on the wall
   }
 }
 
-/** The heading of what the page shows. */
+/** The heading of the current view. */
 function mainHeading() {
   const headings = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#wall-title, #stations, #detail-title, #first-run-title")]);
   return headings.find((each) => each.offsetParent !== null) ?? find("#stations");
@@ -550,12 +551,12 @@ function mainHeading() {
  * @param {string} station
  */
 function sceneOf(scene, station) {
-  return withToken(new URL(`scenes/${scene}/${encodeURIComponent(station)}`, base));
+  return withToken(new URL(`scenes/${scene}/${encodeURIComponent(station)}`, ROOT));
 }
 
 /** @param {string} station */
 function overlayOf(station) {
-  return withToken(new URL(`overlay/${encodeURIComponent(station)}`, base));
+  return withToken(new URL(`overlay/${encodeURIComponent(station)}`, ROOT));
 }
 
 /** @param {URL} url */

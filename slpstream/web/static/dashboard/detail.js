@@ -1,5 +1,6 @@
 /** The panel next to the lists: a station with its live game, or a finished game. */
 
+import { clone, find, setAttribute, setText } from "../dom.js";
 import { arrivals } from "../late.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, FORMAT, minutesText, timerStart } from "../slippi.js";
@@ -8,17 +9,16 @@ import { date, text } from "../texts/texts.js";
 import { ControllersPanel } from "./controllers_panel.js";
 import { setUpCopying } from "./copying.js";
 import { stateText } from "./daemon.js";
-import { clone, find, setAttribute, setText } from "./dom.js";
 import { FinishedGame } from "./finished_game.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
-import { gameOf, lacksEnd, timesOf, withNames } from "./listed_game.js";
-import { MomentsPanel } from "./moments.js";
+import { gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
+import { MomentsPanel } from "./moments.js";
 import { OnAirButton } from "./on_air.js";
-import { SetPanel } from "./set_panel.js";
-import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
 import { ReplayBar } from "./replay_bar.js";
+import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
+import { SetPanel } from "./set_panel.js";
 import { StageView } from "./stage_view.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
@@ -77,7 +77,7 @@ export class StationDetail {
     const path = `v1/stations/${encodeURIComponent(station)}`;
     this.#controllers = new ControllersPanel(find(".controllers", this.#root), path, onChange);
     this.#setUpAddress();
-    find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.patch("v1/setup", { demo: false }));
+    find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.api.patch("v1/setup", { demo: false }));
   }
 
   /** @param {import("./match.js").Message} message */
@@ -92,7 +92,7 @@ export class StationDetail {
   }
 
   /**
-   * Subscribes to the running game from its start, without frames: the stage shows live frames at once, and the plot
+   * Subscribes to the running game from its start, without frames: the stage shows live frames immediately, and the plot
    * follows. This is repeated after a connection that cannot be resumed.
    */
   #loadPast() {
@@ -164,7 +164,7 @@ export class StationDetail {
     this.#onAirButton.draw(daemon);
     this.#setPanel.draw(daemon, view.set);
     if (isDemo) {
-      find(".set", root).hidden = true; // it counts for no set
+      find(".set", root).hidden = true; // a demo belongs to no set
     } else if (described) {
       this.#moments.draw(daemon); // the index has no games of a demo
       this.#controllers.draw(daemon);
@@ -211,7 +211,7 @@ export class StationDetail {
     const set = setOf(game, this.#setPanel.set);
     const last = game?.frame ?? match.stats?.lastFrame ?? -Infinity;
     this.#stageView.set = set;
-    this.#replay.draw(melee ? game : null, last, (path) => daemon.get(path), match.stats);
+    this.#replay.draw(melee ? game : null, last, (path) => daemon.api.get(path), match.stats);
     const replayed = this.#replay.game;
     const displayed = replayed ?? game;
     const over = ended && replayed === null;
@@ -309,11 +309,11 @@ export class GameDetail {
       this.#curtain.draw(this.#finished.note !== "");
       return;
     }
-    const game = gameOf(item, stats);
+    const game = gameAtEnd(item, stats);
     const players = playersOf(game);
     const hasLoaded = this.#finished.item !== null; // before that, the first frame is not known
     const watched = hasLoaded && game.format === FORMAT && game.end !== null ? game : null;
-    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.get(path), stats);
+    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.api.get(path), stats);
     find("stage-view", root).hidden = this.#replay.game === null || find("replay-bar", root).hidden;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
     root.dataset.game = item.gameId;

@@ -1,13 +1,13 @@
-/** A finished game with its stats. The daemon is asked for them until it answers. */
+/** A finished game with its stats. The requests are repeated until the daemon answers. */
 
+import { Status } from "../api.js";
 import { text } from "../texts/texts.js";
-import { gameOf } from "./listed_game.js";
+import { gameAtEnd } from "./listed_game.js";
 import { PercentHistory } from "./match.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 const RETRY_MS = 3000;
-const DONE = 200;
 
 export class FinishedGame {
   #onChange;
@@ -16,7 +16,7 @@ export class FinishedGame {
   item = null;
   /** `null` until they arrive, and if the daemon has none. @type {Record<string, any> | null} */
   stats = null;
-  /** What is wrong, in words. */
+  /** The problem in words; empty without one. */
   note = "";
 
   /**
@@ -40,10 +40,10 @@ export class FinishedGame {
   async #load(daemon) {
     const path = `v1/games/${encodeURIComponent(this.gameId)}`;
     try {
-      const [item, stats] = await Promise.all([daemon.get(path), daemon.get(`${path}/stats`)]);
-      this.item = item.status === DONE ? item.body : null;
-      this.stats = stats.status === DONE ? (stats.body.stats ?? stats.body) : null;
-      this.note = item.status !== DONE ? item.body.detail : stats.status === DONE ? "" : text("detail.no_stats");
+      const [item, stats] = await Promise.all([daemon.api.get(path), daemon.api.get(`${path}/stats`)]);
+      this.item = item.status === Status.OK ? item.body : null;
+      this.stats = stats.status === Status.OK ? (stats.body.stats ?? stats.body) : null;
+      this.note = item.status !== Status.OK ? item.body.detail : stats.status === Status.OK ? "" : text("detail.no_stats");
     } catch {
       this.note = text("detail.no_response");
       setTimeout(() => (this.#requested = false), RETRY_MS);
@@ -58,6 +58,6 @@ export class FinishedGame {
       return null;
     }
     const history = stats === null ? new PercentHistory() : PercentHistory.fromStats(stats);
-    return { gameId: this.gameId, game: gameOf(item, stats), stats, history, durationSeconds: item.durationSeconds ?? 0 };
+    return { gameId: this.gameId, game: gameAtEnd(item, stats), stats, history, durationSeconds: item.durationSeconds ?? 0 };
   }
 }

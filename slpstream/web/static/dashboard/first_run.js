@@ -1,11 +1,12 @@
 /**
- * The page of the first run: the folders, the address for OBS, and a demo. It is shown while there is nothing else to see,
- * and at the fragment `#first-run`.
+ * The first-run page: the folders, the address for OBS, and a demo. It is shown while there is nothing else to see, and at the
+ * fragment `#first-run`.
  */
 
+import { Status } from "../api.js";
+import { element, fill, find, setAttribute, setText } from "../dom.js";
 import { text } from "../texts/texts.js";
 import { setUpCopying } from "./copying.js";
-import { element, fill, find, setAttribute, setText } from "./dom.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
@@ -78,9 +79,9 @@ export class FirstRun {
   /** @param {Daemon} daemon */
   async #load(daemon) {
     try {
-      const { status, body } = await daemon.get("v1/setup");
-      this.#setup = status === 200 ? body : null;
-      this.#refused = status !== 200;
+      const { status, body } = await daemon.api.get("v1/setup");
+      this.#setup = status === Status.OK ? body : null;
+      this.#refused = status !== Status.OK;
     } catch {
       // The health of the daemon is shown elsewhere.
     }
@@ -92,8 +93,8 @@ export class FirstRun {
     this.#problem = "";
     this.#onChange();
     try {
-      const { status, body } = (await this.#daemon?.patch("v1/setup", { demo: true })) ?? { status: 0, body: {} };
-      if (status === 200 && body.demo) {
+      const { status, body } = (await this.#daemon?.api.patch("v1/setup", { demo: true })) ?? { status: 0, body: {} };
+      if (status === Status.OK && body.demo) {
         location.hash = `#station/${encodeURIComponent(body.demo)}`;
       } else {
         this.#problem = text("first_run.no_demo", { reason: body.detail ?? text("detail.no_response") });

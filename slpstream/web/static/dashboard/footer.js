@@ -1,18 +1,18 @@
 /** The footer: links to the API, which need the token, and the language of the pages. */
 
+import { element, find } from "../dom.js";
 import { LANGUAGES, LANGUAGE_NAMES, rememberLanguage, rememberedLanguage, text } from "../texts/texts.js";
-import { element, find } from "./dom.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 /** @typedef {import("../texts/texts.js").Language} Language */
 
 /** @param {Daemon} daemon */
-export function setUpFooter(daemon) {
+export function setUpFooter({ api }) {
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a[data-needs-token]"))) {
-    if (daemon.token !== undefined) {
+    if (api.token !== undefined) {
       link.addEventListener("click", (event) => {
         event.preventDefault();
-        open(link.href, daemon.token ?? "");
+        open(api, link.href);
       });
     }
   }
@@ -21,12 +21,12 @@ export function setUpFooter(daemon) {
 
 /**
  * Opens a page of the API. Links cannot send a token, and in the address it would be visible.
+ * @param {import("../api.js").Api} api
  * @param {string} url
- * @param {string} token
  */
-async function open(url, token) {
+async function open(api, url) {
   try {
-    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    const response = await api.response(url);
     const [type] = (response.headers.get("content-type") ?? "text/plain").split(";");
     const plain = type === "text/plain" ? "text/plain; charset=utf-8" : type;
     location.href = URL.createObjectURL(new Blob([await response.blob()], { type: plain }));

@@ -5,8 +5,9 @@
  * Tab take it, Escape closes the suggestions.
  */
 
+import { Status } from "../api.js";
+import { element, fill, find, setAttribute, setText } from "../dom.js";
 import { fillTexts, text } from "../texts/texts.js";
-import { element, fill, find, setAttribute, setText } from "./dom.js";
 
 /**
  * @typedef {import("./daemon.js").Daemon} Daemon
@@ -19,7 +20,6 @@ const TYPING_MS = 200;
 const MAX_GAMES = 50;
 const MAX_SUGGESTIONS = 8;
 const FIELDS = "input, select, textarea, [contenteditable], dialog";
-const DONE = 200;
 
 export class GameSearch {
   #root;
@@ -75,8 +75,8 @@ export class GameSearch {
     if (this.#keys === null) {
       this.#keys = {};
       try {
-        const { status, body } = await this.#daemon.get("v1/search");
-        this.#keys = status === DONE ? body.keys : null;
+        const { status, body } = await this.#daemon.api.get("v1/search");
+        this.#keys = status === Status.OK ? body.keys : null;
       } catch {
         this.#keys = null;
       }
@@ -102,9 +102,9 @@ export class GameSearch {
       return;
     }
     try {
-      const { status, body } = await this.#daemon.get(`v1/games?query=${encodeURIComponent(query)}&limit=${MAX_GAMES}`);
+      const { status, body } = await this.#daemon.api.get(`v1/games?query=${encodeURIComponent(query)}&limit=${MAX_GAMES}`);
       if (asked === this.#asked) {
-        if (status === DONE) {
+        if (status === Status.OK) {
           this.games = body.games ?? [];
           this.#showMistakes(query, []);
         } else {

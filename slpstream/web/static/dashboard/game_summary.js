@@ -5,9 +5,10 @@
  * The stats have the shape of slippi-js's `StatsType`; its `extra` is optional.
  */
 
-import { timerStart } from "../slippi.js";
+import { element, fill, setText } from "../dom.js";
+import { colourOf } from "../player_colour.js";
+import { gameTime, timerStart } from "../slippi.js";
 import { number as numberText, text } from "../texts/texts.js";
-import { colourOf, element, fill, gameTime, setText } from "./dom.js";
 import { attackName } from "./attacks.js";
 import { PercentPlot } from "./percent_plot.js";
 

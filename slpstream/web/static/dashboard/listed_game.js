@@ -1,42 +1,32 @@
-/** Converts a game of `/v1/games` to the shape of a live game, so that both are displayed by the same code. */
+/** Games as the daemon lists them, with the values of their players at the end. */
 
+import { gameOf } from "../listed_game.js";
 import { shownNames } from "../summary.js";
 
 /**
- * @typedef {import("../slpstream.js").Game} Game
- * @typedef {Record<string, any>} Item  A game of the list, or a single game, which also has `settings` and `end`.
+ * @typedef {import("../listed_game.js").Game} Game
+ * @typedef {import("../listed_game.js").Item} Item
  */
 
 /**
+ * A listed game with percents, stocks and scores at its end.
  * @param {Item} item
- * @param {Record<string, any> | null} [stats]  `StatsType`, for the values at the end.
+ * @param {Record<string, any> | null} [stats]  `StatsType`, which has the values of every stock.
  * @returns {Game}
  */
-export function gameOf(item, stats = null) {
-  const settings = item.settings ?? {};
-  const over = item.reason !== undefined && item.reason !== null;
-  const winners = (item.winners ?? item.end?.winners ?? []).map((/** @type {any} */ winner) =>
-    typeof winner === "number" ? { playerIndex: winner, position: 0 } : winner,
-  );
-  const durationSeconds = item.durationSeconds ?? null;
-  return /** @type {Game} */ ({
-    gameId: item.gameId,
-    format: item.format ?? "",
-    rate: item.rate ?? [60, 1],
-    settings,
-    summary: item.summary ?? null,
-    frame: item.lastFrame ?? stats?.lastFrame ?? null,
-    players: new Map(stats !== null ? lastLives(stats) : item.standings ? lastValues(item.standings) : unknownValues(settings)),
+export function gameAtEnd(item, stats = null) {
+  const game = gameOf(item);
+  const values = stats !== null ? lastLives(stats) : item.standings ? lastValues(item.standings) : unknownValues(game.settings);
+  return {
+    ...game,
+    frame: game.frame ?? stats?.lastFrame ?? null,
+    players: /** @type {Game["players"]} */ (new Map(values)),
     scores: new Map(scoresOf(item)),
-    names: shownNames(item.players),
-    end: over
-      ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds, tied: item.summary?.tied ?? false }
-      : null,
-  });
+  };
 }
 
 /**
- * A game of the stream with the names that lists have for its players, because the stream has those of the newest set alone.
+ * A game of the stream with the names that lists have for its players, because the stream only has those of the newest set.
  * @template {Game | null} T
  * @param {T} game
  * @param {Item | null} item  The last game of the station.
@@ -47,7 +37,7 @@ export function withNames(game, item) {
 }
 
 /**
- * Whether a game of the stream has ended without its last frame, as for a page that was not connected. Lists have its end.
+ * Whether a game of the stream has ended without its last frame, because the page was not connected then. Lists have its end.
  * @param {Game | null} game
  * @param {Item | null} item  The last game of the station.
  */
@@ -59,7 +49,7 @@ export function lacksEnd(game, item) {
 const SAME_TIME_MS = 60_000;
 
 /**
- * When a game ended, by the daemon's clock; its beginning for games from a daemon that does not say it.
+ * When a game ended, by the daemon's clock; the time when it began if the daemon does not report it.
  * @param {Item} item
  */
 export function endOf(item) {
@@ -67,7 +57,7 @@ export function endOf(item) {
 }
 
 /**
- * When a game was played: when it arrived if that is known, else its own time. `own` is its own time where it differs.
+ * When a game was played: the time when it arrived if known, otherwise its own time. `own` is its own time if that differs.
  * @param {Item} item
  * @returns {{moment: string, own: string}}
  */
@@ -97,7 +87,7 @@ function unknownValues(settings) {
 }
 
 /**
- * Percent and stocks of each player at the end of the game, as lists have them.
+ * Percent and stocks of each player at the end of the game, from an item of a list.
  * @param {Record<string, {stocks?: number, percent?: number}>} standings  By player index.
  * @returns {[number, Record<string, any>][]}
  */

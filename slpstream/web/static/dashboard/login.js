@@ -3,15 +3,15 @@
  * operators open it. The page is loaded again with the new token, and after logging out.
  */
 
+import { Api, Status } from "../api.js";
+import { find, setText } from "../dom.js";
 import { text } from "../texts/texts.js";
 import { forgetToken, keepToken } from "../token.js";
-import { find, setText } from "./dom.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 export const LOGIN = "#login";
-const UNAUTHORISED = 401;
-/** A header has no other characters, and neither has a token. */
+/** Headers allow no other characters, so tokens have none. */
 const TOKEN = /^[!-~]+$/;
 
 export class Login {
@@ -33,8 +33,8 @@ export class Login {
     });
     find(".cancel", root).addEventListener("click", () => (location.hash = ""));
     const [logIn, logOut] = [find("a.log-in"), find("button.log-out")];
-    logIn.hidden = daemon.token !== undefined;
-    logOut.hidden = daemon.token === undefined;
+    logIn.hidden = daemon.api.token !== undefined;
+    logOut.hidden = daemon.api.token === undefined;
     logOut.addEventListener("click", () => {
       forgetToken();
       location.hash = "";
@@ -42,7 +42,7 @@ export class Login {
     });
   }
 
-  /** Shows the form where it is needed or was asked for. Returns whether it is shown. */
+  /** Shows the form if it is needed or was requested. Returns whether it is shown. */
   draw() {
     const { refusal } = this.#daemon.health;
     const shown = refusal !== "" || location.hash === LOGIN;
@@ -76,8 +76,8 @@ export class Login {
     const submit = /** @type {HTMLButtonElement} */ (find("button[type=submit]", this.#root));
     submit.disabled = true;
     try {
-      // The setup is for operators: where reading needs no token, only it says whether one is wrong.
-      const wrong = !TOKEN.test(token) || (await this.#refuses("v1/setup", token)) || (await this.#refuses("v1/stations", token));
+      // The setup is for operators. If reading needs no token, only the setup shows whether a token is wrong.
+      const wrong = !TOKEN.test(token) || (await refuses("v1/setup", token)) || (await refuses("v1/stations", token));
       this.#problem = wrong ? text("login.wrong") : "";
     } catch {
       this.#problem = text("daemon.unreachable");
@@ -96,13 +96,12 @@ export class Login {
       this.draw();
     }
   }
+}
 
-  /**
-   * @param {string} path
-   * @param {string} token
-   */
-  async #refuses(path, token) {
-    const headers = { authorization: `Bearer ${token}` };
-    return (await fetch(new URL(path, this.#daemon.base), { headers })).status === UNAUTHORISED;
-  }
+/**
+ * @param {string} path
+ * @param {string} token
+ */
+async function refuses(path, token) {
+  return (await new Api(token).get(path)).status === Status.UNAUTHORISED;
 }

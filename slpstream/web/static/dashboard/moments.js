@@ -4,8 +4,10 @@
  * The key M marks a moment too, everywhere on the page except in fields.
  */
 
+import { Status } from "../api.js";
+import { clone, fill, find, setAttribute, setText } from "../dom.js";
+import { gameTime } from "../slippi.js";
 import { fillTexts, number, text } from "../texts/texts.js";
-import { clone, fill, find, gameTime, setAttribute, setText } from "./dom.js";
 
 /**
  * @typedef {import("./daemon.js").Daemon} Daemon
@@ -16,7 +18,6 @@ import { clone, fill, find, gameTime, setAttribute, setText } from "./dom.js";
 const REFRESH_MS = 3000;
 const MAX_HIGHLIGHTS = 8;
 const FIELDS = "input, select, textarea, [contenteditable], dialog";
-const DONE = 200;
 
 export class MomentsPanel {
   #root;
@@ -28,7 +29,7 @@ export class MomentsPanel {
   /** @type {Body[]} */ #highlights = [];
   /** Whether the daemon keeps marks of this station. */
   #isKnown = false;
-  /** Whether the daemon has answered, or could not be asked. */
+  /** Whether the daemon has answered or was unreachable. */
   hasArrived = false;
   #hasDolphin = false;
   #loadedAt = -Infinity;
@@ -134,7 +135,7 @@ export class MomentsPanel {
   }
 
   async #mark() {
-    const marked = await this.#send((daemon) => daemon.post(`${this.#path}/marks`, {}));
+    const marked = await this.#send((api) => api.post(`${this.#path}/marks`, {}));
     if (marked !== null) {
       this.#say(text("moments.marked", { at: gameTime(marked.frame) }));
     }
@@ -142,7 +143,7 @@ export class MomentsPanel {
 
   /** @param {number} mark */
   async #unmark(mark) {
-    const left = await this.#send((daemon) => daemon.delete(`${this.#path}/marks/${mark}`));
+    const left = await this.#send((api) => api.delete(`${this.#path}/marks/${mark}`));
     if (left !== null) {
       find(".mark", this.#root).focus(); // the button that was pressed is gone
       this.#say(text("moments.removed"));
@@ -151,7 +152,7 @@ export class MomentsPanel {
 
   /** @param {Body} wanted */
   async #play(wanted) {
-    const shown = await this.#send((daemon) => daemon.post(`${this.#path}/instant-replay`, wanted));
+    const shown = await this.#send((api) => api.post(`${this.#path}/instant-replay`, wanted));
     if (shown !== null) {
       this.#say(text("moments.playing", { seconds: number(Math.ceil(shown.seconds)) }));
     }
@@ -159,16 +160,16 @@ export class MomentsPanel {
 
   /**
    * Sends a request. Returns the body of the response, or `null` after a refusal, which is displayed.
-   * @param {(daemon: Daemon) => Promise<{status: number, body: Body}>} request
+   * @param {(api: import("../api.js").Api) => Promise<import("../api.js").Answer>} request
    */
   async #send(request) {
     if (this.#daemon === null) {
       return null;
     }
     try {
-      const { status, body } = await request(this.#daemon);
+      const { status, body } = await request(this.#daemon.api);
       this.#loadedAt = -Infinity;
-      if (status === DONE) {
+      if (status === Status.OK) {
         return body;
       }
       this.#say(body.detail);
@@ -191,16 +192,16 @@ export class MomentsPanel {
     const of = encodeURIComponent(this.#station);
     try {
       const [marks, found, dolphin] = await Promise.all([
-        daemon.get(`${this.#path}/marks`),
-        daemon.get(`v1/highlights?set=${of}&order=best&limit=${MAX_HIGHLIGHTS}`),
-        daemon.get(`${this.#path}/instant-replay`),
+        daemon.api.get(`${this.#path}/marks`),
+        daemon.api.get(`v1/highlights?set=${of}&order=best&limit=${MAX_HIGHLIGHTS}`),
+        daemon.api.get(`${this.#path}/instant-replay`),
       ]);
-      this.#isKnown = marks.status === DONE;
+      this.#isKnown = marks.status === Status.OK;
       this.#marks = this.#isKnown ? marks.body.marks : [];
-      this.#highlights = found.status === DONE ? found.body.highlights : [];
-      this.#hasDolphin = dolphin.status === DONE && dolphin.body.configured;
+      this.#highlights = found.status === Status.OK ? found.body.highlights : [];
+      this.#hasDolphin = dolphin.status === Status.OK && dolphin.body.configured;
     } catch {
-      // the dashboard says so, and a later drawing tries again
+      // the dashboard reports it, and a later drawing tries again
     }
     this.#loading = false;
     this.hasArrived = true;

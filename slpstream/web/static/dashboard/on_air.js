@@ -1,14 +1,13 @@
-/** The button in the details of a station that puts it on air, keeps it there, or hands back to the rule. */
+/** The button in the details of a station that puts it on air, keeps it there, or returns control to the rule. */
 
+import { Status, isRefusal } from "../api.js";
+import { setText } from "../dom.js";
 import { text } from "../texts/texts.js";
-import { setText } from "./dom.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 const PATH = "v1/on-air";
 const RETRY_MS = 3000;
-/** No token, or not that of an operator. */
-const REFUSED = [401, 403];
 
 export class OnAirButton {
   #button;
@@ -16,7 +15,7 @@ export class OnAirButton {
   #station;
   #onChange;
   /** @type {Daemon | null} */ #daemon = null;
-  /** As `/v1/on-air` has it; a gateway has none. @type {Record<string, any> | null} */ #known = null;
+  /** The body of `/v1/on-air`; `null` until it arrives, and on a gateway. @type {Record<string, any> | null} */ #known = null;
   #exists = true;
   #askedAt = -Infinity;
 
@@ -56,31 +55,31 @@ export class OnAirButton {
   }
 
   #press() {
-    this.#request((daemon) => daemon.put(PATH, { station: this.#isChosen ? null : this.#station }));
+    this.#request((api) => api.put(PATH, { station: this.#isChosen ? null : this.#station }));
   }
 
-  /** Asks once whether there is a rule; the stream tells everything else. @param {Daemon} daemon */
+  /** Asks once whether there is a rule; the stream reports everything else. @param {Daemon} daemon */
   #load(daemon) {
     if (this.#known === null && this.#exists && performance.now() - this.#askedAt > RETRY_MS) {
       this.#askedAt = performance.now();
-      this.#request(() => daemon.get(PATH));
+      this.#request((api) => api.get(PATH));
     }
   }
 
-  /** @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} send */
+  /** @param {(api: import("../api.js").Api) => Promise<import("../api.js").Answer>} send */
   async #request(send) {
     if (this.#daemon === null) {
       return;
     }
     let problem = "";
     try {
-      const { status, body } = await send(this.#daemon);
-      if (status === 200) {
+      const { status, body } = await send(this.#daemon.api);
+      if (status === Status.OK) {
         this.#known = body;
       } else if (this.#known === null) {
-        this.#exists = status !== 404;
+        this.#exists = status !== Status.NOT_FOUND;
       } else {
-        problem = REFUSED.includes(status) ? text("panel.not_operator") : body.detail;
+        problem = isRefusal(status) ? text("panel.not_operator") : body.detail;
       }
     } catch {
       problem = this.#known === null ? "" : text("panel.not_responding");

@@ -3,8 +3,11 @@
  * each stock is a bar, labelled with the percent at its end. Lines differ in their dashes as well as in colour.
  */
 
+import { setAttribute } from "../dom.js";
+import { colourOf } from "../player_colour.js";
+import { gameTime } from "../slippi.js";
 import { list, text } from "../texts/texts.js";
-import { colourOf, gameTime, setAttribute, resized, styleValue } from "./dom.js";
+import { resized, styleValue } from "./canvas.js";
 
 /**
  * @typedef {import("./match.js").PercentHistory} PercentHistory

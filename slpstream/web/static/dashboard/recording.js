@@ -3,6 +3,8 @@
  * is limited, however long the game is. The newest chunk of a running game is extended when more frames exist.
  */
 
+import { Status } from "../api.js";
+
 /**
  * @typedef {Record<string, any>} Frame
  * @typedef {{through: number, loading: boolean, requestedAt: number}} Chunk  All existing frames up to `through` are loaded.
@@ -84,7 +86,7 @@ export class Recording {
     [chunk.loading, chunk.requestedAt] = [true, now];
     try {
       const { status, body } = await this.#get(`${this.#path}&from=${chunk.through + 1}&to=${final}`);
-      this.missing = status !== 200;
+      this.missing = status !== Status.OK;
       if (this.missing) {
         chunk.requestedAt = now + FAILURE_WAIT_MS;
         this.#onFrames();

@@ -5,8 +5,9 @@
  * fields and scrollable elements.
  */
 
+import { element, setAttribute, setText } from "../dom.js";
+import { gameTime } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
-import { element, gameTime, setAttribute, setText } from "./dom.js";
 import { FIRST_FRAME } from "./recording.js";
 
 /**

@@ -1,11 +1,12 @@
 /** Displays players and games, in cards, details and lists alike. */
 
+import { clone, fill, find, setAttribute, setText } from "../dom.js";
+import { colourOf } from "../player_colour.js";
+import { inShownOrder } from "../scenes/people.js";
 import { chosenWinners, scoreOf } from "../set_score.js";
 import { FORMAT, clock, gamePlayers, pointsText, resultText, stageName, stocksText } from "../slippi.js";
-import { inShownOrder } from "../scenes/people.js";
 import { outcomeText, summaryOutcome, summaryPlayers, thingText } from "../summary.js";
 import { number, text } from "../texts/texts.js";
-import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
 
 /**
  * @typedef {import("../slpstream.js").Game} Game
@@ -106,7 +107,7 @@ export function whoText(game, players) {
 }
 
 /**
- * Player indexes of the winners of a game, those that the operator has chosen if so.
+ * Player indexes of the winners of a game. Those that the operator has chosen take precedence.
  * @param {Game | null} game
  * @param {SetScore | null} [set]  The set that the game belongs to.
  */

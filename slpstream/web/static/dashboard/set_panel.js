@@ -1,14 +1,16 @@
 /**
  * The panel in which operators correct the set of a station, with the list of their changes.
  *
- * Each change is sent to the daemon at once, and the panel displays the daemon's response, so there is nothing to save.
+ * Each change is sent to the daemon immediately, and the panel displays the daemon's response, so there is nothing to save.
  * Changes by other operators appear as they are made, except in a field that is being edited.
  */
 
+import { ROOT, Status, isRefusal } from "../api.js";
+import { clone, element, fill, find, setAttribute, setText } from "../dom.js";
+import { colourOf } from "../player_colour.js";
 import { stageOf, teamOf } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
 import { ChangeList } from "./change_list.js";
-import { colourOf, clone, element, fill, find, setAttribute, setText } from "./dom.js";
 import { reasonOf, sideName } from "./set_words.js";
 
 /**
@@ -23,8 +25,6 @@ import { reasonOf, sideName } from "./set_words.js";
 const LENGTHS = Array.from({ length: 99 }, (_, i) => i + 1);
 /** The crews that the fields suggest: five players each. */
 const USUAL_CREWS = Object.freeze({ crews: [{ name: "", stocks: 20 }, { name: "", stocks: 20 }], stocksPerPlayer: 4 });
-const REFUSED = [401, 403];
-const CONFLICT = 409;
 const RETRY_MS = 3000;
 const OPERATOR = "slpstream.operator";
 const SEPARATOR = /[,、，;]/u;
@@ -41,9 +41,9 @@ export class SetPanel {
   #problem = "";
   /** Whether the daemon refused the last request because the token is not an operator's. */
   #isRefused = false;
-  /** Whether the last request had no response: what was entered then stays in its field. */
+  /** Whether the last request had no response. Entered text then stays in its field. */
   #isCutOff = false;
-  /** Whether the fields of the crews have text that was not sent: a button sends all of them at once. */
+  /** Whether the fields of the crews have text that was not sent: a button sends all of them together. */
   #areCrewsEdited = false;
   /** Requests that have no response yet. They are sent one after the other. */
   #pending = 0;
@@ -199,9 +199,9 @@ export class SetPanel {
     const link = find(".replays", this.#root);
     link.hidden = setId === undefined || this.#daemon === null || this.#daemon.isGateway;
     if (this.#daemon !== null && setId !== undefined) {
-      const url = new URL(`${this.#path}s/${encodeURIComponent(setId)}/replays.zip`, this.#daemon.base);
-      if (this.#daemon.token !== undefined) {
-        url.searchParams.set("token", this.#daemon.token);
+      const url = new URL(`${this.#path}s/${encodeURIComponent(setId)}/replays.zip`, ROOT);
+      if (this.#daemon.api.token !== undefined) {
+        url.searchParams.set("token", this.#daemon.api.token);
       }
       setAttribute(link, "href", url.href);
     }
@@ -345,7 +345,7 @@ export class SetPanel {
 
     this.#showKeptStocks(row, game, number);
 
-    // Names in the replays show who sits where. Without them, the operator may know better.
+    // Names in the replays identify the players. Without names, the operator can know better.
     const swap = find(".sides-swapped", row);
     const isNamed = players.some(({ connectCode, netplayName }) => connectCode || netplayName);
     swap.hidden = sides.length !== 2 || isNamed;
@@ -392,7 +392,7 @@ export class SetPanel {
   }
 
   /**
-   * Shows a value in a field, unless the operator is editing it. Returns whether the field may be changed.
+   * Shows a value in a field, unless the operator is editing it. Returns whether the value is shown.
    * @param {Field} field
    * @param {string} value
    */
@@ -444,7 +444,7 @@ export class SetPanel {
   }
 
   /**
-   * Asks before a change by which something is lost from sight.
+   * Asks before a change that removes something from view.
    * @param {string} question
    * @param {string} consequence
    * @param {string} button
@@ -463,12 +463,12 @@ export class SetPanel {
 
   /** @param {Record<string, any>} patch */
   #change(patch) {
-    return this.#send((daemon) => daemon.patch(`${this.#path}${this.#by()}`, patch));
+    return this.#send((api) => api.patch(`${this.#path}${this.#by()}`, patch));
   }
 
   /** @param {number} id */
   #undo(id) {
-    return this.#send((daemon) => daemon.post(`${this.#path}/changes${this.#by()}`, { undo: id }), "panel.cannot_undo");
+    return this.#send((api) => api.post(`${this.#path}/changes${this.#by()}`, { undo: id }), "panel.cannot_undo");
   }
 
   #by() {
@@ -480,13 +480,13 @@ export class SetPanel {
   async #load() {
     if (performance.now() - this.#loadedAt > RETRY_MS) {
       this.#loadedAt = performance.now();
-      await this.#request((daemon) => daemon.get(this.#path), "");
+      await this.#request((api) => api.get(this.#path), "");
     }
   }
 
   /**
    * Sends a change after those that were made before it.
-   * @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} send
+   * @param {(api: import("../api.js").Api) => Promise<import("../api.js").Answer>} send
    * @param {string} [conflict]  The key of the text for a conflict; otherwise the daemon's sentence is shown.
    */
   #send(send, conflict = "") {
@@ -503,7 +503,7 @@ export class SetPanel {
   }
 
   /**
-   * @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} send
+   * @param {(api: import("../api.js").Api) => Promise<import("../api.js").Answer>} send
    * @param {string} conflict
    */
   async #request(send, conflict) {
@@ -512,12 +512,12 @@ export class SetPanel {
     }
     try {
       const before = this.#set?.lastChange ?? 0;
-      const { status, body } = await send(this.#daemon);
+      const { status, body } = await send(this.#daemon.api);
       this.#isCutOff = false;
-      this.#isRefused = REFUSED.includes(status);
-      const told = status === CONFLICT && conflict !== "" ? text(conflict) : body.detail;
-      this.#problem = status === 200 ? "" : this.#isRefused ? text("panel.not_operator") : told;
-      if (status === 200) {
+      this.#isRefused = isRefusal(status);
+      const told = status === Status.CONFLICT && conflict !== "" ? text(conflict) : body.detail;
+      this.#problem = status === Status.OK ? "" : this.#isRefused ? text("panel.not_operator") : told;
+      if (status === Status.OK) {
         this.#set = /** @type {SetScore} */ (body);
         this.#changes.made(before, this.#set.lastChange ?? 0);
       }

@@ -40,7 +40,10 @@ export function sideName(side, players) {
   return side.name ?? members.map(({ name, port = 1 }) => name ?? text("panel.port", { port })).join(" & ");
 }
 
-/** Why a game counts or does not. The daemon's sentence says more, but in English. @param {SetGame} game */
+/**
+ * The reason why a game counts or does not count. The daemon's sentence is more detailed, but in English.
+ * @param {SetGame} game
+ */
 export function reasonOf({ verdict, reason }) {
   const key = `panel.verdict_${verdict}`;
   return language === "en" || !hasText(key) ? reason : text(key);
@@ -48,7 +51,7 @@ export function reasonOf({ verdict, reason }) {
 
 /**
  * @param {Change} change
- * @param {SetScore} set  The current set, for the names of those who won a game.
+ * @param {SetScore} set  The current set, for the names of winners.
  */
 export function changeText({ values }, set) {
   return values.map((value) => valueText(value, set)).join("; ") || text("panel.no_difference");

@@ -7,9 +7,11 @@
  * second.
  */
 
+import { setAttribute } from "../dom.js";
+import { colourOf } from "../player_colour.js";
 import { gamePlayers, pointsText, stageName, stageOutline, stocksText } from "../slippi.js";
 import { text } from "../texts/texts.js";
-import { colourOf, setAttribute, resized, styleValue } from "./dom.js";
+import { resized, styleValue } from "./canvas.js";
 import { OFF_STAGE_Y, ObservedGround } from "./stages.js";
 
 /**
@@ -514,7 +516,7 @@ function whereabouts(post, stage) {
 }
 
 /**
- * Where a player is, as the end of the key of a text.
+ * The position of a player, as the last part of a text's key.
  * @param {Record<string, any>} post
  * @param {import("./stages.js").Outline | null} stage
  */
@@ -536,7 +538,7 @@ function isOut(post, player) {
 }
 
 /**
- * Whether the player is out of the game. Without stocks, what the frame has as their number means nothing.
+ * Whether the player is out of the game. In a game without stocks, the number in the frame is meaningless.
  * @param {Record<string, any>} post
  * @param {Player} player
  */

@@ -1,13 +1,14 @@
-/** The console of the API page: a subscription to try, with the address and the message that make the same one. */
+/** The console of the API page: a subscription to try, with the address and the message that make the same subscription. */
 
+import { ROOT } from "../api.js";
 import { setUpCopying } from "../dashboard/copying.js";
-import { element, find, setText } from "../dashboard/dom.js";
+import { element, find, setText } from "../dom.js";
 import { connect } from "../slpstream.js";
 import { text } from "../texts/texts.js";
 
 /**
  * @typedef {Record<string, any>} Json
- * @typedef {{base: URL, token: string | undefined, stream: Json, stations: Json[]}} Given
+ * @typedef {{token: string | undefined, stream: Json, stations: Json[]}} Given
  */
 
 /** Older messages are removed. */
@@ -19,7 +20,7 @@ const MAX_WAITING = 50;
  * @param {HTMLElement} root
  * @param {Given} given
  */
-export function setUpConsole(root, { base, token, stream, stations }) {
+export function setUpConsole(root, { token, stream, stations }) {
   const form = /** @type {HTMLFormElement} */ (find("form", root));
   const option = (/** @type {string} */ name) => /** @type {HTMLInputElement | HTMLSelectElement} */ (form.elements.namedItem(name));
   const [url, request] = /** @type {HTMLInputElement[]} */ ([...root.querySelectorAll(".url")]);
@@ -69,7 +70,7 @@ export function setUpConsole(root, { base, token, stream, stations }) {
 
   function showForms() {
     const chosen = subscription();
-    const address = new URL(stream.path.slice(1), base);
+    const address = new URL(stream.path.slice(1), ROOT);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     for (const [name, value] of Object.entries(chosen)) {
       address.searchParams.set(name === "stations" ? "station" : name, String(value));
@@ -79,7 +80,7 @@ export function setUpConsole(root, { base, token, stream, stations }) {
   }
 
   function open() {
-    client = connect({ base, ...(token === undefined ? {} : { token }), ...subscription() });
+    client = connect({ base: ROOT, ...(token === undefined ? {} : { token }), ...subscription() });
     client.on("message", take);
     client.on("connection", showState);
     showState();
@@ -147,14 +148,14 @@ export function setUpConsole(root, { base, token, stream, stations }) {
   showState();
 }
 
-/** The values that an option may have. @param {Json} schema @returns {string[]} */
+/** The valid values of an option. @param {Json} schema @returns {string[]} */
 function valuesOf(schema) {
   const plain = schema.anyOf?.[0] ?? schema;
   return plain.items?.enum ?? plain.enum ?? [];
 }
 
 /**
- * A message in one line. The whole is written when it is opened.
+ * A message in one line. The whole message is written when the line is opened.
  * @param {Json} message
  */
 function messageItem(message) {

@@ -3,8 +3,10 @@
  * from `slpstream_types.js`, which has the types of the messages. Their descriptions are in English.
  */
 
-import { element, find } from "../dashboard/dom.js";
+import { Api, ROOT, Status } from "../api.js";
+import { element, find } from "../dom.js";
 import { fillTexts, text } from "../texts/texts.js";
+import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
 import { setUpConsole } from "./console.js";
 import { exampleOf, membersOf, typeText } from "./schemas.js";
@@ -13,19 +15,17 @@ import { fieldsOf, parseTypes } from "./types.js";
 /** @typedef {Record<string, any>} Json */
 
 const RETRY_MS = 3000;
-const UNAUTHORISED = 401;
 
-const base = new URL("../..", import.meta.url);
-const token = takeToken();
+const api = new Api(takeToken());
 const contents = find(".contents");
 
-/** @param {string} path */
+/** The body of an answer. Throws `Unauthorised`. @param {string} path */
 async function load(path) {
-  const response = await fetch(new URL(path, base), token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
-  if (response.status === UNAUTHORISED) {
+  const { status, body } = await api.get(path);
+  if (status === Status.UNAUTHORISED) {
     throw new Unauthorised();
   }
-  return response;
+  return body;
 }
 
 class Unauthorised extends Error {}
@@ -35,14 +35,14 @@ async function start() {
   for (;;) {
     try {
       const [document_, types, stations] = await Promise.all([
-        load("openapi.json").then((response) => response.json()),
-        load("static/slpstream_types.js").then((response) => response.text()),
-        load("v1/stations").then((response) => response.json()),
+        load("openapi.json"),
+        api.text("static/slpstream_types.js"),
+        load("v1/stations"),
       ]);
       showProblem("");
       show(document_, types);
       offerDownload(document_);
-      setUpConsole(find(".console"), { base, token, stream: document_["x-stream"], stations: stations.stations });
+      setUpConsole(find(".console"), { token: api.token, stream: document_["x-stream"], stations: stations.stations });
       find(".columns").classList.remove("loading");
       if (location.hash !== "") {
         document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
@@ -54,27 +54,27 @@ async function start() {
         return;
       }
       showProblem(text("docs.no_response"));
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS * (0.75 + Math.random() / 2)));
+      await sleep(RETRY_MS * (0.75 + Math.random() / 2));
     }
   }
 }
 
 /**
  * @param {string} problem
- * @param {string} [fragment]  Of the dashboard, where the problem can be solved.
+ * @param {string} [fragment]  The part of the dashboard that solves the problem.
  */
 function showProblem(problem, fragment = "") {
   const shown = find("body > .problem");
   shown.hidden = problem === "";
   shown.textContent = problem;
   if (fragment !== "") {
-    shown.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, base).href }));
+    shown.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, ROOT).href }));
   }
 }
 
 /** Lets the link to the description work with a token, which links cannot send. @param {Json} description */
 function offerDownload(description) {
-  if (token !== undefined) {
+  if (api.token !== undefined) {
     const file = new Blob([JSON.stringify(description)], { type: "application/json" });
     find("a.openapi").setAttribute("href", URL.createObjectURL(file));
   }
@@ -104,8 +104,8 @@ function addPart(id) {
  */
 function showStream(stream, types) {
   addPart("stream");
-  const { host, protocol } = base;
-  const address = `${protocol === "https:" ? "wss" : "ws"}://${host}${base.pathname}${stream.path.slice(1)}`;
+  const { host, protocol } = ROOT;
+  const address = `${protocol === "https:" ? "wss" : "ws"}://${host}${ROOT.pathname}${stream.path.slice(1)}`;
   find(".stream").replaceChildren(
     english("p", stream.summary),
     element("pre", `${address}?station=*&topics=game,event`, { tabindex: "0" }),
@@ -208,7 +208,7 @@ function endpointSection(path, method, operation, schemas) {
  * @param {Json} schemas
  */
 function requestText(path, method, body, schemas) {
-  const url = new URL(path.slice(1), base).href.replaceAll("%7B", "{").replaceAll("%7D", "}");
+  const url = new URL(path.slice(1), ROOT).href.replaceAll("%7B", "{").replaceAll("%7D", "}");
   const parts = ["curl", ...(method === "GET" ? [] : ["-X", method]), `'${url}'`];
   if (body !== undefined) {
     parts.push("-H 'content-type: application/json'", `-d '${JSON.stringify(exampleOf(body, schemas))}'`);

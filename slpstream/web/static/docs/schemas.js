@@ -1,4 +1,4 @@
-/** JSON schemas as people read them: types in a few words, members, examples. It does not touch the page. */
+/** JSON schemas in readable form: types in a few words, members, examples. It does not touch the page. */
 
 /** @typedef {Record<string, any>} Schema */
 

@@ -107,7 +107,7 @@ function closing(words, start) {
 }
 
 /**
- * The parts between separators that are in no bracket.
+ * The parts between separators that are outside brackets.
  * @param {string} words
  * @param {string} separator
  */

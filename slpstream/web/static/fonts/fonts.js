@@ -1,13 +1,13 @@
-/** Waiting for the fonts of `fonts.css`, so that a name is measured and shown in the face that it keeps. */
+/** Waiting for the fonts of `fonts.css`, so that a name is measured and shown in its final face. */
 
 /** The weights of the condensed face that the pages use. */
 const WEIGHTS = [500, 700];
-/** After this time a page shows its texts in whatever face there is: a name is worth more than its looks. */
+/** After this time a page shows its texts in any available face, because a name matters more than its looks. */
 const MAX_WAIT_MS = 3000;
 
 /**
- * Waits until the fonts that a text needs are loaded, or for three seconds. Never rejects. Fonts that are loaded already
- * take no time, and characters that our fonts lack wait for nothing.
+ * Waits until the fonts that a text needs are loaded, or for three seconds. Never rejects. Loaded fonts take no time, and
+ * neither do characters that our fonts lack.
  * @param {string} text
  * @returns {Promise<void>}
  */

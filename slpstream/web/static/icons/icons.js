@@ -1,14 +1,16 @@
 /**
- * Pictures of characters and stages: the user's own where there are any, and otherwise the bundled glyphs.
+ * Pictures of characters and stages: the user's own if they exist, otherwise the bundled glyphs.
  *
- * They are decoration beside a name, so screen readers skip them. The page includes `icons/icons.css` and loads the names
- * with `loadNames` first, for the colours of the costumes.
+ * They are decoration next to a name, so screen readers skip them. The page includes `icons/icons.css` and loads the names with
+ * `loadNames` first, for the colours of the costumes.
  */
 
+import { ROOT } from "../api.js";
 import { swatch } from "../costumes.js";
 import { arrived } from "../late.js";
 import { costumeName } from "../slippi.js";
 import { loadFile } from "../tables.js";
+import { sleep } from "../timing.js";
 
 /**
  * Paths below `/custom/`.
@@ -29,12 +31,12 @@ const ALIKE = Object.freeze({
 const [FIRST_VERSUS, LAST_VERSUS] = [2, 32];
 const [FIRST_TARGETS, LAST_TARGETS] = [33, 58];
 
-/** A page begins without them if the list takes longer, and draws again when it arrives. */
+/** A page starts without the user's pictures if their list takes longer, and draws again when it arrives. */
 const MAX_WAIT_MS = 1000;
 
 /** @type {OwnPictures} */
 let own = { icons: {}, portraits: {}, stages: {} };
-await Promise.race([listOwn(), new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
+await Promise.race([listOwn(), sleep(MAX_WAIT_MS)]);
 
 async function listOwn() {
   own = await loadFile("icons/own.json");
@@ -45,7 +47,7 @@ async function listOwn() {
  * A square picture of a character. A glyph is drawn in `--glyph-ink` on `--glyph-ground`: by default the colour of the
  * costume, and black or white on it. `--glyph-port` is the colour of its border, by default none.
  * @param {number} characterId   External id. An unknown one is shown as a question mark.
- * @param {number} costumeIndex  Without an own picture of this costume, the one of the default costume is shown.
+ * @param {number} costumeIndex  If the user has no picture of this costume, that of the default costume is shown.
  * @returns {HTMLElement}
  */
 export function characterPicture(characterId, costumeIndex) {
@@ -147,7 +149,7 @@ function ownPicture(kind, file, instead) {
   picture.className = kind;
   const image = document.createElement("img");
   image.alt = "";
-  image.src = new URL(`../../custom/${file}`, import.meta.url).href;
+  image.src = new URL(`custom/${file}`, ROOT).href;
   image.addEventListener("error", () => picture.replaceWith(instead()), { once: true });
   picture.append(image);
   return picture;

@@ -1,14 +1,13 @@
 /**
- * Where the game's picture is in the page, and which parts of it are the game's own display.
+ * The position of the game's picture in the page, and of the game's own display in the picture.
  *
- * The picture has the largest size that fits into the page, and is in its middle, as OBS places a capture with
- * "fit to screen".
+ * The picture is as large as fits into the page and centred, as OBS places a capture with "fit to screen".
  */
 
 /**
  * @typedef {{left: number, top: number, width: number, height: number}} Area  In CSS pixels, or in shares of a picture.
  *
- * @typedef {"pillars" | "bars" | "full"} Form  Where the page has room beside the picture: at its sides, above and below it,
+ * @typedef {"pillars" | "bars" | "full"} Form  Where the page has room outside the picture: at its sides, above and below it,
  *     or nowhere.
  */
 

@@ -1,12 +1,15 @@
-/** What the scenes besides the live one share: a board that is drawn from the state of a station, and its parts. */
+/** Common parts of all scenes except the live one: a board that is drawn from the state of a station, and its parts. */
 
+import { Api } from "../api.js";
+import { find, make, setData, setText } from "../dom.js";
 import { arrivals } from "../late.js";
+import { colourOf } from "../player_colour.js";
 import { minutesText } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
-import { colourOf, drawExtra, drawInk, drawName, drawPicture } from "./card.js";
-import { find, isExample, make, openScene, preparePage, setData, setText, station } from "./page.js";
+import { drawExtra, drawInk, drawName, drawPicture } from "./card.js";
+import { isExample, openScene, preparePage, station } from "./page.js";
 import { stagePicture } from "./pictures.js";
-import { Results, askDaemon } from "./results.js";
+import { Results } from "./results.js";
 import { SceneState } from "./state.js";
 
 /**
@@ -36,8 +39,9 @@ export function openBoard({ topics = ["game"], fields, draw }) {
   const status = find(".status");
   const state = new SceneState(station, options.hold);
   let drawSoon = () => {};
+  const api = new Api(options.token);
   const get = async (/** @type {string} */ path) =>
-    isExample ? (await import("./example.js")).answerExample(path) : askDaemon(path, options.token);
+    isExample ? (await import("./example.js")).answerExample(path) : api.get(path);
   const results = new Results(get, () => drawSoon());
   const board = { element: find(".board"), options, state, results };
   document.title = `${station} · slpstream ${root.dataset.scene}`;

@@ -1,11 +1,12 @@
 /** Draws one player of the live scene, changing only what differs. */
 
+import { find, make, setData, setText } from "../dom.js";
 import { arrivals } from "../late.js";
+import { colourOf } from "../player_colour.js";
 import { damageColour } from "../slippi.js";
 import { language, number, text } from "../texts/texts.js";
 import { inkOn, isDark, luminance, parsed, readable } from "./colours.js";
 import { fit } from "./fit.js";
-import { find, make, restartAnimation, setData, setText } from "./page.js";
 import { characterPicture } from "./pictures.js";
 import { pointsWords, stocksWords } from "./words.js";
 
@@ -25,7 +26,6 @@ import { pointsWords, stocksWords } from "./words.js";
  * @property {boolean} setPoint
  */
 
-const PORT_COLOURS = ["red", "blue", "yellow", "green"];
 /** More stocks than this are shown as a number. */
 const MAX_ICONS = 6;
 /** More wins than this are shown as a number only. */
@@ -33,14 +33,6 @@ const MAX_PIPS = 5;
 /** Damage of a hit with the strongest shake animation. */
 const MAX_HIT_PERCENT = 20;
 const MIN_CONTRAST_OF_PERCENT = 4.6;
-
-/**
- * The colour of a player: that of the team, or else of the port.
- * @param {{team: string, port: number}} player
- */
-export function colourOf({ team, port }) {
-  return team || PORT_COLOURS[port - 1] || "red";
-}
 
 /** An empty card. */
 export function makeCard() {
@@ -102,7 +94,7 @@ export function drawCard(card, player, { side, combo, score, winsNeeded, held, w
   }
 }
 
-/** What colours depend on: the theme and the number of stylesheets, of which the user's comes last. */
+/** The state that colours depend on: the theme and the number of stylesheets, the last of which is the user's. */
 function appearance() {
   return `${document.documentElement.dataset.theme}/${document.styleSheets.length}`;
 }
@@ -276,7 +268,7 @@ export function drawScore(box, pips, score, winsNeeded) {
 }
 
 /**
- * What the card calls out: a KO, a lost stock, that the game was won, or that the next one wins the set.
+ * Draws the call of the card: a KO, a lost stock, that the game was won, or that the next one wins the set.
  * @param {HTMLElement} card
  * @param {Moment | null} moment
  * @param {boolean} setPoint
@@ -311,4 +303,15 @@ function drawCall(card, moment, setPoint, won) {
   if (kind !== "") {
     restartAnimation(card, "called");
   }
+}
+
+/**
+ * Restarts an animation. CSS restarts it only when its name changes, so there are two names for each animation.
+ * @param {HTMLElement} element
+ * @param {string} name
+ */
+function restartAnimation(element, name) {
+  const playing = element.classList.contains(name);
+  element.classList.toggle(name, !playing);
+  element.classList.toggle(`${name}-again`, playing);
 }

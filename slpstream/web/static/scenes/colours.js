@@ -61,7 +61,7 @@ export function inkOn(background) {
 }
 
 /**
- * A colour, moved towards black or white as far as it must be for a contrast with the background.
+ * A colour, moved towards black or white as far as the contrast with the background requires.
  * @param {Rgb} colour
  * @param {Rgb} background
  * @param {number} [ratio]

@@ -1,9 +1,9 @@
 /** The controllers of the players, `/scenes/controller/{station}`. */
 
 import { CONTROLLER_FIELDS } from "../controller.js";
+import { make } from "../dom.js";
 import { FIELDS } from "../slippi.js";
 import { coloured, fitted, openBoard, portOf, rebuild } from "./boards.js";
-import { make } from "./page.js";
 import { canShow, peopleOf, selected } from "./people.js";
 
 openBoard({ topics: ["game", "frame"], fields: [...FIELDS, ...CONTROLLER_FIELDS], draw });

@@ -1,6 +1,6 @@
 /**
- * A made-up set, for a scene whose address ends in `#example`: messages and answers in place of the daemon's, so that a
- * scene can be placed and adjusted while nobody plays. The visual editor of the dashboard shows scenes with it.
+ * A made-up set, for a scene whose address ends in `#example`: messages and answers that replace the daemon's, so that a scene
+ * can be placed and adjusted while no game is played. The visual editor of the dashboard shows scenes with it.
  */
 
 /**
@@ -62,7 +62,7 @@ const OTHERS = [
 ];
 
 /**
- * Begins to send the messages of a scene.
+ * Starts sending the messages of a scene.
  * @param {string} scene    As in its address.
  * @param {string} station
  * @param {Push} push

@@ -17,8 +17,8 @@ let observer = null;
 const boxes = new Set();
 
 /**
- * Fits a text now, and after each change of its box or of the fonts. The box has a width and a height of its own, and one
- * inline child with the text.
+ * Fits a text now, and after each change of its box or of the fonts. The size of the box must not depend on the text. The box
+ * has one inline child with the text.
  * @param {HTMLElement} box
  */
 export function fit(box) {

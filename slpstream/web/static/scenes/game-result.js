@@ -1,14 +1,15 @@
 /** The result of the last game, `/scenes/game-result/{station}`: percents over time, kills, openings per kill, stage. */
 
-import { PercentHistory } from "../dashboard/match.js";
 import { attackName, loadAttackNames } from "../dashboard/attacks.js";
 import { killsOf } from "../dashboard/game_summary.js";
+import { PercentHistory } from "../dashboard/match.js";
+import { make } from "../dom.js";
 import { setOf } from "../set_score.js";
 import { minutesText, timerStart } from "../slippi.js";
 import { text } from "../texts/texts.js";
 import { coloured, figure, heading, lengthOf, openBoard, plate, rebuild } from "./boards.js";
 import { percentChart } from "./chart.js";
-import { make, station } from "./page.js";
+import { station } from "./page.js";
 import { canShow, peopleOf, sidesOf } from "./people.js";
 import { placeWords, resultWords, stocksWords, winnersOf } from "./words.js";
 
@@ -100,7 +101,7 @@ function playerColumn(person, stats, people, won) {
 }
 
 /**
- * The figures of both sides beside each other.
+ * The figures of both sides, next to each other.
  * @param {Stats} stats
  * @param {{people: Person[]}[]} sides
  */

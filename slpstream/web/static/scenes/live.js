@@ -4,11 +4,12 @@
  */
 
 import { CONTROLLER_FIELDS } from "../controller.js";
+import { find, make, setText } from "../dom.js";
 import { scoreOf } from "../set_score.js";
 import { FIELDS, FORMAT, clock, minutesText } from "../slippi.js";
 import { text } from "../texts/texts.js";
 import { drawCard, makeCard } from "./card.js";
-import { find, make, openScene, preparePage, setText, station, statusWords } from "./page.js";
+import { openScene, preparePage, station, statusWords } from "./page.js";
 import { isLeft, peopleOf, selected } from "./people.js";
 import { SceneState } from "./state.js";
 import { lengthWords, placeWords, resultWords, setWords, winnersOf } from "./words.js";
@@ -32,7 +33,7 @@ const state = new SceneState(station, options.hold);
 
 document.title = `${station} · slpstream overlay`;
 overlay.dataset.show = options.show.join(" ");
-// Without percents and stocks of its own, the scene must not cover those of the game.
+// A scene that shows no percents and stocks must not cover those of the game.
 overlay.dataset.layout = options.layout === "hud" && !ownHud ? "bottom" : options.layout;
 
 openScene(options, {

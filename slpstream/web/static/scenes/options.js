@@ -13,7 +13,7 @@ export const THEMES = Object.freeze(/** @type {const} */ (["dark", "light", "neo
 export const LAYOUTS = Object.freeze(/** @type {const} */ (["sides", "top", "bottom", "hud"]));
 /** Width divided by height of the game's picture. */
 export const ASPECTS = Object.freeze({ "4:3": 4 / 3, "73:60": 73 / 60, "16:9": 16 / 9 });
-/** What `sizes` can change. */
+/** The parts that `sizes` can scale. */
 export const SIZES = Object.freeze(/** @type {const} */ (["name", "score", "percent", "picture", "info"]));
 
 /**
@@ -104,7 +104,10 @@ const READERS = {
   secret: (text) => text,
 };
 
-/** Descriptions of the valid values where a kind does not tell them. @type {Partial<Record<keyof SceneOptions, () => string>>} */
+/**
+ * Descriptions of the valid values, for options whose kind does not imply them.
+ * @type {Partial<Record<keyof SceneOptions, () => string>>}
+ */
 const EXPECTED = {
   players: () => textOf("scene.expected.players"),
   show: () => textOf("scene.expected.list", { values: PARTS.join(", ") }),

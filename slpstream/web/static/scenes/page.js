@@ -1,16 +1,18 @@
 /**
- * What all scenes have in common: options, theme, stylesheet, connection, delay, and drawing.
+ * The common parts of all scenes: options, theme, stylesheet, connection, delay, and drawing.
  *
  *     openScene({ stations: [station], topics: ["game"], take: (message, now) => …, draw: (now) => … });
  *
  * Messages pass through the playout buffer. The page is drawn at most once per animation frame, and only after a change.
  *
- * If the address ends in `#example`, a made-up set takes the place of the daemon's messages and answers; see `example.js`.
+ * If the address ends in `#example`, the made-up set of `example.js` replaces the daemon's messages and answers.
  */
 
+import { ROOT } from "../api.js";
+import { element, find } from "../dom.js";
 import { arrived, onArrival } from "../late.js";
-import { loadNames } from "../slippi.js";
 import { Playout } from "../playout.js";
+import { loadNames } from "../slippi.js";
 import { CloseCode, ON_AIR, connect } from "../slpstream.js";
 import { fillTexts, language, text } from "../texts/texts.js";
 import { followGameArea } from "./area.js";
@@ -27,9 +29,6 @@ import { ASPECTS, readOptions } from "./options.js";
  *     page's own: `connection` and `reset`. Pages of the station on air also receive `on_air`, when that station changes.
  * @property {(now: number) => number | null} draw  Draws, and returns when to draw again without a message.
  */
-
-/** @type {(selector: string, root?: ParentNode) => HTMLElement} */
-export const find = (selector, root = document) => /** @type {HTMLElement} */ (root.querySelector(selector));
 
 /**
  * The station in the address: `/scenes/{scene}/{station}`, or `/overlay/{station}`. For `on-air`, the station on air as soon as
@@ -71,7 +70,7 @@ export function preparePage(defaults = {}) {
  * @returns {() => void} Draws soon.
  */
 export function openScene(options, { stations, topics, fields, take, draw }) {
-  // Whoever adjusts a scene does not want to wait for the made-up set.
+  // People who adjust a scene should not wait for the made-up set.
   const playout = new Playout((message) => {
     if (message.type !== "on_air") {
       take(message, performance.now());
@@ -154,7 +153,8 @@ async function playInstead(push) {
 }
 
 /**
- * Why the daemon refuses the connection, in the page's language; empty if it does not. Rare reasons are in the daemon's words.
+ * The reason why the daemon refuses the connection, in the page's language; empty if it does not. Rare reasons are in the
+ * daemon's words.
  * @param {import("../slpstream.js").Client} client
  * @param {string | undefined} token
  */
@@ -201,7 +201,7 @@ export function statusWords(state, isShown) {
 function addStylesheet(path) {
   const link = document.createElement("link");
   link.rel = "stylesheet";
-  link.href = new URL(`../../custom/${path}`, import.meta.url).href;
+  link.href = new URL(`custom/${path}`, ROOT).href;
   link.onload = arrived; // colours of text are computed from it
   link.onerror = () => addNote(text("scene.css_not_found", { path }));
   document.head.append(link);
@@ -211,60 +211,6 @@ function addStylesheet(path) {
 function addNote(note) {
   console.warn(`slpstream overlay: ${note}`);
   const notes = find(".notes");
-  const item = document.createElement("li");
-  item.textContent = note;
-  notes.append(item);
+  notes.append(element("li", note));
   notes.hidden = false;
-}
-
-/**
- * @param {HTMLElement} element
- * @param {string} value
- */
-export function setText(element, value) {
-  const node = element.firstChild;
-  if (node instanceof Text && element.lastChild === node) {
-    if (node.data !== value) {
-      node.data = value;
-    }
-  } else if (element.textContent !== value) {
-    element.textContent = value;
-  }
-}
-
-/**
- * @param {HTMLElement} element
- * @param {string} name
- * @param {string} value
- */
-export function setData(element, name, value) {
-  if (element.dataset[name] !== value) {
-    element.dataset[name] = value;
-  }
-}
-
-/**
- * An element with a class and children. Texts go into text nodes.
- * @param {string} kind  Tag and classes: `p.name.large`.
- * @param {...(Node | string)} children
- */
-export function make(kind, ...children) {
-  const [tag, ...classes] = kind.split(".");
-  const element = document.createElement(tag);
-  if (classes.length > 0) {
-    element.className = classes.join(" ");
-  }
-  element.append(...children);
-  return element;
-}
-
-/**
- * Restarts an animation. CSS restarts it only when its name changes, so there are two names for each animation.
- * @param {HTMLElement} element
- * @param {string} name
- */
-export function restartAnimation(element, name) {
-  const playing = element.classList.contains(name);
-  element.classList.toggle(name, !playing);
-  element.classList.toggle(`${name}-again`, playing);
 }

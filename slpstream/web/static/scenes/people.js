@@ -9,8 +9,8 @@ import { summaryPlayers } from "../summary.js";
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {import("../slpstream_types.js").SetScore} SetScore
  *
- * @typedef {object} Details   What an operator says about a player; see `docs/howto/sets.md`.
- * @property {string} sponsor  Empty if there is none, as the others.
+ * @typedef {object} Details   An operator's details of a player, as in `docs/howto/sets.md`.
+ * @property {string} sponsor  Empty if unknown, like the other details.
  * @property {string} tag      The name without the sponsor.
  * @property {string} pronouns
  * @property {number | null} seed

@@ -1,3 +1,3 @@
-/** Pictures of characters and stages on the scenes: the user's own where there are any. See `icons/icons.js`. */
+/** Pictures of characters and stages on the scenes: the user's own if they exist, as in `icons/icons.js`. */
 
 export { characterPicture, stagePicture } from "../icons/icons.js";

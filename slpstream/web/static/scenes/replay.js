@@ -8,10 +8,11 @@ import { STAGE_FIELDS } from "../dashboard/instant_replay.js";
 import { FIRST_FRAME } from "../dashboard/recording.js";
 import { Replay } from "../dashboard/replay.js";
 import "../dashboard/stage_view.js";
+import { find, make, setText } from "../dom.js";
 import { setOf } from "../set_score.js";
 import { text } from "../texts/texts.js";
 import { openBoard } from "./boards.js";
-import { find, make, setText, station } from "./page.js";
+import { station } from "./page.js";
 import { peopleOf } from "./people.js";
 import { placeWords } from "./words.js";
 

@@ -1,30 +1,31 @@
 /**
- * Finished games and their stats, fetched from the daemon when a scene first asks for them. A request that fails, and stats
- * that are not final yet, are asked for again: for a minute by themselves, and then as long as the scene draws. What the
- * daemon has refused for a minute is not asked for any more.
+ * Finished games and their stats, fetched from the daemon when a scene first asks for them. A request that fails, or returns
+ * stats that are not final yet, is repeated: for a minute by itself, and after that whenever the scene draws. A request that
+ * the daemon has refused for a minute is not repeated.
  */
 
-import { shownNames } from "../summary.js";
+import { Status } from "../api.js";
+import { gameOf, isOver } from "../listed_game.js";
+import { sleep } from "../timing.js";
 
 /**
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {import("../slpstream_types.js").Stats} Stats
- * @typedef {{status: number, body: any}} Answer
+ * @typedef {import("../api.js").Answer} Answer
  * @typedef {{value: any, asking: boolean, final: boolean}} Entry
- *     The newest answer, whether it is being asked for, and whether it will not change any more.
+ *     The newest answer, whether a request is pending, and whether the answer is final.
  */
 
 const RETRY_MS = 1500;
 const MAX_TRIES = 40;
-const TIMEOUT_MS = 10_000;
 
 export class Results {
   #onChange;
   /** @type {Map<string, Entry>} */ #known = new Map();
 
   /**
-   * @param {(path: string) => Promise<Answer>} get  Asks the daemon for a path relative to its address; see `askDaemon`.
-   * @param {() => void} onChange  Called when something has arrived.
+   * @param {(path: string) => Promise<Answer>} get  Asks the daemon for a path relative to its root.
+   * @param {() => void} onChange  Called when an answer has arrived.
    */
   constructor(get, onChange) {
     this.get = get;
@@ -68,8 +69,8 @@ export class Results {
   }
 
   /**
-   * The id of the newest finished game of a station when it was asked for first; empty if there is none. A daemon that has
-   * just started may not list its games yet, so it is asked until it lists one.
+   * The id of a station's newest finished game at the time of the first request; empty without one. A daemon that has just
+   * started may not list its games yet, so the request is repeated until it lists one.
    * @param {string} station
    * @returns {string}
    */
@@ -82,7 +83,7 @@ export class Results {
 
   /**
    * @param {string} path
-   * @param {(body: any) => boolean} isFinal  Whether the answer will not change any more.
+   * @param {(body: any) => boolean} isFinal  Whether the answer is final.
    * @param {(body: any) => any} convert
    */
   #fetched(path, isFinal, convert) {
@@ -110,7 +111,7 @@ export class Results {
       try {
         const { status, body } = await this.get(path);
         refused = status >= 400 && status < 500;
-        if (status === 200) {
+        if (status === Status.OK) {
           [entry.value, entry.final] = [convert(body), isFinal(body)];
           this.#onChange();
         }
@@ -118,54 +119,10 @@ export class Results {
         refused = false; // The daemon is unreachable at the moment.
       }
       if (!entry.final) {
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await sleep(RETRY_MS);
       }
     }
     entry.asking = false;
     entry.final ||= refused;
   }
-}
-
-/**
- * Whether the end of a game is known. A file that was found a moment ago can be listed before its end has been read.
- * @param {any} body
- */
-function isOver({ inProgress, reason }) {
-  return !inProgress && Boolean(reason);
-}
-
-/**
- * Asks the daemon. Rejects if it is unreachable.
- * @param {string} path  Relative to the daemon's address.
- * @param {string | undefined} token
- * @returns {Promise<Answer>}
- */
-export async function askDaemon(path, token) {
-  const response = await fetch(new URL(path, new URL("../..", import.meta.url)), {
-    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout?.(TIMEOUT_MS),
-  });
-  return { status: response.status, body: await response.json() };
-}
-
-/**
- * @param {any} body  As `/v1/games/{gameId}` describes a game.
- * @returns {Game}
- */
-function gameOf(body) {
-  const { gameId, format, rate, settings, summary, players, lastFrame, winners, reason, durationSeconds, end } = body;
-  const { gameEnd = null, tied = false } = end ?? {};
-  const won = end?.winners ?? winners.map((/** @type {number} */ playerIndex) => ({ playerIndex, position: 0 }));
-  return {
-    gameId,
-    format,
-    rate: rate ?? [60, 1],
-    settings: settings ?? {},
-    summary: summary ?? null,
-    frame: lastFrame ?? null,
-    players: new Map(),
-    scores: new Map(),
-    names: shownNames(players),
-    end: isOver(body) ? { reason, winners: won, gameEnd, durationSeconds: durationSeconds ?? null, tied } : null,
-  };
 }

@@ -2,10 +2,10 @@
 
 import { attackName, loadAttackNames } from "../dashboard/attacks.js";
 import { killsOf } from "../dashboard/game_summary.js";
+import { make } from "../dom.js";
 import { playerOfSet } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
 import { coloured, fitted, heading, lengthOf, openBoard, pictureOf, plate, rebuild, stagePlate } from "./boards.js";
-import { make } from "./page.js";
 import { peopleOf } from "./people.js";
 import { lengthWords, setWords, sideWords, stageOf, stocksWords } from "./words.js";
 

@@ -14,7 +14,7 @@ import { canShow } from "./people.js";
  *
  * @typedef {"waiting" | "playing" | "result" | "between"} Phase  After a game: `result` for a while, then `between`.
  *
- * @typedef {object} Shown      What a scene shows of the station: the players of the game, or those of the set without one.
+ * @typedef {object} Shown      The content of a scene: the players of the game, or those of the set without one.
  * @property {Phase} phase
  * @property {import("../slpstream.js").Game | null} game
  * @property {import("../slpstream_types.js").SetScore | null} set  That of the game, if there is one.
@@ -99,8 +99,8 @@ export class SceneState {
   }
 
   /**
-   * What to show at a moment. Between games it is the set, so that a page shows the same whether it was open during the last
-   * game or not.
+   * The content at a moment. Between games it is the set, so that it does not depend on whether the page was open during the
+   * last game.
    * @param {number} now  Milliseconds.
    * @returns {Shown}
    */
@@ -117,7 +117,7 @@ export class SceneState {
       return { phase: "result", game, set: setOf(game, set) };
     }
     if (set === null || set.players.some(({ port }) => port === undefined)) {
-      return game === null ? nothing : { phase: "between", game, set }; // only the game knows who plays where
+      return game === null ? nothing : { phase: "between", game, set }; // only the game has the ports of the players
     }
     const isKnown = set.players.length > 0 && (set.state !== "upcoming" || this.announced !== null);
     return isKnown ? { phase: "between", game: null, set } : nothing;
@@ -142,7 +142,7 @@ export class SceneState {
   }
 
   /**
-   * What has just happened to a player, or `null`.
+   * The current moment of a player, or `null`.
    * @param {number} index
    * @param {number} now
    */
@@ -179,13 +179,13 @@ export class SceneState {
     return newest;
   }
 
-  /** The coming set, if the operator or its players have said before its first game who plays; otherwise `null`. */
+  /** The next set, if the operator or the players have named its players before its first game; otherwise `null`. */
   get announced() {
     const { set } = this.view;
     return set?.state === "upcoming" && set.players.some(({ name }) => name) ? set : null;
   }
 
-  /** The id of the last finished game; `null` if the page has not heard of one. */
+  /** The id of the last finished game; `null` if the page does not know one. */
   get lastGameId() {
     const { game, set } = this.view;
     const finished = (set?.games ?? []).filter(({ verdict }) => verdict !== "playing" && verdict !== "unfinished");

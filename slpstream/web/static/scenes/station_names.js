@@ -1,24 +1,23 @@
-/** The names of stations for people. The daemon is asked again when a station appears that had no name, and every minute. */
+/** The display names of stations. The daemon is asked again when a station without a known name appears, and every minute. */
 
+import { Status } from "../api.js";
 import { isExample } from "./page.js";
-
-/** @typedef {import("./results.js").Answer} Answer */
 
 const REFRESH_MS = 60_000;
 const RETRY_MS = 5000;
 
 export class StationNames {
-  #get;
+  #api;
   #onChange;
   /** @type {Map<string, string>} */ #names = new Map();
   #askedAt = -Infinity;
 
   /**
-   * @param {(path: string) => Promise<Answer>} get  Asks the daemon for a path relative to its address; see `askDaemon`.
+   * @param {import("../api.js").Api} api
    * @param {() => void} onChange  Called when names have changed.
    */
-  constructor(get, onChange) {
-    this.#get = get;
+  constructor(api, onChange) {
+    this.#api = api;
     this.#onChange = onChange;
   }
 
@@ -37,8 +36,8 @@ export class StationNames {
 
   async #load() {
     try {
-      const { status, body } = await this.#get("v1/stations");
-      if (status === 200) {
+      const { status, body } = await this.#api.get("v1/stations");
+      if (status === Status.OK) {
         this.#names = new Map(body.stations.map((/** @type {any} */ { id, name }) => [id, name]));
         this.#onChange();
       }

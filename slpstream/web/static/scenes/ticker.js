@@ -1,10 +1,11 @@
 /** The results of all stations in a running line, `/scenes/ticker`. */
 
+import { Api } from "../api.js";
+import { find, make, setText } from "../dom.js";
 import { StationView } from "../slpstream.js";
 import { number, text } from "../texts/texts.js";
-import { find, make, openScene, preparePage, setText } from "./page.js";
+import { openScene, preparePage } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
-import { askDaemon } from "./results.js";
 import { StationNames } from "./station_names.js";
 
 /** @typedef {import("../slpstream_types.js").SetScore} SetScore */
@@ -20,7 +21,7 @@ const board = find(".board");
 const status = find(".status");
 /** @type {Map<string, StationView>} */
 const views = new Map();
-const names = new StationNames((path) => askDaemon(path, options.token), () => drawSoon());
+const names = new StationNames(new Api(options.token), () => drawSoon());
 /** Newest last, by the id of the set. @type {Map<string, {station: string, set: SetScore}>} */
 const finished = new Map();
 const stands = !options.motion || matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -78,7 +79,7 @@ function draw(now) {
     const from = stands && items.length > 0 ? turned % items.length : 0;
     const order = [...items.slice(from), ...items.slice(0, from)];
     const line = (/** @type {boolean} */ hidden) => {
-      const created = make("ul.items", ...order.map(draw1));
+      const created = make("ul.items", ...order.map(itemElement));
       created.setAttribute("aria-hidden", String(hidden));
       return created;
     };
@@ -128,7 +129,7 @@ function fitItem(view) {
 }
 
 /** @param {Item} item */
-function draw1({ station, state, sides }) {
+function itemElement({ station, state, sides }) {
   const names = sides.flatMap(({ names: words, score, won }) => [
     make(won ? "bdi.names.won" : "bdi.names", words),
     make("span.points", number(score)),

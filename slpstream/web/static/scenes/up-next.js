@@ -1,11 +1,12 @@
-/** What comes next, `/scenes/up-next/{station}`: the announced set of the station, and those of the others. */
+/** The next sets, `/scenes/up-next/{station}`: the announced set of the station, and those of the others. */
 
+import { Api } from "../api.js";
+import { find, make, setText } from "../dom.js";
 import { StationView } from "../slpstream.js";
 import { number, text } from "../texts/texts.js";
 import { fitted, heading, plate, rebuild } from "./boards.js";
-import { find, make, openScene, preparePage, setText, station } from "./page.js";
+import { openScene, preparePage, station } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
-import { askDaemon } from "./results.js";
 import { StationNames } from "./station_names.js";
 import { lengthWords } from "./words.js";
 
@@ -18,7 +19,7 @@ const board = find(".board");
 const status = find(".status");
 /** @type {Map<string, StationView>} */
 const views = new Map();
-const names = new StationNames((path) => askDaemon(path, options.token), () => drawSoon());
+const names = new StationNames(new Api(options.token), () => drawSoon());
 let connection = "connecting";
 let problem = "";
 

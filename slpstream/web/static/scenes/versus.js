@@ -1,9 +1,9 @@
-/** The versus scene, `/scenes/versus/{station}`: who plays whom, with characters, seeds, stage and the score so far. */
+/** The versus scene, `/scenes/versus/{station}`: the players of a set, with characters, seeds, stage and the score so far. */
 
-import { peopleOf, sidesOf } from "./people.js";
-import { coloured, heading, openBoard, plate, rebuild, stagePlate } from "./boards.js";
-import { make } from "./page.js";
+import { make } from "../dom.js";
 import { number, text } from "../texts/texts.js";
+import { coloured, heading, openBoard, plate, rebuild, stagePlate } from "./boards.js";
+import { peopleOf, sidesOf } from "./people.js";
 import { lengthWords, placeWords } from "./words.js";
 
 openBoard({ draw });

@@ -13,7 +13,7 @@ import { peopleOf, splitName } from "./people.js";
  */
 
 const NO_CONTEST = 7;
-/** Characters of both names of crews for which there is room between the players. */
+/** Number of characters of both crews' names that fit between the players. */
 const MAX_CREW_NAMES = 24;
 
 /**
@@ -55,7 +55,7 @@ export function sideWords(set, side) {
 }
 
 /**
- * Who has won the set, and the score of the winner first; empty while it is not over, and for a tie.
+ * The winner of the set and the score, the winner's first; empty until it is over, and for a tie.
  * @param {SetScore | null} set
  */
 export function setWords(set) {
@@ -91,7 +91,7 @@ export function resultWords(game, set) {
 }
 
 /**
- * Player indexes of the winners of a game, those that the operator has chosen if so; empty until it is over.
+ * Player indexes of the winners of a game; empty until it is over. Those that the operator has chosen take precedence.
  * @param {Game} game
  * @param {SetScore | null} set
  */

@@ -1,5 +1,7 @@
-/** The codes of all stations, for operators: to be printed, and replaced when one has got into the wrong hands. */
+/** The codes of all stations, for operators to print, and to replace when one has fallen into the wrong hands. */
 
+import { Api, Status } from "../api.js";
+import { element, find } from "../dom.js";
 import { fillTexts, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
 
@@ -11,24 +13,8 @@ import { takeToken } from "../token.js";
  */
 
 const PATH = "v1/seat-codes";
-const CONFLICT = 409;
 
-const base = new URL("../..", import.meta.url);
-const token = takeToken();
-
-/** @type {(selector: string) => HTMLElement} */
-const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
-
-/**
- * @param {string} path
- * @param {RequestInit} [request]
- */
-function ask(path, request = {}) {
-  return fetch(new URL(path, base), {
-    ...request,
-    headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...request.headers },
-  });
-}
+const api = new Api(takeToken());
 
 /** @param {string} words */
 function showProblem(words) {
@@ -36,16 +22,16 @@ function showProblem(words) {
   find(".problem").hidden = words === "";
 }
 
-/** @param {Promise<Response>} answer  To a request for the codes. */
+/** @param {Promise<import("../api.js").Answer>} answer  To a request for the codes. */
 async function show(answer) {
   try {
-    const response = await answer;
-    if (!response.ok) {
-      showProblem(text(response.status === CONFLICT ? "codes.off" : "codes.failed"));
+    const { status, body } = await answer;
+    if (status !== Status.OK) {
+      showProblem(text(status === Status.CONFLICT ? "codes.off" : "codes.failed"));
       return;
     }
     /** @type {Codes} */
-    const { address, addressFrom, codes } = await response.json();
+    const { address, addressFrom, codes } = body;
     const where = find(".address");
     where.textContent = text("codes.address", { address, note: text(`codes.from_${addressFrom}`) });
     where.classList.toggle("loopback", addressFrom === "loopback");
@@ -63,27 +49,20 @@ async function show(answer) {
  * @param {string} name
  */
 async function codeItem(station, name) {
-  const response = await ask(`${PATH}/${encodeURIComponent(station)}`);
-  const picture = document.createElement("img");
-  picture.src = `data:image/svg+xml,${encodeURIComponent(await response.text())}`;
-  picture.alt = text("codes.scan");
-  const title = document.createElement("h2");
-  title.textContent = name;
-  const advice = document.createElement("p");
-  advice.textContent = text("codes.scan");
-  const item = document.createElement("li");
-  item.className = "code";
-  item.dataset.station = station;
-  item.append(title, picture, advice);
+  const code = await api.text(`${PATH}/${encodeURIComponent(station)}`);
+  const src = `data:image/svg+xml,${encodeURIComponent(code)}`;
+  const picture = element("img", "", { src, alt: text("codes.scan") });
+  const item = element("li", "", { class: "code", "data-station": station });
+  item.append(element("h2", name), picture, element("p", text("codes.scan")));
   return item;
 }
 
 find(".print").addEventListener("click", () => print());
 find(".renew").addEventListener("click", () => {
   if (confirm(text("codes.renew_really"))) {
-    show(ask(PATH, { method: "POST", body: "{}", headers: { "content-type": "application/json" } }));
+    show(api.post(PATH, {}));
   }
 });
 fillTexts();
 document.title = text("codes.page");
-show(ask(PATH));
+show(api.get(PATH));

@@ -1,15 +1,18 @@
 /**
- * The page behind the code of a station: who sits at which port.
+ * The page that the code of a station opens: the seats of the players at the station's ports.
  *
- * The token of the station is in the fragment of the address, which browsers send to nobody. It is sent in a header, with a
- * random id by which the daemon knows this phone again. The seats of the others come by requests that are answered when
- * something has changed.
+ * The token of the station is in the fragment of the address, which browsers never send. The page sends the token in a header,
+ * with a random id by which the daemon recognises this phone. Changes by other phones arrive by long polling: the daemon
+ * answers a request when the seats have changed.
  */
 
+import { Api, Status } from "../api.js";
+import { clone, element, find, setText } from "../dom.js";
 import { characterPicture } from "../icons/icons.js";
 import { onArrival } from "../late.js";
 import { characterName, loadNames } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
+import { sleep } from "../timing.js";
 
 /**
  * @typedef {object} Port
@@ -48,20 +51,16 @@ const NAME_KEY = "slpstream.name";
 const PHONE_BYTES = 16;
 /** The daemon answers after 25 seconds at the latest. */
 const POLL_TIMEOUT_MS = 40_000;
-const ACT_TIMEOUT_MS = 10_000;
 const MIN_PAUSE_MS = 150;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 10_000;
-/** Daemons count wrong tokens. A code that is not valid any more can only be scanned again. */
+/** Daemons count wrong tokens. An invalid code has to be scanned again. */
 const REFUSED_RETRY_MS = 60_000;
-const UNAUTHORISED = 401;
-const NOT_FOUND = 404;
-const CONFLICT = 409;
-const TOO_MANY = 429;
 
-const base = new URL("../..", import.meta.url);
 const station = decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
+const path = `v1/seats/${encodeURIComponent(station)}`;
 const phone = remembered(PHONE_KEY) ?? newPhone();
+const api = new Api(location.hash.slice(1), { headers: { "slpstream-phone": phone } });
 
 /** @type {Seats | null} */
 let seats = null;
@@ -71,8 +70,6 @@ let busy = false;
 /** @type {AbortController | null} */
 let polling = null;
 
-/** @type {(selector: string, root?: ParentNode) => HTMLElement} */
-const find = (selector, root = document) => /** @type {HTMLElement} */ (root.querySelector(selector));
 const sheet = /** @type {HTMLDialogElement} */ (find(".sheet"));
 const nameField = /** @type {HTMLInputElement} */ (find(".name", sheet));
 
@@ -104,26 +101,10 @@ function newPhone() {
   return id;
 }
 
-/**
- * @param {string} query
- * @param {RequestInit} request
- */
-function ask(query, request) {
-  const token = location.hash.slice(1);
-  return fetch(new URL(`v1/seats/${encodeURIComponent(station)}${query}`, base), {
-    cache: "no-store",
-    ...request,
-    headers: { authorization: `Bearer ${token}`, "slpstream-phone": phone, ...request.headers },
-  });
-}
-
-/** @param {number} milliseconds */
-const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
 /** Keeps the page up to date. */
 async function follow() {
   let retryMs = FIRST_RETRY_MS;
-  let isLost = false; // the next answer has to come at once, because it ends the notice
+  let isLost = false; // the next request must not wait for a change, because its answer ends the notice
   while (true) {
     const waited = polling = new AbortController();
     let isLate = false;
@@ -132,17 +113,18 @@ async function follow() {
       waited.abort();
     }, POLL_TIMEOUT_MS);
     try {
-      const response = await ask(seats === null || isLost ? "" : `?after=${seats.version}`, { signal: waited.signal });
-      if (response.ok) {
-        take(await response.json());
+      const after = seats === null || isLost ? "" : `?after=${seats.version}`;
+      const { status, body } = await api.get(`${path}${after}`, waited.signal);
+      if (status === Status.OK) {
+        take(body);
         notice("");
         isLost = false;
         retryMs = FIRST_RETRY_MS;
         await sleep(MIN_PAUSE_MS);
         continue;
       }
-      refuse(response.status);
-      await pause(response.status === UNAUTHORISED ? REFUSED_RETRY_MS : retryMs);
+      refuse(status);
+      await pause(status === Status.UNAUTHORISED ? REFUSED_RETRY_MS : retryMs);
     } catch {
       if (isLate || !waited.signal.aborted) {
         isLost = true;
@@ -166,7 +148,7 @@ async function pause(milliseconds) {
 
 /** @param {number} status */
 function refuse(status) {
-  if (status === UNAUTHORISED || status === NOT_FOUND) {
+  if (status === Status.UNAUTHORISED || status === Status.NOT_FOUND) {
     seats = null;
     closeSheet();
     find(".ports").hidden = true;
@@ -175,7 +157,7 @@ function refuse(status) {
     find(".refusal").textContent = text(location.hash.length > 1 ? "seats.old_code" : "seats.no_code");
     find(".refusal").hidden = false;
   } else {
-    notice(text(status === TOO_MANY ? "seats.too_many" : "seats.not_now"));
+    notice(text(status === Status.TOO_MANY ? "seats.too_many" : "seats.not_now"));
   }
 }
 
@@ -183,39 +165,32 @@ function refuse(status) {
 function notice(words) {
   const line = find(".notice");
   line.hidden = words === "";
-  if (line.textContent !== words) {
-    line.textContent = words;
-  }
+  setText(line, words);
 }
 
 /**
- * Lets this phone do something. A port at which somebody else sits is asked for again after a second tap.
+ * Sends an act of this phone. Taking the port of another player needs a second tap.
  * @param {Act} act
  */
-async function doIt(act) {
+async function perform(act) {
   if (busy) {
     return;
   }
   busy = true;
   try {
-    const response = await ask("", {
-      method: "POST",
-      body: JSON.stringify(act),
-      headers: { "content-type": "application/json" },
-      signal: AbortSignal.timeout(ACT_TIMEOUT_MS),
-    });
-    if (response.ok) {
+    const { status, body } = await api.post(path, act);
+    if (status === Status.OK) {
       if (act.act === "claim" && act.name !== undefined) {
         remember(NAME_KEY, act.name);
       }
       closeSheet();
       notice("");
-      take(await response.json());
-    } else if (response.status === CONFLICT && act.act === "claim") {
+      take(body);
+    } else if (status === Status.CONFLICT && act.act === "claim") {
       await askAgain(act);
     } else {
       closeSheet();
-      refuse(response.status);
+      refuse(status);
     }
   } catch {
     closeSheet();
@@ -226,13 +201,13 @@ async function doIt(act) {
 }
 
 /**
- * Says who sits there, or where somebody of that name sits. The seats may have changed since they were shown.
+ * Shows who sits at the port, or at which port a player of that name sits. The seats may have changed since they were shown.
  * @param {Act} act
  */
 async function askAgain(act) {
-  const response = await ask("", { signal: AbortSignal.timeout(ACT_TIMEOUT_MS) });
-  if (response.ok) {
-    take(await response.json());
+  const { status, body } = await api.get(path);
+  if (status === Status.OK) {
+    take(body);
   }
   const others = seats?.ports.filter(({ claimed, yours }) => claimed && !yours) ?? [];
   const other = others.find(({ playerIndex }) => playerIndex === act.playerIndex) ?? others.find(({ name }) => isSame(name, act.name));
@@ -268,24 +243,20 @@ function render(now) {
   find(".refusal").hidden = true;
   const mine = now.ports.find(({ yours }) => yours) ?? null;
   const isOver = now.state === "over" && !now.playing;
-  const line = text(now.playing ? "seats.playing" : isOver ? "seats.set_over" : `seats.${now.state}`);
-  if (find(".set").textContent !== line) {
-    find(".set").textContent = line;
-  }
+  setText(find(".set"), text(now.playing ? "seats.playing" : isOver ? "seats.set_over" : `seats.${now.state}`));
   const again = find(".again");
   again.hidden = !isOver || mine === null;
   if (mine !== null) {
     const stay = find(".stay");
     stay.textContent = text("seats.stay", { port: mine.port });
-    stay.onclick = () => doIt({ act: "claim", playerIndex: mine.playerIndex, name: mine.name ?? "", stay: true });
+    stay.onclick = () => perform({ act: "claim", playerIndex: mine.playerIndex, name: mine.name ?? "", stay: true });
   }
   const list = find(".ports");
   list.hidden = false;
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.act : undefined;
-  const template = /** @type {HTMLTemplateElement} */ (document.getElementById("port"));
   list.replaceChildren(
     ...now.ports.map((port) => {
-      const item = /** @type {HTMLElement} */ (template.content.firstElementChild?.cloneNode(true));
+      const item = clone("port");
       fillPort(item, port, mine, isOver);
       return item;
     }),
@@ -313,11 +284,12 @@ function fillPort(item, port, mine, isOver) {
   const acts = find(".acts", item);
   /** @type {(key: string, run: () => void, primary?: boolean) => void} */
   const add = (key, run, primary = false) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.dataset.act = `${key} ${port.port}`;
-    button.textContent = text(`seats.${key}`);
-    button.setAttribute("aria-label", `${button.textContent}, ${text("seats.port", { port: port.port })}`);
+    const label = text(`seats.${key}`);
+    const button = element("button", label, {
+      type: "button",
+      "data-act": `${key} ${port.port}`,
+      "aria-label": `${label}, ${text("seats.port", { port: port.port })}`,
+    });
     button.classList.toggle("primary", primary);
     button.addEventListener("click", run);
     acts.append(button);
@@ -325,9 +297,9 @@ function fillPort(item, port, mine, isOver) {
   const { playerIndex } = port;
   if (yours) {
     add("rename", () => askForName({ act: "claim", playerIndex }));
-    add("leave", () => doIt({ act: "leave" }));
+    add("leave", () => perform({ act: "leave" }));
   } else if (mine !== null && !isOver) {
-    add(name === undefined ? "move" : "swap", () => doIt({ act: "swap", playerIndex }));
+    add(name === undefined ? "move" : "swap", () => perform({ act: "swap", playerIndex }));
     if (claimed) {
       add("take", () => askToTakeOver({ act: "claim", playerIndex, name: mine.name }, text("seats.sits", { name: name ?? "", port: port.port })));
     }
@@ -355,7 +327,7 @@ function detailsOf({ yours = false, waits = false, operatorName, pronouns, chara
   return [...details, words.join(" · ")];
 }
 
-/** Shows the people who can be tapped. @param {Act} act */
+/** Shows the names to choose from. @param {Act} act */
 function askForName(act) {
   if (seats === null) {
     return;
@@ -380,18 +352,14 @@ function askForName(act) {
  * @param {boolean} isOwn  Whether this phone used the name before.
  */
 function personButton({ name, sponsor, pronouns, expected = false }, isOwn) {
-  const button = document.createElement("button");
-  button.type = "button";
+  const button = element("button", name, { type: "button" });
   button.classList.toggle("primary", isOwn || expected);
   const details = [sponsor, pronouns, expected ? text("seats.expected") : ""].filter(Boolean).join(" · ");
-  button.append(name);
   if (details !== "") {
-    const small = document.createElement("small");
-    small.textContent = ` ${details}`;
-    button.append(small);
+    button.append(element("small", ` ${details}`));
   }
   button.addEventListener("click", () => useName(name));
-  const item = document.createElement("li");
+  const item = element("li");
   item.append(button);
   return item;
 }
@@ -399,7 +367,7 @@ function personButton({ name, sponsor, pronouns, expected = false }, isOwn) {
 /** @param {string} name */
 function useName(name) {
   if (asked !== null && name !== "") {
-    doIt({ ...asked, name });
+    perform({ ...asked, name });
   }
 }
 
@@ -433,7 +401,7 @@ function closeSheet() {
   }
 }
 
-find(".take-over").addEventListener("click", () => asked !== null && doIt({ ...asked, takeOver: true }));
+find(".take-over").addEventListener("click", () => asked !== null && perform({ ...asked, takeOver: true }));
 find(".use").addEventListener("click", () => useName(nameField.value.trim()));
 nameField.addEventListener("keydown", (event) => {
   if (event.key === "Enter") {

@@ -1,6 +1,6 @@
 /**
  * Names of things in Melee where a language's players use others than the English ones. The ids are those of the daemon's
- * tables, `names/slippi/`, which have the English names. Spanish-speaking players use these.
+ * tables, `names/slippi/`, which have the English names. Spanish-speaking players use the English names.
  *
  * Japanese characters and stages have the names of the Japanese edition of the game; moves have those that players use.
  */

@@ -17,7 +17,7 @@
 export const LANGUAGES = Object.freeze(/** @type {const} */ (["en", "ja", "es"]));
 /** @typedef {(typeof LANGUAGES)[number]} Language */
 
-/** The names of the languages in themselves. @type {Readonly<Record<Language, string>>} */
+/** The name of each language in that language. @type {Readonly<Record<Language, string>>} */
 export const LANGUAGE_NAMES = Object.freeze({ en: "English", ja: "日本語", es: "Español" });
 
 const STORED = "slpstream.language";
@@ -127,7 +127,7 @@ export function number(value, options = {}) {
   return format.format(value);
 }
 
-/** Some texts in a row, as the language lists them. @param {readonly string[]} items */
+/** A list of texts, joined as the language does. @param {readonly string[]} items */
 export function list(items) {
   return new Intl.ListFormat(language, { type: "conjunction", style: "long" }).format(items);
 }
@@ -141,7 +141,7 @@ export function date(moment, options = { dateStyle: "medium", timeStyle: "short"
   return new Intl.DateTimeFormat(language, options).format(moment);
 }
 
-/** What was chosen on the dashboard; `null` if nothing was. */
+/** The language chosen on the dashboard; `null` without a choice. */
 export function rememberedLanguage() {
   try {
     return localStorage.getItem(STORED);

@@ -1,6 +1,6 @@
 /**
- * The draft of a scene's address: what the editor changes. It has no options that change nothing, and does not touch the
- * page. `scenes/options.js` has the options.
+ * The draft of a scene's address, which the editor changes. It leaves out options without an effect, and does not touch the
+ * page. The options are in `scenes/options.js`.
  */
 
 import { SCENES, TICKER } from "../../scenes/names.js";
@@ -20,7 +20,7 @@ import { text } from "../../texts/texts.js";
  * @typedef {object} ReadAddress
  * @property {Draft} draft
  * @property {string | undefined} token
- * @property {string[]} problems  What was left out, in the reader's language.
+ * @property {string[]} problems  Descriptions of the parts that were left out, in the reader's language.
  */
 
 const NAME = "#editor";
@@ -85,7 +85,7 @@ export function addressOf({ scene, station, query }, base, token) {
 }
 
 /**
- * The draft of an address of a scene or an overlay; `null` if it is none.
+ * The draft of an address of a scene or an overlay; `null` for any other address.
  * @param {string} address
  * @param {URL | string} base  Address of the daemon.
  * @returns {ReadAddress | null}
@@ -161,7 +161,7 @@ function known(given) {
 }
 
 /**
- * A query without the options that change nothing. What one of them changes can depend on others.
+ * A query without the options that have no effect. The effect of an option can depend on others.
  * @param {URLSearchParams} query
  */
 function pruned(query) {

@@ -3,9 +3,9 @@
  * change here. Labels are texts `editor.option.NAME`, and the name of the option without such a text.
  */
 
+import { element, find, setAttribute, setText } from "../../dom.js";
 import { OPTIONS, expectedOf, readValue } from "../../scenes/options.js";
 import { LANGUAGE_NAMES, hasText, number, text } from "../../texts/texts.js";
-import { element, find, setAttribute, setText } from "../dom.js";
 import { sketchOf } from "./sketches.js";
 
 /**
@@ -79,7 +79,7 @@ export function tile(group, value, label, picture = null) {
 }
 
 /**
- * The radio button of a value; `null` if there is none.
+ * The radio button of a value; `null` if the value has none.
  * @param {HTMLElement} root
  * @param {string} value
  */
@@ -282,7 +282,7 @@ function players(name, change) {
 }
 
 /**
- * A slider in percent with its value beside it.
+ * A slider in percent with its value next to it.
  * @param {string} id
  * @param {string} label
  * @param {number} min  A factor.

@@ -1,13 +1,13 @@
 /**
- * The visual editor of scenes, at `#editor/STATION/SCENE?options` of the dashboard: choose, see it over a test picture, copy
- * the address. The address is all that it produces; nothing is stored.
+ * The visual editor of scenes, at `#editor/STATION/SCENE?options` of the dashboard: choose options, see the scene over a test
+ * picture, copy the address. The address is the only result; nothing is stored.
  */
 
+import { element, find, setAttribute, setText } from "../../dom.js";
 import { SCENES, TICKER } from "../../scenes/names.js";
 import { ASPECTS } from "../../scenes/options.js";
 import { text } from "../../texts/texts.js";
 import { copyText } from "../copying.js";
-import { element, find, setAttribute, setText } from "../dom.js";
 import { addressOf, draftOf, effective, hashOf, optionsOf, readAddress, withOption } from "./address.js";
 import { controlOf, paintSwatches, radioOf, tile } from "./controls.js";
 import { Preview, SIZES } from "./preview.js";
@@ -21,7 +21,7 @@ import { themeColours } from "./theme_colours.js";
  * @typedef {import("./preview.js").Background} Background
  */
 
-/** The groups of options. Those of no group are in the last one. @type {readonly [string, OptionName[]][]} */
+/** The groups of options. Options without a group are in the last one. @type {readonly [string, OptionName[]][]} */
 const GROUPS = [
   ["look", ["theme", "layout", "scale"]],
   ["game", ["aspect", "hud"]],
@@ -187,7 +187,7 @@ export class Editor {
   }
 
   /**
-   * Says below the address what was not taken over from a pasted one.
+   * Lists, below the address, the parts of a pasted address that were left out.
    * @param {string[]} problems
    */
   #say(problems) {
@@ -231,7 +231,7 @@ export class Editor {
     return root;
   }
 
-  /** What the preview shows the scene with. */
+  /** The tools of the preview: the size of the page, and the picture below the scene. */
   #tools() {
     const root = element("div", "", { class: "tools", role: "group", "aria-label": text("editor.tools") });
     const menu = (/** @type {string} */ name, /** @type {[string, string][]} */ values, /** @type {(value: string) => void} */ choose) => {

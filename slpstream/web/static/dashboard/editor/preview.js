@@ -1,10 +1,10 @@
 /**
- * The preview: the scene itself in a frame of its real size, scaled down, over a test picture. A change loads the scene into
- * a second frame, which takes the place of the first one when it is drawn, so that nothing flickers.
+ * The preview: the scene itself in a frame of its real size, scaled down, over a test picture. A change loads the scene into a
+ * second frame, which replaces the first one once it is drawn, so that nothing flickers.
  */
 
+import { element } from "../../dom.js";
 import { text } from "../../texts/texts.js";
-import { element } from "../dom.js";
 import { drawGame, drawPicture } from "./test_picture.js";
 
 /**
@@ -20,7 +20,7 @@ export const SIZES = Object.freeze([
 ]);
 const WAIT_MS = 120;
 const LOOK_MS = 50;
-/** After this long the frame is shown as it is: the scene has nothing to show, or it is a page about a problem. */
+/** After this time the frame is shown as it is: the scene has nothing to show, or the page reports a problem. */
 const MAX_WAIT_MS = 3000;
 
 export class Preview {
@@ -47,7 +47,7 @@ export class Preview {
     new ResizeObserver(() => this.#fit()).observe(root);
   }
 
-  /** Whether there is a picture of one's own. */
+  /** Whether the user has added a picture. */
   get hasPicture() {
     return this.#picture !== null;
   }
@@ -55,7 +55,7 @@ export class Preview {
   /**
    * Shows the scene at an address.
    * @param {string} address
-   * @param {boolean} [withMotion]  Whether the scene comes in with its animations, and not as it is after them.
+   * @param {boolean} [withMotion]  Whether the scene plays its entrance animations.
    */
   show(address, withMotion = false) {
     if (address === this.#address && !withMotion) {
@@ -97,7 +97,8 @@ export class Preview {
   }
 
   /**
-   * Puts a picture below the scene. It is decoded here, and is neither stored nor sent anywhere. Rejects if it is none.
+   * Puts a picture below the scene. It is decoded here, and is neither stored nor sent anywhere. Rejects if the file is not a
+   * picture.
    * @param {Blob} file
    */
   async usePicture(file) {
@@ -114,7 +115,7 @@ export class Preview {
     this.background = "game";
   }
 
-  /** Draws what is below the scene. */
+  /** Draws the picture below the scene. */
   draw() {
     const { width, height } = this.#size;
     [this.#canvas.width, this.#canvas.height] = [width, height];
@@ -129,7 +130,7 @@ export class Preview {
     }
   }
 
-  /** Scales the stage into the place that it has. */
+  /** Scales the stage to the available space. */
   #fit() {
     const { width, height } = this.#size;
     const root = /** @type {HTMLElement} */ (this.#stage.parentElement);

@@ -25,7 +25,7 @@ const SKETCHES = {
 const SAME = { live: "sides" };
 
 /**
- * The drawing of a scene or a layout. It is decoration: the name of the thing is beside it.
+ * The drawing of a scene or a layout. It is decoration, because the name is next to it.
  * @param {string} name
  */
 export function sketchOf(name) {

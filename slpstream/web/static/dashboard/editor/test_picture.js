@@ -1,4 +1,4 @@
-/** What is below the scene in the preview: a drawn game, or a picture of one's own, which never leaves the browser. */
+/** The picture below the scene in the preview: a drawn game, or the user's own picture, which never leaves the browser. */
 
 import { gameArea } from "../../scenes/area.js";
 
@@ -36,7 +36,7 @@ export function drawGame(context, width, height, aspect) {
 }
 
 /**
- * A picture, as large as the page allows, in its middle: as OBS places a capture with "fit to screen".
+ * A picture, as large as fits into the page and centred, as OBS places a capture with "fit to screen".
  * @param {Context} context
  * @param {number} width
  * @param {number} height

@@ -3,7 +3,7 @@
  * all canvases of a size; a picture is a copy of it and a few shapes.
  */
 
-import { styleValue } from "../dom.js";
+import { styleValue } from "../canvas.js";
 
 /**
  * @typedef {import("../stages.js").Outline} Outline

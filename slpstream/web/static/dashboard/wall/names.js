@@ -1,4 +1,4 @@
-/** Names that are never cut: each is set as large as it fits into two lines of its place. */
+/** Fits names without cutting them: each is as large as two lines of its space allow. */
 
 /** Sizes relative to that of the stylesheet. A name that needs more than two lines of the smallest has as many as it needs. */
 const SIZES = Object.freeze([1, 0.9, 0.8, 0.72, 0.64]);

@@ -1,4 +1,4 @@
-/** What a wall shows, as in its address: `#wall?sort=name&state=playing`. It does not touch the page. */
+/** The options of a wall, as in its address: `#wall?sort=name&state=playing`. It does not touch the page. */
 
 export const SORTS = Object.freeze(/** @type {const} */ (["attention", "last_stock", "round", "name"]));
 export const STATES = Object.freeze(/** @type {const} */ (["all", "attention", "playing", "idle", "offline"]));

@@ -1,11 +1,11 @@
 /** Which stations a wall shows, and in which order. It does not touch the page. */
 
 /**
- * @typedef {object} Facts          What is known of a station.
+ * @typedef {object} Facts          The known facts about a station.
  * @property {string} id
  * @property {string} name
  * @property {string} state         `playing`, `idle`, `stalled`, `offline` or `starting`.
- * @property {number} attention     0 if all is well, 1 for something that may wait, 2 for something that should be seen to.
+ * @property {number} attention     0 if all is well, 1 for something that can wait, 2 for something urgent.
  * @property {number} lastStocks    Number of sides on their last stock in a running game.
  * @property {string} round         As the operators have entered it; empty if unknown.
  * @property {number} gameNumber    Number of the running game in its set; 0 if unknown.
@@ -37,7 +37,7 @@ export function attentionOf(station, state, lagSeconds) {
 }
 
 /**
- * What the daemon adds to the reason of a state, such as that the game is not recorded; empty if nothing.
+ * The daemon's remark on a state in addition to the reason, for example that the game is not recorded; empty without one.
  * @param {Record<string, any>} station
  */
 export function remarkOf({ reason = "" }) {

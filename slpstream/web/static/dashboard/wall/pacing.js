@@ -1,21 +1,21 @@
 /**
- * Spreads frames that arrive in bursts, and shows frames that arrive one by one at once. It reads no clock and does not touch
- * the page; callers pass the time in milliseconds of one clock.
+ * Spreads frames that arrive in bursts, and shows frames that arrive one by one immediately. It reads no clock and does not
+ * touch the page; callers pass the time in milliseconds of one clock.
  *
  * A frame is shown when it arrives, but not much sooner after the frame before it than in the game. So a burst is spread until
- * about the time of the next one, and a late frame delays hardly any other: the frames after it may follow a little faster.
+ * about the time of the next one, and a late frame delays hardly any other: the frames after it can follow a little faster.
  */
 
-/** Frames that wait are shown after this share of the time that they had between them in the game. */
+/** Waiting frames follow each other after this share of the time between them in the game. */
 const CATCH_UP = 0.75;
-/** The same when they wait for longer than a burst lasts. */
+/** The share for frames that have waited for longer than a burst lasts. */
 const FAST_CATCH_UP = 0.4;
 const BURST_MS = 250;
 /** Maximum game time that waits. Older frames are left out. */
 const MAX_WAITING_MS = 500;
 /** Maximum time between two frames of which the second has arrived; frames in between may be missing. */
 const MAX_BETWEEN_MS = 100;
-/** A frame that is due this soon is shown with the present picture, not with the next. */
+/** A frame that is due within this time is shown with the present picture, not with the next. */
 const EARLY_MS = 4;
 /** Time between two pictures of most screens. */
 const PICTURE_MS = 1000 / 60;
@@ -52,7 +52,7 @@ export class Pacing {
   }
 
   /**
-   * The frame that is due; `null` if there is none.
+   * The frame that is due; `null` if no frame is due.
    * @param {number} now
    * @returns {Frame | null}
    */
@@ -73,7 +73,7 @@ export class Pacing {
     return next;
   }
 
-  /** The newest frame, due or not, once; `null` if it is shown already. */
+  /** The newest frame, due or not, once; `null` if it has been shown. */
   rest() {
     const frame = this.#queue.pop() ?? null;
     this.#queue = [];

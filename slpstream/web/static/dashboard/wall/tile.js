@@ -1,9 +1,10 @@
 /** One station on the wall: its name and state, a miniature of its stage, and its players. */
 
+import { element, fill, find, setAttribute, setText } from "../../dom.js";
+import { colourOf } from "../../player_colour.js";
 import { lengthText, scoreOf } from "../../set_score.js";
 import { pointsText, stageOutline, stocksText } from "../../slippi.js";
 import { number, text } from "../../texts/texts.js";
-import { colourOf, element, fill, find, setAttribute, setText } from "../dom.js";
 import { clockText, placeName, playersOf, winnersOf } from "../rows.js";
 import { MiniStage } from "./mini_stage.js";
 import { Pacing } from "./pacing.js";
@@ -13,7 +14,7 @@ import { Pacing } from "./pacing.js";
  * @typedef {import("../../slpstream.js").Game} Game
  * @typedef {import("../../slpstream_types.js").SetScore} SetScore
  *
- * @typedef {object} Shown          What a tile displays apart from the frames.
+ * @typedef {object} Shown          The content of a tile apart from the frames.
  * @property {string} id
  * @property {string} name
  * @property {string} state
@@ -67,7 +68,7 @@ export class Tile {
     this.unfitted.add(find(".station-name", this.root));
   }
 
-  /** The element whose size the drawing has. */
+  /** The element that determines the size of the drawing. */
   get picture() {
     return this.#picture;
   }
@@ -135,7 +136,7 @@ export class Tile {
     this.root.dataset.frame = String(this.#shown?.frame ?? "");
   }
 
-  /** Shows what is not in the frames. A few times a second is enough. @param {Shown} shown */
+  /** Shows everything that is not in the frames. A few times a second is enough. @param {Shown} shown */
   show(shown) {
     const { root } = this;
     const { game, set } = shown;

@@ -1,15 +1,15 @@
 /**
  * The venue wall: all stations with miniatures of their stages, for the screen of an organiser or a projector.
  *
- * One animation loop draws all tiles, and of these only the visible ones that have changed. What does not come with the
- * frames is shown a few times a second. The options are in the fragment of the address, so a wall can be bookmarked.
+ * One animation loop draws the tiles that are visible and have changed. Everything that is not in the frames is shown a few
+ * times a second. The options are in the fragment of the address, so a wall can be bookmarked.
  */
 
+import { element, find, setAttribute, setText } from "../../dom.js";
 import { language, number, text } from "../../texts/texts.js";
-import { element, find, setAttribute, setText } from "../dom.js";
-import { arranged } from "./order.js";
 import { fitNames } from "./names.js";
 import { DEFAULTS, SIZES, SORTS, STATES, hashOf, isWall, optionsOf } from "./options.js";
+import { arranged } from "./order.js";
 import { SceneMenu } from "./scene_menu.js";
 import { Tile } from "./tile.js";
 
@@ -18,9 +18,12 @@ import { Tile } from "./tile.js";
  * @typedef {import("./options.js").WallOptions} WallOptions
  */
 
-/** The fields of a frame that the miniatures need, besides those of the values. */
+/** The fields of a frame that the miniatures need, in addition to those of the values. */
 export const WALL_FIELDS = Object.freeze(["post.positionX", "post.positionY", "post.facingDirection", "post.actionStateId"]);
-/** Frames per second of a miniature, by the number of stations up to which it applies: more are smaller, and move less. */
+/**
+ * Frames per second of a miniature, by the maximum number of stations. The miniatures of more stations are smaller and move
+ * less.
+ */
 const RATES = Object.freeze(/** @type {const} */ ([[16, 30], [32, 20], [Infinity, 15]]));
 /** The order changes at most this often: tiles that jump all the time cannot be watched. */
 const ORDER_MS = 1500;
@@ -124,7 +127,7 @@ export class Wall {
     const clean = element("button", text("wall.full_screen"), { type: "button", class: "full-screen" });
     clean.addEventListener("click", () => {
       this.#choose({ clean: true });
-      document.documentElement.requestFullscreen?.().catch(() => {}); // the browser may refuse; the wall is clean all the same
+      document.documentElement.requestFullscreen?.().catch(() => {}); // the browser can refuse; the wall is clean anyway
     });
     const leave = element("button", text("wall.leave_full_screen"), { type: "button", class: "leave-full-screen" });
     leave.addEventListener("click", () => {
@@ -207,7 +210,7 @@ export class Wall {
   }
 
   /**
-   * Shows what is known of the stations besides the frames.
+   * Shows everything about the stations that is not in the frames.
    * @param {readonly WallStation[]} stations
    */
   draw(stations) {
@@ -314,7 +317,7 @@ export class Wall {
 }
 
 /**
- * Frames per second that the miniatures of so many stations need.
+ * Frames per second of the miniatures, for a number of stations.
  * @param {number} stations
  */
 export function rateOf(stations) {

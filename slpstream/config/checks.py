@@ -1,0 +1,60 @@
+"""Checks that sections have in common: files, folders, names and stations that a configuration refers to."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from slpstream.config.sections import EACH_SUBFOLDER, Config
+from slpstream.model.errors import ConfigError
+from slpstream.model.messages import ON_AIR
+
+STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_JOINERS = "\u200c\u200d"
+"""Zero-width non-joiner and joiner."""
+
+
+def check_readable(path: str, file: str, key: str) -> None:
+    """Raise `ConfigError` for a file that is missing or unreadable. An empty path is accepted."""
+    if path and ("\0" in path or not os.access(expanded(path, file, key), os.R_OK)):
+        raise ConfigError(file, key, "cannot be read", found=path)
+
+
+def check_folder(path: str, file: str, key: str) -> None:
+    """Raise `ConfigError` for the path of a folder that is a file. It need not exist."""
+    if is_file(path, file, key):
+        raise ConfigError(file, key, "is a file", found=path)
+
+
+def is_file(path: str, file: str, key: str) -> bool:
+    """Whether a path is that of a file. `False` if this is unknown, as on an unmounted share."""
+    try:
+        return expanded(path, file, key).is_file()
+    except OSError:
+        return False
+
+
+def expanded(path: str, file: str, key: str) -> Path:
+    """A path with `~` expanded. Raises `ConfigError`."""
+    if "\0" in path:
+        raise ConfigError(file, key, "expected a path without a null character", found=repr(path))
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise ConfigError(file, key, "no such home folder", found=path) from error
+
+
+def check_followed(station: str, config: Config, file: str, key: str) -> None:
+    """Raise `ConfigError` for a station that can never exist. `on-air` stands for the station on air."""
+    ids = {each.id for each in config.stations}
+    open_ended = not ids or EACH_SUBFOLDER in ids or config.relay.discovery
+    if not open_ended and station not in {*ids, ON_AIR}:
+        raise ConfigError(file, key, f"expected a station or {ON_AIR}, found {station!r}")
+    if station != ON_AIR and not STATION_ID.fullmatch(station):
+        raise ConfigError(file, key, f"expected the id of a station or {ON_AIR}, found {station!r}")
+
+
+def is_printable(name: str) -> bool:
+    """Whether a name has printable characters only. Emoji and some scripts join them by characters without a width."""
+    return "".join(character for character in name if character not in _JOINERS).isprintable()

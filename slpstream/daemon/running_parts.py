@@ -1,0 +1,112 @@
+"""The parts of one daemon: made, opened, run, and told what happens, each contained on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
+
+import trio
+
+from slpstream.config import Config
+from slpstream.parts.interface import Host, Part, RunningPart
+from slpstream.stream import Channel
+from slpstream.system.internal_errors import InternalErrors
+
+
+class _Running(NamedTuple):
+    """A running part, and its name in metrics and logs."""
+
+    label: str
+    part: RunningPart
+
+
+class RunningParts:
+    """The parts that a configuration asks for."""
+
+    def __init__(self, declared: Sequence[Part], host: Host, errors: InternalErrors) -> None:
+        """Raises `ConfigError` for a part that cannot work on this machine."""
+        self._errors = errors
+        self._running: dict[str, _Running] = {}
+        for part in declared:
+            if part.start and part.wanted(host.config):
+                self._running[part.name] = _Running(part.label, resolve_name(part.start)(host))
+
+    @property
+    def by_name(self) -> Mapping[str, RunningPart]:
+        """The running parts by the names of their declarations."""
+        return {name: running.part for name, running in self._running.items()}
+
+    def open(self) -> None:
+        """Open all parts. Blocks. Raises `ConfigError`."""
+        for running in self._running.values():
+            running.part.open()
+
+    def close(self) -> None:
+        """Close all parts, in reverse order. Blocks."""
+        for running in reversed(self._running.values()):
+            with self._errors.contain(running.label):
+                running.part.close()
+
+    async def run(self) -> None:
+        """Run all parts until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for running in self._running.values():
+                nursery.start_soon(self._errors.keep_running, running.label, running.part.run)
+
+    async def follow(self, channel: Channel) -> None:
+        """Let all parts follow a station until cancelled. Start it once for each station."""
+        async with trio.open_nursery() as nursery:
+            for label, part in self._running.values():
+                follow = partial(part.follow, channel)
+                nursery.start_soon(partial(self._errors.keep_running, label, follow, station=channel.station))
+
+    def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Tell all parts the payload of a `set` message of a station."""
+        for label, part in self._running.values():
+            with self._errors.contain(label, station=station):
+                part.set_changed(station, payload)
+
+    def games_changed(self, station: str | None) -> None:
+        """Tell all parts that the index has other games of a station, or of any station (`None`)."""
+        for label, part in self._running.values():
+            with self._errors.contain(label):
+                part.games_changed(station)
+
+    async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Tell all parts about a situation; return when they have stored it."""
+        for label, part in self._running.values():
+            with self._errors.contain(label, station=station):
+                await part.situation_found(station, payload)
+
+    def situation_seen(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Tell all parts about a situation in a game that is being played."""
+        for label, part in self._running.values():
+            with self._errors.contain(label, station=station):
+                part.situation_seen(station, payload)
+
+    def index_lost(self) -> None:
+        """Tell all parts that the index has lost its games."""
+        for label, part in self._running.values():
+            with self._errors.contain(label):
+                part.index_lost()
+
+    def configure(self, config: Config) -> None:
+        """Tell all parts about a reloaded configuration."""
+        for label, part in self._running.values():
+            with self._errors.contain(label):
+                part.configure(config)
+
+    def refuses_demo(self) -> str | None:
+        """Why there can be no demo; `None` if there can."""
+        reasons = (running.part.refuses_demo() for running in self._running.values())
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def not_ready(self) -> list[str]:
+        """The reasons why parts do not do their work."""
+        found: list[str] = []
+        for label, part in self._running.values():
+            with self._errors.contain(label):
+                found += part.not_ready()
+        return found

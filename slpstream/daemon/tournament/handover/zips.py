@@ -1,0 +1,38 @@
+"""Writes the zips of sets. Blocks."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from slpstream.sources.archives.packed import open_replay_file
+from slpstream.tournament.handover import archive
+from slpstream.tournament.handover.handed_set import HandedSet
+
+Report = Callable[[Path, str], None]
+"""Called with the file of a replay and a problem with it."""
+
+
+def temporary_zip(handed: HandedSet, report: Report) -> BinaryIO:
+    """The zip of a set as an open file without a name. Raises `OSError`."""
+    opened = tempfile.TemporaryFile("w+b", prefix="slpstream-")  # noqa: SIM115 -- the response closes it
+    file = cast(BinaryIO, opened)  # on Windows it is a wrapper
+    try:
+        archive.write_zip(handed, file, report, open_file=open_replay_file)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def free_name(folder: Path, name: str, taken: Collection[str]) -> str:
+    """A name for a zip in a folder, which is created if it is missing. Raises `OSError`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return archive.free_name(folder, name, taken)
+
+
+def write_zip_file(target: Path, handed: HandedSet, report: Report) -> int:
+    """Write the zip of a set, and return the number of replays in it. Raises `OSError`."""
+    return archive.write_zip_file(target, handed, report, open_file=open_replay_file)

@@ -1,0 +1,110 @@
+"""When frames become final.
+
+A complete frame becomes final by one of four rules (spec page, rule 3), chosen by Game Start and the declared sizes:
+
+- without bookends: when it is complete, because no rollback was ever seen there;
+- offline, since 3.7: at its bookend;
+- online with `latest_finalized_frame`: when that reaches it; a lower value than before has no effect;
+- with bookends but without these fields: when 7 newer frame numbers are complete.
+
+Few frames are complete but not final, at most 7 on real netplay. In a file whose latest finalized frame never advances
+their number would grow without limit; beyond `MAX_LAG_FRAMES` the oldest become final anyway, with a diagnostic.
+"""
+
+from __future__ import annotations
+
+import copy
+from enum import Enum, auto
+from typing import Self
+
+from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
+from slpstream.model.events import Event, FrameFinalized
+
+ROLLBACK_FRAMES = 7
+MAX_LAG_FRAMES = 120
+
+
+class FinalityRule(Enum):
+    """When a complete frame becomes final."""
+
+    WHEN_COMPLETE = auto()
+    """Immediately: without bookends, and offline."""
+    AS_SENT = auto()
+    """When `latest_finalized_frame` reaches it."""
+    BY_AGE = auto()
+    """When `ROLLBACK_FRAMES` newer frames are complete."""
+
+    @classmethod
+    def of_game(cls, *, bookends: bool, online: bool | None, finalized_field: bool) -> FinalityRule:
+        """The rule of a game; see `Assembler` for the arguments."""
+        if not bookends or online is False:
+            return cls.WHEN_COMPLETE
+        return cls.AS_SENT if online and finalized_field else cls.BY_AGE
+
+
+_WHEN_COMPLETE, _BY_AGE = FinalityRule.WHEN_COMPLETE, FinalityRule.BY_AGE
+
+
+class Finality:
+    """The frames of a game that are complete but not final. Appends `FrameFinalized` when they become final.
+
+    `end` is the file offset just past the event that was read last.
+    """
+
+    def __init__(self, diagnostics: DiagnosticLimiter, rule: FinalityRule) -> None:
+        self._diagnostics = diagnostics
+        self._rule = rule
+        self.pending: list[int] = []
+        """The numbers of the complete frames that are not final."""
+        self.through: int | None = None
+        """The highest final frame number."""
+
+    def copy(self, diagnostics: DiagnosticLimiter) -> Self:
+        """An independent copy in the same state."""
+        twin = copy.copy(self)
+        twin._diagnostics = diagnostics
+        twin.pending = list(self.pending)
+        return twin
+
+    def complete(self, number: int, latest_finalized: int | None, end: int, out: list[Event]) -> None:
+        """Apply the rule after a frame is complete. `latest_finalized` is the latest finalized frame in its bookend."""
+        rule = self._rule
+        if rule is _WHEN_COMPLETE:
+            self.finalize(number, end, out)
+        elif rule is _BY_AGE:
+            if len(self.pending) > ROLLBACK_FRAMES:
+                self.pending.sort()
+                self.finalize(self.pending[-ROLLBACK_FRAMES - 1], end, out)
+        else:
+            self.finalize(number if latest_finalized is None else min(latest_finalized, number), end, out)
+            if len(self.pending) > MAX_LAG_FRAMES:
+                self.limit_lag(end, out)
+
+    def limit_lag(self, end: int, out: list[Event]) -> None:
+        """Make the oldest frames final if more than `MAX_LAG_FRAMES` are pending."""
+        if len(self.pending) > MAX_LAG_FRAMES:
+            message = f"more than {MAX_LAG_FRAMES} frames are not final; the oldest are now"
+            self._diagnostics.report(out, "warning", "finality_lag", message, end, end)
+            self.pending.sort()
+            self.finalize(self.pending[-MAX_LAG_FRAMES // 2], end, out)
+
+    def finish(self, end: int, out: list[Event]) -> None:
+        """Make all complete frames final."""
+        if self.pending:
+            self.finalize(max(self.pending), end, out)
+
+    def finalize(self, number: int, end: int, out: list[Event]) -> None:
+        """Make the complete frames up to `number` final."""
+        if self.through is not None and number <= self.through:
+            return
+        if self.pending == [number]:  # the usual case when frames become final at their bookends
+            self.pending = []
+            self.through = number
+            out.append(FrameFinalized(end, number))
+            return
+        pending = [n for n in self.pending if n > number]
+        if len(pending) == len(self.pending):
+            return
+        self.pending = pending
+        self.through = number
+        out.append(FrameFinalized(end, number))

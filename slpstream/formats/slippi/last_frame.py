@@ -1,0 +1,43 @@
+"""The last frame of a game so far, and the players that were in earlier frames only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from slpstream.model.events import Frame
+
+
+class LastFrame:
+    """Keeps the latest sending of the highest frame number, and the players that it lacks."""
+
+    def __init__(self) -> None:
+        self.frame: Frame | None = None
+        """The latest sending of the highest frame number."""
+        self.gone: Mapping[int, Any] = {}
+        """The last Post-Frame Updates, before `frame`, of players that later sendings lack, by player index."""
+        self._newest: Frame | None = None
+        self._newest_players: Set[int] = frozenset()
+        self._newest_gone: Mapping[int, Any] = {}
+        """Like `gone`, up to the newest sending. Replaced, never changed."""
+
+    def place(self, frame: Frame | None, gone: Mapping[int, Any]) -> None:
+        """Continue after frames that were found in another way."""
+        self.frame = frame
+        self.gone = self._newest_gone = gone
+
+    def take(self, frame: Frame, players: Set[int]) -> None:
+        """Take the next sending and its player indices."""
+        if players is not self._newest_players:
+            if not self._newest_players <= players:
+                self._keep_gone(players)
+            self._newest_players = players
+        self._newest = frame
+        if self.frame is None or frame.number >= self.frame.number:
+            self.frame, self.gone = frame, self._newest_gone
+
+    def _keep_gone(self, players: Set[int]) -> None:
+        """Keep the Post-Frame Updates of the players of the newest sending that are not in the next one."""
+        shown = {} if self._newest is None else self._newest.entry.players
+        gone = {index: player.post for index, player in shown.items() if index not in players}
+        self._newest_gone = {index: post for index, post in {**self._newest_gone, **gone}.items() if post}

@@ -1,0 +1,154 @@
+"""The outcome of a game: winners, scores and standings, from the final frames and the Game End.
+
+Ledge grabs can decide a timeout of an online game of two players. When the time runs out in Slippi Online, a player who
+has grabbed ledges more than 45 times loses, unless both players have (documented: release notes of Slippi Dolphin
+3.4.1, for ranked, unranked and direct games, not for teams). Replays do not show the version of Dolphin, so the rule is
+applied to games from before 3.4.1, too (guessed). A grab is the beginning of the action state 0xFC, as in
+`ledgegrabCount` of the stats (observed); the game has a separate counter.
+"""
+
+from __future__ import annotations
+
+import copy
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
+
+from msgspec import UNSET
+
+from slpstream.formats.slippi import result
+from slpstream.formats.slippi.commands import LEDGE_CATCH
+from slpstream.formats.slippi.falls import FinalFalls
+from slpstream.formats.slippi.final_frames import FinalFrames
+from slpstream.formats.slippi.frame_decoder import PackedFrame
+from slpstream.formats.slippi.frame_numbers import FrameNumbers
+from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
+from slpstream.formats.slippi.last_frame import LastFrame
+from slpstream.formats.slippi.score import PlayerScore
+from slpstream.model.events import EndReason, Event, GameEnd
+
+_LEDGE_CATCH = LEDGE_CATCH.to_bytes(2, "big")
+_float_at = struct.Struct(">f").unpack_from
+
+CountLedgeGrabs = Callable[[], Mapping[int, int]]
+"""Returns the ledge grabs of a game, by player index."""
+
+
+class LedgeGrabs:
+    """Counts the ledge grabs of each player from final frames."""
+
+    def __init__(self, players: Iterable[int]) -> None:
+        self.counts = dict.fromkeys(players, 0)
+        """By player index."""
+        self._last: dict[int, tuple[int, Any]] = {}
+        self._frames = FinalFrames()
+
+    def copy(self) -> LedgeGrabs:
+        """An independent counter in the same state."""
+        twin = LedgeGrabs(())
+        twin.counts, twin._last, twin._frames = dict(self.counts), dict(self._last), self._frames.copy()
+        return twin
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take the next events of the game; a frame counts when it is final."""
+        for frame in self._frames.take(events):
+            content = frame.content
+            if type(content) is PackedFrame:
+                self._take_packed(content)
+            else:
+                self._take_players(content.players)
+
+    def _take_packed(self, frame: PackedFrame) -> None:
+        # Nearly all frames come here. Decoding them would take longer than all other work on them.
+        data = frame.data
+        for index, at, counter_at in frame.decoder.action_offsets:
+            if data[at : at + 2] == _LEDGE_CATCH:
+                self.add(index, LEDGE_CATCH, UNSET if counter_at < 0 else _float_at(data, counter_at)[0])
+            elif index in self._last:
+                del self._last[index]
+
+    def _take_players(self, players: Mapping[int, Any]) -> None:
+        for index, player in players.items():
+            if player.post is not UNSET:
+                self.add(index, player.post.action_state_id, player.post.action_state_counter)
+
+    def add(self, index: int, state: int, counter: Any) -> None:
+        """Take a player's action state in a final frame, and how long it has lasted."""
+        if state == LEDGE_CATCH and index in self.counts:
+            last, last_counter = self._last.get(index, (None, UNSET))
+            if last != LEDGE_CATCH or (counter is not UNSET and counter < last_counter):
+                self.counts[index] += 1
+            self._last[index] = state, counter
+        elif index in self._last:
+            del self._last[index]
+
+
+class Outcome:
+    """Counts falls and ledge grabs in the games that they decide, and makes the `GameEnd`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._falls = None if settings.takes_stocks else FinalFalls(settings)
+        self._ledge_grabs: LedgeGrabs | None = None
+        if result.limits_ledge_grabs(settings):
+            self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
+        self._count_ledge_grabs: CountLedgeGrabs = dict
+
+    def copy(self) -> Self:
+        """An independent copy in the same state."""
+        twin = copy.copy(self)
+        twin._falls = None if self._falls is None else self._falls.copy()
+        twin._ledge_grabs = None if self._ledge_grabs is None else self._ledge_grabs.copy()
+        return twin
+
+    def count_ledge_grabs_with(self, count: CountLedgeGrabs) -> None:
+        """Call `count` if ledge grabs can decide the game, instead of counting them in the frames."""
+        self._ledge_grabs, self._count_ledge_grabs = None, count
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take the next events of the game; a frame counts when it is final."""
+        if self._falls is not None:
+            self._falls.take(events)
+        if self._ledge_grabs is not None:
+            self._ledge_grabs.take(events)
+
+    def game_end(
+        self,
+        settings: Settings,
+        numbers: FrameNumbers,
+        last_frame: LastFrame,
+        reason: EndReason,
+        payload: result.GameEndPayload | None,
+        end_offset: int,
+    ) -> GameEnd:
+        """The end of the game, after its last frame. `payload` is the Game End, if the game has one."""
+        last = last_frame.frame
+        number = None if last is None else last.number
+        players = {} if last is None else last.entry.players
+        posts = {index: p.post for index, p in players.items() if p.post}
+        gone = {index: post for index, post in last_frame.gone.items() if index not in players}
+        last_seen = result.LastSeen(posts, gone)
+        scores: list[PlayerScore] = [] if self._falls is None else self._falls.counter.scores()
+        starts_at = timer_start(numbers.first)
+        timed = number if numbers.count_time else None
+        tied = result.is_tied(settings, payload, scores, None if timed is None else timer_seconds(timed, starts_at))
+        winners = [] if tied else result.winners(settings, payload, last_seen, self._counted_ledge_grabs, scores)
+        values = result.score_values(scores, tied=tied)
+        if reason == "raw_length" or (reason == "game_end" and payload is None):
+            # The game has closed the file, so Game End was lost, or it does not contain how the game ended.
+            cut = len(posts) < len(players)
+            winners = [] if cut else result.inferred_winners(settings, last_seen)
+            values |= {"basis": result.INFERRED} if winners else {}
+        return GameEnd(
+            end_offset,
+            reason,
+            payload,
+            winners,
+            number,
+            None if timed is None else playable_seconds(timed, starts_at),
+            values,
+            standings=result.standings(settings, payload, last_seen),
+        )
+
+    def _counted_ledge_grabs(self) -> Mapping[int, int]:
+        return self._count_ledge_grabs() if self._ledge_grabs is None else self._ledge_grabs.counts

@@ -1,1 +1,0 @@
-"""Redis Streams as an output: all messages of all stations, for gateways and workers."""

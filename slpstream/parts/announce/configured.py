@@ -1,0 +1,76 @@
+"""The configured announcements of a daemon. The module of each is imported only if it is configured."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from slpstream.config import CONSOLE_PORT, is_loopback
+from slpstream.model.errors import ConfigError
+from slpstream.model.version import __version__
+from slpstream.parts.announce.part import Announce
+from slpstream.parts.interface import Host, RunningPart
+
+if TYPE_CHECKING:
+    from slpstream.parts.announce.dns_sd import DnsSd
+    from slpstream.parts.announce.relay_call import RelayCall
+
+
+class Announcements(RunningPart):
+    """All announcements that are configured."""
+
+    def __init__(self, host: Host) -> None:
+        """Raises `ConfigError` when the library for DNS-SD is not installed."""
+        self._host = host
+        self._announcements: list[DnsSd | RelayCall] = []
+        if host.config.section(Announce).dns_sd and importlib.util.find_spec("zeroconf") is None:
+            raise ConfigError(
+                "configuration", "announce.dns_sd", "needs zeroconf: install the extra, `slpstream[announce]`"
+            )
+
+    def open(self) -> None:
+        """Make the announcements, now that the port of the web server is known."""
+        host, announce = self._host, self._host.config.section(Announce)
+        if announce.dns_sd:
+            from slpstream.parts.announce.dns_sd import DnsSd  # noqa: PLC0415 -- few daemons are announced
+
+            self._announcements.append(DnsSd(announce.name, host.config.server.host, host.port, self._facts))
+        if announce.relayed_station:
+            from slpstream.parts.announce.relay_call import RelayCall  # noqa: PLC0415 -- as above
+
+            target = announce.broadcast_host, announce.broadcast_port
+            call = RelayCall(self._relayed, host.config.relay.host, target, host.consoles.relay_clients)
+            self._announcements.append(call)
+
+    async def run(self) -> None:
+        """Announce until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for each in self._announcements:
+                nursery.start_soon(partial(self._host.errors.keep_running, "announce", each.run))
+
+    def not_ready(self) -> list[str]:
+        """The reasons why something is not announced."""
+        return [reason for each in self._announcements for reason in each.not_ready()]
+
+    def _facts(self) -> Mapping[str, str]:
+        """The facts about this daemon in its announcement (TXT)."""
+        access, stations = self._host.access(), self._host.stations
+        needs_token = access.token is not None and (
+            access.require_token or not is_loopback(self._host.config.server.host)
+        )
+        return {
+            "version": __version__,
+            "path": "/",
+            "stations": str(sum(not stations.is_temporary(name) for name in list(stations))),
+            "token": "required" if needs_token else "none",
+        }
+
+    def _relayed(self) -> tuple[str, str] | None:
+        """The id and the name of the station that launchers can connect to."""
+        configs = [running.config for running in self._host.stations.values()]
+        relayed = next((station for station in configs if station.relay_port == CONSOLE_PORT), None)
+        return None if relayed is None else (relayed.id, relayed.name or relayed.id)

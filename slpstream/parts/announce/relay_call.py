@@ -1,0 +1,70 @@
+"""Calls for clients of a relayed station by broadcast, as a console does, so that launchers list it.
+
+Launchers connect to the address that sent the broadcast, on the port of consoles. So one address can announce one
+station: the one with that port as its `relay_port`. Like a console, it calls only while no client is connected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from socket import SO_BROADCAST, SOL_SOCKET
+
+import trio
+
+from slpstream.sources.console import discovery
+from slpstream.system.logs import get_logger
+
+CALL_SECONDS = 10.0
+_LOOK_SECONDS = 1.0
+
+
+class RelayCall:
+    """The broadcasts for the relayed station, which a reload can change. `run` it in one task; after a bug, run it
+    again."""
+
+    def __init__(
+        self,
+        relayed: Callable[[], tuple[str, str] | None],
+        source: str,
+        target: tuple[str, int],
+        clients: Callable[[str], int | None],
+    ) -> None:
+        """`relayed` returns the id and the name of the station; `None` while there is none. `source` is the address of
+        the relay, `target` the address and port to broadcast to. `clients` returns the number of clients of a station's
+        relay; `None` while it does not listen."""
+        self._relayed = relayed
+        self._source = source
+        self._target = target
+        self._clients = clients
+        self._problem = "", ""
+        """The station that could not be announced, and why; empty after it was."""
+        self._log = get_logger()
+
+    def not_ready(self) -> list[str]:
+        """Why the station is not announced; empty if it is."""
+        (station, what), relayed = self._problem, self._relayed()
+        is_current = relayed is not None and relayed[0] == station
+        return [f"announce: station {station}: {what}"] if what and is_current else []
+
+    async def run(self) -> None:
+        """Calls every ten seconds while the relay has no client, until cancelled."""
+        while True:
+            relayed = self._relayed()
+            is_waiting = relayed is not None and self._clients(relayed[0]) == 0
+            if relayed is not None and is_waiting:
+                await self._call(*relayed)
+            await trio.sleep(CALL_SECONDS if is_waiting else _LOOK_SECONDS)
+
+    async def _call(self, station: str, name: str) -> None:
+        try:
+            with trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM) as socket:
+                socket.setsockopt(SOL_SOCKET, SO_BROADCAST, 1)
+                await socket.bind((self._source, 0))
+                await socket.sendto(discovery.write_call(name, discovery.own_mac(station)), self._target)
+        except OSError as error:
+            what = error.strerror or str(error)
+            if (station, what) != self._problem:
+                self._log.error("relayed station cannot be announced", station=station, what=what)
+            self._problem = station, what
+        else:
+            self._problem = "", ""

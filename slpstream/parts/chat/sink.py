@@ -1,0 +1,178 @@
+"""Posts the results of a station's games and sets to a chat, each once.
+
+Results come from the `set` messages, so they have the operator's names and only games that count. A set is followed
+from its first game that this daemon sees being played: results of old replays are not news. Posted results are
+remembered in the database of deliveries, so nothing is posted twice after a restart, and a game that ended meanwhile is
+posted then. A set whose result an operator corrects after its end is posted again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import trio
+
+from slpstream.daemon.deliveries.deliverer import Deliverer, Post
+from slpstream.daemon.deliveries.set_news import SetNews
+from slpstream.model.foreign_data import json_or_none
+from slpstream.model.prepared import prepared
+from slpstream.model.summary import GameSummary
+from slpstream.parts.chat.messages import Result, Templates, game_results, message, set_result
+from slpstream.store.deliveries import Delivery, DeliveryStore
+from slpstream.stream import Channel
+from slpstream.system.http_client import Headers, PostResponse, Target, post
+
+ChatEvent = Literal["game_end", "set_end"]
+
+_COLLECT_SECONDS = 1.0
+"""Long enough for the summary of a game to follow its end."""
+_GONE_CODES = frozenset({10015, 50027})
+"""Discord's error codes for a webhook that does not exist (any more), and for a wrong token in its URL."""
+_FOLLOWED = "followed"
+_SENT_HEADERS = frozenset({"content-type", "user-agent"})
+
+
+class _News(NamedTuple):
+    """The newest payload of a set, and the summaries of the games that the station has in memory."""
+
+    payload: Mapping[str, Any]
+    live: Mapping[str, GameSummary]
+
+
+@prepared
+class _Error(msgspec.Struct):
+    """The body of an error."""
+
+    code: int = 0
+    retry_after: float | None = None
+
+
+class ChatSink:
+    """One chat. `run` it in one task, again after a bug, and start `follow` for each station."""
+
+    def __init__(
+        self,
+        deliverer: Deliverer,
+        store: DeliveryStore,
+        *,
+        id: str,
+        name: str,
+        templates: Templates,
+        events: frozenset[ChatEvent],
+        stations: frozenset[str] | None,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`deliverer` posts the messages that are put into `store` under `id`; `name` is for logs and metrics.
+        `stations`: `None` for all."""
+        self._deliverer = deliverer
+        self._store = store
+        self._id = id
+        self.name = name
+        self._templates = templates
+        self._events = events
+        self._stations = stations
+        self._wall_clock = wall_clock
+        self._channels: dict[str, Channel] = {}
+        self._news = SetNews[_News](_COLLECT_SECONDS)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the webhook does not exist any more."""
+        return self._deliverer.gone.is_set()
+
+    def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Take the payload of a `set` message of a station. Does not wait."""
+        set_id = payload.get("setId")
+        wanted = self._stations is None or station in self._stations
+        if wanted and set_id is not None and not self.gone:
+            channel = self._channels.get(station)
+            games = () if channel is None else channel.games
+            live = {game.game_id: game.summary for game in games if not game.archived}
+            self._news.put(station, set_id, _News(payload, live))
+
+    async def run(self) -> None:
+        """Make messages and post them until cancelled, or until the webhook is gone."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._news.store_each, self._make_messages)
+            await self._deliverer.run()
+            nursery.cancel_scope.cancel()
+
+    async def follow(self, channel: Channel) -> None:
+        """Know the games of a station until cancelled."""
+        self._channels[channel.station] = channel
+        try:
+            await trio.sleep_forever()
+        finally:
+            if self._channels.get(channel.station) is channel:
+                del self._channels[channel.station]
+
+    async def _make_messages(self, station: str, set_id: str, news: _News) -> None:
+        now_ms = int(self._wall_clock() * 1000)
+        if await self._deliverer.call_store(partial(self._store_news, station, set_id, news, now_ms)):
+            self._deliverer.wake()
+
+    def _store_news(self, station: str, set_id: str, news: _News, now_ms: int) -> bool:
+        """Store messages about the results that are new. Returns whether there are any. Blocks."""
+        followed = self._last(station, set_id) is not None
+        if not followed and not any(game["gameId"] in news.live for game in news.payload["games"]):
+            return False
+        if not followed:
+            self._remember(station, set_id, _FOLLOWED, None, now_ms)
+        stored = False
+        for game_id, result in game_results(news.payload, news.live).items():
+            key = f"{set_id}/{game_id}"
+            if self._last(station, key) is None:
+                body = self._message(station, "game_end", result) if followed or game_id in news.live else None
+                self._remember(station, key, result.digest, _delivery(key, "game_end", body), now_ms)
+                stored = stored or body is not None
+        over, key = set_result(news.payload), f"{set_id}/over"
+        if over is not None and self._last(station, key) != over.digest:
+            body = self._message(station, "set_end", over)
+            delivery = _delivery(f"{key}/{over.digest}/{now_ms}", "set_end", body)
+            self._remember(station, key, over.digest, delivery, now_ms)
+            stored = stored or body is not None
+        return stored
+
+    def _message(self, station: str, event: ChatEvent, result: Result) -> bytes | None:
+        if event not in self._events:
+            return None
+        template = self._templates.game if event == "game_end" else self._templates.set
+        return message(self._templates, template, station, result)
+
+    def _last(self, station: str, key: str) -> str | None:
+        """The digest that was remembered last; `None` for the first one."""
+        last = self._store.last_of_set(self._id, station, key)
+        return None if last is None else last[0]
+
+    def _remember(self, station: str, key: str, digest: str, delivery: Delivery | None, now_ms: int) -> None:
+        self._store.store_set(self._id, station, delivery, now_ms, set_id=key, digest=digest)
+
+
+def _delivery(key: str, event: ChatEvent, body: bytes | None) -> Delivery | None:
+    return None if body is None else Delivery(key, event, body)
+
+
+def discord_post(send: Post = post) -> Post:
+    """A function like `post` that understands Discord's answers, and sends no headers beyond what it needs."""
+
+    async def posted(target: Target, headers: Headers, body: bytes, tls: Any, timeout_seconds: float) -> PostResponse:
+        kept = [(name, value) for name, value in headers if name in _SENT_HEADERS]
+        response = await send(target, kept, body, tls, timeout_seconds)
+        error = _error(response)
+        if error.code in _GONE_CODES:
+            return response._replace(status=410)
+        if error.retry_after is not None and math.isfinite(error.retry_after):
+            return response._replace(retry_after=str(math.ceil(max(0.0, error.retry_after))))
+        return response
+
+    return posted
+
+
+def _error(response: PostResponse) -> _Error:
+    found = json_or_none(response.body, _Error) if response.status >= 400 else None
+    return _Error() if found is None else found

@@ -1,0 +1,60 @@
+"""Queries to the broker. While the connection is lost, a query waits until it is back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import trio
+
+from slpstream.parts.fanout.connection import BROKER_ERRORS, Client, StreamEntry, entries_of
+
+_RETRY_SECONDS = 0.1
+
+T = TypeVar("T")
+
+
+class Broker:
+    """The broker through the present connection, which changes over time."""
+
+    def __init__(self) -> None:
+        self._client: Client | None = None
+        self._changed = trio.Event()
+
+    @asynccontextmanager
+    async def using(self, client: Client) -> AsyncIterator[None]:
+        """Uses a connection for the duration of the block."""
+        self._client = client
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+        try:
+            yield
+        finally:
+            self._client = None
+
+    async def ask(self, query: Callable[[Client], Awaitable[T]]) -> T:
+        """The result of a query, which is repeated if the connection is lost."""
+        while True:
+            client = self._client
+            if client is None:
+                await self._changed.wait()
+                continue
+            try:
+                return await query(client)
+            except BROKER_ERRORS:
+                await trio.sleep(_RETRY_SECONDS)
+            except RuntimeError:
+                # coredis raises it in tasks that wait for a connection of a pool that it has closed.
+                if self._client is client:
+                    raise
+
+    async def first(self, stream: str) -> StreamEntry | None:
+        """The oldest entry of a stream."""
+        found = entries_of(await self.ask(lambda client: client.xrange(stream, count=1)))
+        return found[0] if found else None
+
+    async def last(self, stream: str) -> StreamEntry | None:
+        """The newest entry of a stream."""
+        found = entries_of(await self.ask(lambda client: client.xrevrange(stream, count=1)))
+        return found[0] if found else None

@@ -1,0 +1,1 @@
+"""The log of each game as a file of JSON lines."""

@@ -1,0 +1,30 @@
+"""Text files, one value each, for any program that shows text from a file.
+
+`outputs/obs.py` writes the files of every station, with stocks and percent. These are the files of one scoreboard: left
+and right as the operator has them, with round and casters, and those of the station on air if that is what it follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from slpstream.parts.scoreboards.board import Board, values_of
+from slpstream.parts.scoreboards.files import TextFiles
+from slpstream.parts.scoreboards.part import SCOREBOARD_VALUES
+
+
+class TextScoreboard:
+    """A folder of text files."""
+
+    def __init__(self, folder: Path, mapping: Mapping[str, str]) -> None:
+        """`mapping` has the names of values (`values_of`) by file name; empty: each value in `NAME.txt`."""
+        self._files = TextFiles(folder, exclusive=True)
+        self._mapping = mapping or {f"{name}.txt": name for name in SCOREBOARD_VALUES}
+
+    def update(self, board: Board | None) -> bool:
+        """Show a board. Returns whether a file has changed. Raises `SinkError`. Blocks."""
+        if board is None:
+            return self._files.create(self._mapping)
+        values = values_of(board)
+        return self._files.update({file: values[name] for file, name in self._mapping.items()})

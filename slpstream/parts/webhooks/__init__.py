@@ -1,0 +1,1 @@
+"""Signed webhooks: games, sets and situations are posted to a web server."""

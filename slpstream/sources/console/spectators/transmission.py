@@ -1,0 +1,158 @@
+"""Transmission of reliable ENet commands: a congestion window, timeouts and retransmission. Sans-IO."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+DEAD_SECONDS = 30.0
+"""A client that acknowledges nothing, or sends nothing, for this long counts as gone."""
+
+MIN_WINDOW_BYTES, MAX_WINDOW_BYTES = 4096, 65536
+_FIRST_WINDOW_BYTES = 16 * 1024
+_BANDWIDTH_PER_WINDOW = 65536
+_MAX_UNACKNOWLEDGED = 1024
+_MAX_SPAN = 2048
+"""Limit for the difference of numbers between the oldest command without an acknowledgement and the newest. A receiver
+distinguishes a repeated command from a new one by its number alone, if they are at most 28,672 apart."""
+_FIRST_TIMEOUT_SECONDS = 0.5
+_MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.2, 4.0
+_MAX_PAUSE_SECONDS = 1.0
+"""Limit for the timeout of a retransmission, which doubles each time. Longer ones would leave too few retransmissions
+in `DEAD_SECONDS` for a network that loses a third of all datagrams."""
+
+
+class SentCommand(Struct):
+    """A reliable command, encoded."""
+
+    channel: int
+    number: int
+    data: bytes
+    first_sent_at: float = 0.0
+    sent_at: float = 0.0
+    timeout_seconds: float = 0.0
+    in_flight: bool = False
+
+
+class Transmission:
+    """The reliable commands for one client: a congestion window, timeouts and retransmission."""
+
+    def __init__(self, mtu: int, window_bytes: int, bandwidth: int) -> None:
+        """`window_bytes` is the client's limit for unacknowledged bytes, `bandwidth` that for bytes per second."""
+        self.queued_bytes = 0
+        """Bytes that are not acknowledged yet."""
+        self.resent = 0
+        """Number of commands that were sent again since the owner last reset it."""
+        self.unacknowledged: dict[tuple[int, int], SentCommand] = {}
+        """The commands that were sent, in the order of their first transmission."""
+        self.waiting: deque[SentCommand] = deque()
+        self._expired: deque[SentCommand] = deque()
+        self._mtu = mtu
+        self._max_window = min(max(window_bytes, MIN_WINDOW_BYTES), MAX_WINDOW_BYTES)
+        self.limit_bandwidth(bandwidth)
+        self._window = min(_FIRST_WINDOW_BYTES, self._max_window)
+        self._in_flight_bytes = 0
+        self._round_trip = _FIRST_TIMEOUT_SECONDS
+        self._variance = 0.0
+        self._slowed_at = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every command was sent and acknowledged."""
+        return not self.unacknowledged and not self.waiting
+
+    def queue(self, channel: int, number: int, data: bytes) -> None:
+        """Queue an encoded command."""
+        self.waiting.append(SentCommand(channel, number, data))
+        self.queued_bytes += len(data)
+
+    def limit_bandwidth(self, bytes_per_second: int) -> None:
+        """Reduce the largest window to the client's incoming bandwidth. 0 means no limit."""
+        if bytes_per_second:
+            window = bytes_per_second // _BANDWIDTH_PER_WINDOW * MIN_WINDOW_BYTES
+            self._max_window = min(max(window, MIN_WINDOW_BYTES), self._max_window)
+
+    def acknowledge(self, channel: int, number: int, sent_clock: int, now: float) -> None:
+        """Record that the client has received a command."""
+        sent = self.unacknowledged.pop((channel, number), None)
+        if sent is None:
+            return
+        self.queued_bytes -= len(sent.data)
+        if sent.in_flight:
+            self._in_flight_bytes -= len(sent.data)
+            sent.in_flight = False
+        self._window = min(self._window + len(sent.data), self._max_window)
+        elapsed = ((clock_of(now) - sent_clock) & 0xFFFF) / 1000
+        if elapsed <= DEAD_SECONDS:
+            self._variance += (abs(elapsed - self._round_trip) - self._variance) / 4
+            self._round_trip += (elapsed - self._round_trip) / 8
+
+    def expire(self, now: float) -> None:
+        """Prepare to send the commands again that were not acknowledged in time."""
+        for sent in self.unacknowledged.values():
+            if sent.in_flight and now >= sent.sent_at + sent.timeout_seconds:
+                sent.in_flight = False
+                self._in_flight_bytes -= len(sent.data)
+                sent.timeout_seconds = min(sent.timeout_seconds * 2, max(_MAX_PAUSE_SECONDS, self._timeout_seconds()))
+                self._expired.append(sent)
+                if now - self._slowed_at >= self._round_trip:  # once for all datagrams that were lost together
+                    self._slowed_at = now
+                    self._window = max(self._window // 2, 2 * self._mtu)
+
+    def next_commands(self, now: float) -> Iterator[bytes]:
+        """Yield the commands that the window allows to send now, the repeated ones first."""
+        while self._expired:
+            if (self._expired[0].channel, self._expired[0].number) not in self.unacknowledged:
+                self._expired.popleft()  # an earlier transmission was acknowledged in the meantime
+                continue
+            if not self._fits(self._expired[0]):
+                return
+            sent = self._expired.popleft()
+            self.resent += 1
+            yield self._transmit(sent, now)
+        while self.waiting and self._may_begin(self.waiting[0]) and self._fits(self.waiting[0]):
+            sent = self.waiting.popleft()
+            sent.first_sent_at = now
+            sent.timeout_seconds = self._timeout_seconds()
+            self.unacknowledged[sent.channel, sent.number] = sent
+            yield self._transmit(sent, now)
+
+    def oldest(self) -> SentCommand | None:
+        """The oldest unacknowledged command."""
+        return next(iter(self.unacknowledged.values()), None)
+
+    def deadline(self) -> float:
+        """When the next command expires."""
+        return min(
+            (sent.sent_at + sent.timeout_seconds for sent in self.unacknowledged.values() if sent.in_flight),
+            default=math.inf,
+        )
+
+    def _timeout_seconds(self) -> float:
+        """The time within which the acknowledgement of a command is expected."""
+        expected = self._round_trip + 4 * self._variance
+        return min(max(expected, _MIN_TIMEOUT_SECONDS), _MAX_TIMEOUT_SECONDS)
+
+    def _fits(self, sent: SentCommand) -> bool:
+        return not self._in_flight_bytes or self._in_flight_bytes + len(sent.data) <= self._window
+
+    def _may_begin(self, sent: SentCommand) -> bool:
+        if len(self.unacknowledged) >= _MAX_UNACKNOWLEDGED:
+            return False
+        oldest = self.oldest()
+        if oldest is None or oldest.channel != sent.channel:
+            return True
+        return ((sent.number - oldest.number) & 0xFFFF) < _MAX_SPAN
+
+    def _transmit(self, sent: SentCommand, now: float) -> bytes:
+        sent.sent_at, sent.in_flight = now, True
+        self._in_flight_bytes += len(sent.data)
+        return sent.data
+
+
+def clock_of(now: float) -> int:
+    """The clock in the header of datagrams."""
+    return int(now * 1000) & 0xFFFF

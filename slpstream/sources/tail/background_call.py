@@ -1,0 +1,63 @@
+"""A blocking call in a thread that the event loop does not wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import trio
+
+from slpstream.sources.tail.threads import Threads
+
+if TYPE_CHECKING:
+    from outcome import Outcome
+
+T = TypeVar("T")
+
+
+class BackgroundCall(Generic[T]):
+    """At most one blocking call at a time. Its outcome is kept until `take`."""
+
+    def __init__(self, threads: Threads, on_done: Callable[[], None]) -> None:
+        """`on_done` is called in the event loop when a call has ended."""
+        self._threads = threads
+        self._on_done = on_done
+        self._ended: trio.Event | None = None
+        self._outcome: Outcome[T] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a call has started and not ended."""
+        return self._ended is not None
+
+    @property
+    def has_outcome(self) -> bool:
+        """Whether a call has ended and its outcome was not taken yet."""
+        return self._outcome is not None
+
+    def start(self, work: Callable[[], T]) -> bool:
+        """Start a call. Returns false if no thread can be started now."""
+        self._ended = trio.Event()
+        if self._threads.start(work, self._finish):
+            return True
+        self._ended = None
+        return False
+
+    def take(self) -> T:
+        """Return the result of the call that has ended, or raise its exception."""
+        if self._outcome is None:
+            raise RuntimeError("no call has ended")
+        outcome, self._outcome = self._outcome, None
+        return outcome.unwrap()
+
+    async def wait(self) -> None:
+        """Wait until no call is running."""
+        if self._ended is not None:
+            await self._ended.wait()
+
+    def _finish(self, outcome: Outcome[T]) -> None:
+        self._outcome = outcome
+        if self._ended is not None:
+            self._ended.set()
+            self._ended = None
+        self._on_done()

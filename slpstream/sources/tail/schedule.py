@@ -1,0 +1,139 @@
+"""Decide when each open file is read.
+
+A file is *due* after a notification about it, and on ticks. Growing files take turns. A file that arrived whole is read
+in small parts, with pauses between them while other files are followed, so that a pile of copied files does not delay a
+game. A new game waits until the older ones have been read to their end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Final
+
+from slpstream.sources.tail.tailer import FileTail
+
+_MAX_PAUSE_SECONDS: Final = 0.02
+# A new file waits until at most this many chunks have been read, about a second's worth.
+_MAX_WAIT_CHUNKS: Final = 64
+
+
+class ReadSchedule:
+    """The files that are due, in the order of their turns. Does no input or output."""
+
+    def __init__(self, open_files: Collection[FileTail], poll_seconds: float, chunk_bytes: int) -> None:
+        self.due: dict[FileTail, bool] = {}
+        """In the order of their turns. False: skip the read if the file's status is unchanged."""
+        self.waiting_for: dict[FileTail, tuple[int, set[FileTail]]] = {}
+        """New files, each with the older files that must be read to their end first, and the value of `_bytes_read` at
+        which it stops waiting.
+
+        A setup finishes one game before it begins the next, and the games are delivered in that order. Files that
+        arrived whole neither wait nor are waited for.
+        """
+        self._open = open_files
+        self._poll_seconds = poll_seconds
+        self._chunk_bytes = chunk_bytes
+        self._bytes_read = 0
+        self._next_tick = 0.0
+        self._part_read_at: float | None = None
+        """When the last part of a finished file was read, until the consumer has processed its events."""
+        self._next_part_at = 0.0
+        """Not before this time is another part read. The pause is as long as the last part took."""
+
+    def read_soon(self, tail: FileTail) -> None:
+        """Read a file in its next turn, even if its status is unchanged."""
+        self.due[tail] = True
+
+    def check_soon(self, tail: FileTail) -> None:
+        """Read a file in its next turn, unless its status is unchanged."""
+        self.due.setdefault(tail, False)
+
+    def admit(self, tail: FileTail) -> None:
+        """Add a file that was just opened. Unless it was there at the start, it waits for the older games."""
+        if not tail.at_start and not tail.file.arrived_whole:
+            older = {other for other in self._open if other is not tail and not other.file.arrived_whole}
+            if older:
+                self.waiting_for[tail] = (self._bytes_read + _MAX_WAIT_CHUNKS * self._chunk_bytes, older)
+                self.due |= dict.fromkeys(older, True)
+        self.due[tail] = True
+
+    def remove(self, tail: FileTail) -> None:
+        """Forget a file that is no longer followed."""
+        self.due.pop(tail, None)
+        self.waiting_for.pop(tail, None)
+        self._stop_waiting_for(tail)
+
+    def tick(self, now: float) -> bool:
+        """Once per poll interval, make the files due that have not been read recently, and return true."""
+        if now < self._next_tick:
+            return False
+        self._next_tick = now + self._poll_seconds
+        recent = now - self._poll_seconds / 2
+        for tail in self._open:
+            if tail.read_at <= recent:
+                self.check_soon(tail)
+        return True
+
+    def is_idle(self) -> bool:
+        """Whether no file is due or waiting."""
+        return not self.due and not self.waiting_for
+
+    def ready(self) -> list[FileTail]:
+        """The files to read now, in the order of their turns. Ends waits that have lasted too long."""
+        for tail, (limit, _) in list(self.waiting_for.items()):
+            if limit <= self._bytes_read:
+                del self.waiting_for[tail]
+        return [tail for tail in self.due if tail not in self.waiting_for]
+
+    def end_turn(self, tail: FileTail, byte_count: int) -> None:
+        """Record that bytes of a file were read. A growing file gives up its place to the next."""
+        self._bytes_read += byte_count
+        if not tail.file.arrived_whole:
+            self.due.pop(tail, None)
+
+    def queue_unread(self, tail: FileTail) -> None:
+        """Give a file with unread bytes another turn."""
+        self.due[tail] = True
+        if self.waiting_for and tail.file.arrived_whole:
+            self._stop_waiting_for(tail)
+
+    def finish(self, tail: FileTail) -> None:
+        """Record that a file was read to its end."""
+        self.due.pop(tail, None)
+        if self.waiting_for:
+            self._stop_waiting_for(tail)
+
+    def may_read_part(self, now: float) -> bool:
+        """Whether another part of a finished file may be read now. The caller must then read one."""
+        if now < self._next_part_at:
+            return False
+        self._part_read_at = now
+        return True
+
+    def schedule_next_part(self, now: float) -> None:
+        """Once the consumer has processed the last part, set the time of the next one."""
+        if self._part_read_at is not None:
+            self._next_part_at = now + min(now - self._part_read_at, _MAX_PAUSE_SECONDS)
+            self._part_read_at = None
+            if all(tail.file.arrived_whole for tail in self._open):
+                self._next_part_at = now
+
+    def is_paused(self, now: float) -> bool:
+        """Whether only finished files are due, and none may be read yet."""
+        return now < self._next_part_at and all(tail.file.arrived_whole for tail in self.due)
+
+    def deadline(self) -> float:
+        """The time of the next tick or the next part that needs a read."""
+        deadline = self._next_part_at if self.due else math.inf
+        if self._open:
+            # Files that notifications report are read all the time, and need no wakeup for a tick.
+            read_at = min([tail.read_at for tail in self._open])
+            deadline = min(deadline, max(read_at + self._poll_seconds, self._next_tick))
+        return deadline
+
+    def _stop_waiting_for(self, older: FileTail) -> None:
+        for tail, (_, waiting_for) in list(self.waiting_for.items()):
+            waiting_for.discard(older)
+            if not waiting_for:
+                del self.waiting_for[tail]

@@ -1,0 +1,173 @@
+"""Opens databases: creates the file, migrates it to the newest version, and replaces it if it is damaged.
+
+`PRAGMA user_version` is the version. A database of a newer version is refused, because it belongs to a newer slpstream.
+A damaged database is renamed and a new one is created, because the replay files restore nearly all of the index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from slpstream.model.errors import ConfigError
+from slpstream.model.foreign_data import json_or_none
+from slpstream.store.database_file import connect, primary_code
+from slpstream.system.private_files import create_private_file, private_file
+
+_MAX_VERSION = 100
+"""A higher version is damage, not a newer slpstream."""
+_NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_ENVIRONMENT = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_NOLFS,
+)
+"""Errors that another file in the same place would cause too."""
+
+
+SqlFunction = tuple[str, int, Callable[..., Any]]
+"""The name of a function in SQL, its number of parameters, and the function."""
+
+
+class NewerVersion(ConfigError):
+    """The database belongs to a newer slpstream."""
+
+
+def prepare(
+    path: Path,
+    migrations: tuple[tuple[str, ...], ...],
+    *,
+    on_damage: Callable[[Path, str], None],
+    functions: Sequence[SqlFunction] = (),
+) -> None:
+    """Create the database at a path or migrate it to the newest version.
+
+    `on_damage` is called with the new path of a damaged database and the problem. The migrations may call the
+    `functions`. Raises `NewerVersion` for a database of a newer version, and `OSError` or `sqlite3.OperationalError` if
+    the folder is not writable.
+
+    Only the owner can read the file, because it has the names of players. A file that is not a database, or is a
+    damaged one, is renamed.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for part in _parts(path):
+        private_file(part)
+    try:
+        if not all(part.is_file() or not os.path.lexists(part) for part in _parts(path)):
+            raise _Damaged("it is not a file")
+        _create(path)
+        _prepare(path, migrations, functions)
+    except (sqlite3.Error, ValueError, OverflowError) as error:
+        if not _is_unusable(path, error):
+            raise
+        # Raises for a bug in a migration, so that a good database is not renamed.
+        _prepare(Path(":memory:"), migrations, functions)
+        on_damage(rename_damaged(path), str(error))
+        _create(path)
+        _prepare(path, migrations, functions)
+
+
+def _create(path: Path) -> None:
+    """Create an empty file unless it exists. A file created by SQLite would be readable by others."""
+    with contextlib.suppress(FileExistsError):
+        os.close(create_private_file(path))
+
+
+def _is_unusable(path: Path, error: Exception) -> bool:
+    """Whether the fault is in the file, and not in the disk, the folder or another process.
+
+    Damage has many symptoms, such as a wrong statement in the schema or text that is not UTF-8.
+    """
+    code = primary_code(error)
+    if code in _NO_ACCESS:
+        return any(os.path.lexists(part) and not os.access(part, os.R_OK | os.W_OK) for part in _parts(path))
+    return code not in _ENVIRONMENT
+
+
+def readable_rows(path: Path, statement: str) -> dict[str, bytes]:
+    """The keys and JSON documents that a statement selects in a damaged database, up to the first error."""
+    found: dict[str, bytes] = {}
+    file = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
+    with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file, uri=True)) as connection:
+        for key, document in connection.execute(statement):
+            # In a damaged database, columns that cannot be NULL can be NULL.
+            if key is not None and document is not None and json_or_none(document, object) is not None:
+                with suppress(UnicodeDecodeError):
+                    found[key.decode()] = document
+    return found
+
+
+def _parts(path: Path) -> list[Path]:
+    """The files of a database."""
+    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "")]
+
+
+def rename_damaged(path: Path) -> Path:
+    """Rename a damaged database with all of its files. Returns the new path."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    renamed = path.with_name(f"{path.name}.damaged-{stamp}")
+    for part, target in zip(_parts(path), _parts(renamed), strict=True):
+        with contextlib.suppress(FileNotFoundError):  # SQLite removes -wal and -shm when the database is closed
+            part.rename(target)
+    return renamed
+
+
+def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], functions: Sequence[SqlFunction]) -> None:
+    connection = connect(path)
+    try:
+        for function in functions:
+            connection.create_function(*function)
+        connection.execute("PRAGMA journal_mode = WAL")
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if not 0 <= version <= _MAX_VERSION:
+            raise _Damaged(f"it has version {version}")
+        if version > len(migrations):
+            raise NewerVersion(
+                str(path),
+                "",
+                f"has version {version}, but this slpstream knows versions up to {len(migrations)}: "
+                "use a newer slpstream, or move the file away",
+            )
+        if version:
+            damage: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if damage != "ok":
+                raise _Damaged(damage)
+        for number in range(version, len(migrations)):
+            _migrate(connection, number, migrations)
+        # A database on a full or read-only disk can be opened. Only a write shows that it is useless.
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+    finally:
+        connection.close()
+
+
+def _migrate(connection: sqlite3.Connection, number: int, migrations: tuple[tuple[str, ...], ...]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have migrated it in the meantime.
+        if connection.execute("PRAGMA user_version").fetchone()[0] == number:
+            for statement in migrations[number]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+class _Damaged(sqlite3.DatabaseError):
+    """Damage that was found when the database was opened."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT

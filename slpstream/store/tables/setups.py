@@ -1,0 +1,112 @@
+"""The facts about the setups of games beyond their settings: codes, and the pacing of frames."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from slpstream.model.setup import CodeList
+from slpstream.store.database_file import DatabaseFile
+from slpstream.store.documents import check_json, decode_codes, decode_summary
+from slpstream.store.game_record import Entry, GameRecord
+
+MIGRATIONS: Mapping[int, tuple[str, ...]] = {
+    10: (
+        """CREATE TABLE setups (
+            game_id TEXT PRIMARY KEY NOT NULL,
+            codes TEXT,                        -- fingerprint; empty for a replay without a list, NULL until it is read
+            pacing TEXT                        -- JSON; NULL when the game was not seen to arrive
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX setups_by_codes ON setups (codes) WHERE codes > ''",
+        # Each list of codes once: all games of one build have the same list.
+        """CREATE TABLE code_lists (
+            fingerprint TEXT PRIMARY KEY NOT NULL,
+            document TEXT NOT NULL             -- JSON
+        ) STRICT""",
+    ),
+}
+
+
+class SetupRow(NamedTuple):
+    """The parts of a game that show its setup. Settings, metadata, summary and pacing are JSON."""
+
+    game_id: str
+    format: str
+    path: bytes
+    listed_at_ms: int
+    arrived_at_ms: int | None
+    reason: str | None
+    duration_seconds: float | None
+    settings: str
+    metadata: str | None
+    summary: str
+    codes: str | None
+    """Fingerprint of the codes; empty for a replay without a list, `None` until it is read."""
+    pacing: str | None
+
+
+_COLUMNS = ", ".join(f"s.{name}" if name in ("codes", "pacing") else f"g.{name}" for name in SetupRow._fields)
+
+
+class Setups:
+    """The tables of setups and of lists of codes."""
+
+    def __init__(self, file: DatabaseFile) -> None:
+        self._file = file
+
+    def newest(self, station: str, limit: int) -> list[SetupRow]:
+        """The setups of a station's newest games, newest first."""
+        with self._file.reader() as reader:
+            rows = reader.execute(
+                f"SELECT {_COLUMNS} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns
+                " LEFT JOIN setups s ON s.game_id = g.game_id"
+                " WHERE t.kind = 'station' AND t.value = ? ORDER BY t.listed_at_ms DESC, t.game_id DESC LIMIT ?",
+                (station, limit),
+            )
+            setups = [SetupRow(*row) for row in rows]
+            for setup in setups:
+                decode_summary(setup.summary)
+                check_json(setup.settings, setup.metadata, setup.pacing)
+            return setups
+
+    def keep_codes(self, game_id: str, codes: CodeList | None) -> None:
+        """Store the codes of a game; `None` for a replay without a list of codes."""
+        fingerprint = "" if codes is None else codes.fingerprint
+        with self._file.transaction() as writer:
+            if writer.execute("SELECT 1 FROM games WHERE game_id = ?", (game_id,)).fetchone() is None:
+                return
+            if codes is not None:
+                document = msgspec.json.encode(codes).decode()
+                writer.execute("INSERT OR REPLACE INTO code_lists VALUES (?, ?)", (fingerprint, document))
+            writer.execute(
+                "INSERT INTO setups (game_id, codes) VALUES (?, ?)"
+                " ON CONFLICT (game_id) DO UPDATE SET codes = excluded.codes",
+                (game_id, fingerprint),
+            )
+
+    def codes(self, fingerprint: str) -> CodeList | None:
+        """The codes with a fingerprint; `None` if no game has them."""
+        with self._file.reader() as reader:
+            found = reader.execute("SELECT document FROM code_lists WHERE fingerprint = ?", (fingerprint,)).fetchone()
+            return None if found is None else decode_codes(found[0])
+
+    def add_game(self, writer: sqlite3.Connection, entry: Entry, record: GameRecord, *, counts: bool) -> None:
+        """Store how evenly the frames of a game arrived, if that was measured."""
+        if entry.pacing is not None:
+            writer.execute(
+                "INSERT INTO setups (game_id, pacing) VALUES (?, ?)"
+                " ON CONFLICT (game_id) DO UPDATE SET pacing = excluded.pacing",
+                (record.game_id, msgspec.json.encode(entry.pacing).decode()),
+            )
+
+    def delete_game(self, writer: sqlite3.Connection, game_id: str) -> None:
+        """Delete the setup of a game, and its list of codes if no other game has the same list."""
+        found = writer.execute("DELETE FROM setups WHERE game_id = ? RETURNING codes", (game_id,)).fetchall()
+        for (fingerprint,) in found:
+            writer.execute(
+                "DELETE FROM code_lists WHERE fingerprint = ? AND NOT EXISTS (SELECT 1 FROM setups WHERE codes = ?)",
+                (fingerprint, fingerprint),
+            )

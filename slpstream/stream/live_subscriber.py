@@ -1,0 +1,177 @@
+"""The sending side of a subscriber: its connection's outbox, and its place in the fan-out of each station."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import trio
+
+from slpstream.model.errors import SubscriberError, SubscriptionFailed
+from slpstream.model.messages import DROPPABLE_TYPES, LogMessage, Position
+from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry
+from slpstream.stream.game import Game
+from slpstream.stream.games import StationReader
+from slpstream.stream.outbox import Outbox
+from slpstream.stream.subscription import Delivery, Subscription
+from slpstream.stream.view import Encoding, View
+
+
+class Recipient:
+    """One connection that receives messages: encodes status messages, and applies the delivery mode to all messages."""
+
+    def __init__(
+        self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
+    ) -> None:
+        """`wake_writer` is called whenever the outbox holds unsent data."""
+        self.subscription = subscription
+        self.view = View(subscription, encoding)
+        self.outbox = outbox
+        self.delivery: Delivery = subscription.delivery
+        self.wake_writer = wake_writer
+        self._drained = trio.Event()
+        self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
+        self._failed = trio.Event()
+        self._failure: SubscriberError | None = None  # the reason, unless the connection is too slow
+        self._left = False
+
+    def stop(self) -> None:
+        """Send nothing more."""
+        self._left = True
+
+    def fail(self, error_id: str) -> None:
+        """End the subscription, because of a bug that was logged under this id."""
+        self.stop()
+        self._failure = SubscriptionFailed(error_id)
+        self._failed.set()
+
+    def send_status(self, payload: dict[str, Any]) -> None:
+        """Send a status message, which is never dropped.
+
+        For a lossless subscriber without room, the newest one of each type and station waits until there is room.
+        """
+        if self._left:
+            return
+        data = self.view.status(payload)
+        if self.delivery == "conflate":
+            self._put(data, None)
+        elif self._late or not self.outbox.put(data):
+            # `on_air` messages replace each other whatever their station. The newest message of a key is sent last.
+            key = (payload["type"], "" if payload["type"] == "on_air" else payload["station"])
+            self._late.pop(key, None)
+            self._late[key] = data
+        self._wake_if_waiting()
+
+    def put(self, data: bytes, message: LogMessage, station: str) -> bool:
+        """Queue a log message for a live subscriber; false when a lossless one has no room for it.
+
+        A status message that waits for room holds up log messages, because it can be the snapshot before them.
+        """
+        if self.delivery == "lossless":
+            if not self._late and self.outbox.put(data):
+                self._wake_if_waiting()
+                return True
+            return False
+        droppable = message.type in DROPPABLE_TYPES
+        self._put(data, (station, message.game_id, message.type) if droppable else None)
+        return True
+
+    async def put_slowly(self, data: bytes) -> None:
+        """Queue a message that was read back from the log, once the outbox is empty."""
+        while not self.outbox.empty or self._left:
+            if self._drained.is_set():
+                self._drained = trio.Event()
+            self._wake_if_waiting()
+            await self._drained.wait()
+        self.outbox.put(data)
+        self._wake_if_waiting()
+
+    def flushed(self) -> None:
+        """Take note that the connection has written the whole outbox."""
+        late, self._late = self._late, {}
+        for data in late.values():
+            self.outbox.put(data)
+        self._drained.set()
+
+    def _put(self, data: bytes, key: Hashable) -> None:
+        # After a message that did not fit, nothing more is sent: a cursor promises that all earlier messages were sent.
+        if not self._left and not self.outbox.put(data, key):
+            self.stop()
+            self._failed.set()
+        self._wake_if_waiting()
+
+    def _wake_if_waiting(self) -> None:
+        if not self.outbox.empty:
+            self.wake_writer()
+
+
+class LiveSubscriber:
+    """A subscriber of one station, to which the channel sends messages as they are published while it is live."""
+
+    def __init__(self, recipient: Recipient, station: str, reader: StationReader) -> None:
+        self.recipient = recipient
+        self.view = recipient.view
+        self.outbox = recipient.outbox
+        self.delivery: Delivery = recipient.delivery
+        self._station = station
+        self._reader = reader
+        self._told_state: dict[str, Any] = {}
+        self._told_set: dict[str, Any] | None = None
+        self._behind = trio.Event()
+        self._bases: DeltaBases = {}
+
+    def tell_state(self, message: dict[str, Any]) -> None:
+        """Send the station's state, if it has changed since it was last sent."""
+        if message != self._told_state:
+            self._told_state = message
+            self.recipient.send_status(message)
+
+    def tell_set(self, message: dict[str, Any] | None) -> None:
+        """Send the station's set, if there is one and it has changed since it was last sent."""
+        if message is not None and message != self._told_set:
+            self._told_set = message
+            self.recipient.send_status(message)
+
+    def fall_behind(self, game: Game, position: Position | None = None) -> None:
+        """Stop being live, and read `game` from `position` on and all other live games from their heads on.
+
+        `None` keeps the reader's last position in `game`. The channel has detached the subscriber.
+        """
+        if self._reader.live:
+            self._reader.fall_behind(game, position)
+            self._behind.set()
+
+    def readable(self, chunk: Chunk) -> bytes:
+        """Return the chunk's bytes, with whole messages where this subscriber lacks a base. They count as delivered."""
+        data = chunk.joined
+        if not chunk.bases:
+            return data
+        if not chunk.fits(self._bases):
+            known = dict(self._bases)
+            parts = []
+            for entry in chunk.entries:
+                parts.append(self._bytes(entry, known))
+                if entry.base is not None:
+                    known[entry.message.type] = entry.base
+            data = b"".join(parts)
+        self._bases.update(chunk.bases)
+        return data
+
+    def put(self, entry: Entry) -> bool:
+        """Queue one entry at the end of the outbox; false when a lossless subscriber has no room for it."""
+        if self.delivery == "conflate" and entry.base is not None:
+            # The message can be dropped later, so no delta can be based on it.
+            self._bases.pop(entry.message.type, None)
+            return self.recipient.put(self._bytes(entry, {}), entry.message, self._station)
+        taken = self.recipient.put(self._bytes(entry, self._bases), entry.message, self._station)
+        if taken and entry.base is not None:
+            self._bases[entry.message.type] = entry.base
+        return taken
+
+    def put_loose(self, message: LogMessage) -> None:
+        """Queue a diagnostic that belongs to no game, if the subscription wants it."""
+        if self.view.wants(message, 60):
+            self.recipient.put(self.view.whole(message, self._station), message, self._station)
+
+    def _bytes(self, entry: Entry, known: DeltaBases) -> bytes:
+        return entry.data if entry.fits(known) else self.view.whole(entry.message, self._station)

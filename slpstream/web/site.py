@@ -1,0 +1,81 @@
+"""The pages of a web server, and who may load them: those of the core, and those that parts add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from starlette.routing import compile_path
+
+STATIC_PATH, CUSTOM_PATH = "/static", "/custom"
+
+
+class Page(NamedTuple):
+    """A page that people open, and the folder that its file is in.
+
+    It contains nothing private: it asks for the token itself, to load its data. The addresses of scenes have the
+    token, because no one can type it there.
+    """
+
+    path: str
+    """The path, with `{name}` for each variable part."""
+    folder: Path
+    file: str
+    title: str = ""
+    """The words of its link in the navigation. Empty: the page is not listed there."""
+
+
+class ListedPage(msgspec.Struct, frozen=True):
+    """A page in the navigation."""
+
+    path: str
+    title: str
+
+
+class PageList(msgspec.Struct, frozen=True):
+    """The pages in the navigation, beyond those of the core."""
+
+    pages: list[ListedPage]
+
+
+class Site:
+    """The pages, scripts, styles and other files of a web server."""
+
+    def __init__(
+        self,
+        pages: Sequence[Page] = (),
+        *,
+        static_folders: Mapping[str, Path] | None = None,
+        name_folders: Mapping[str, Path] | None = None,
+        overlay_folder: Path | None = None,
+        claim_paths: Sequence[str] = (),
+    ) -> None:
+        """`static_folders` are served below `/static/` under their names. The JSON files in `name_folders` are served
+        as `/static/names/{format}/`. `overlay_folder` holds the user's own stylesheets and pages and is served as
+        `/custom/`. `claim_paths` are the prefixes of paths that need `Role.CLAIM` only."""
+        self.pages = pages
+        self.static_folders = static_folders or {}
+        self.name_folders = name_folders or {}
+        self.overlay_folder = overlay_folder
+        self._claim_paths = tuple(claim_paths)
+        self._patterns = [compile_path(page.path)[0] for page in pages]
+
+    def is_page(self, path: str) -> bool:
+        """Whether a path leads to a page, which is served without a token."""
+        return any(pattern.match(path) for pattern in self._patterns)
+
+    def takes_claims(self, path: str) -> bool:
+        """Whether requests for a path bring another kind of token, which the endpoint checks."""
+        return path.startswith(self._claim_paths)
+
+    def listed(self) -> PageList:
+        """The pages that are listed in the navigation."""
+        return PageList([ListedPage(page.path, page.title) for page in self.pages if page.title])
+
+
+def is_asset(path: str) -> bool:
+    """Whether a path leads to a part of a page. These files are served without a token, to pages of other sites too,
+    because a page cannot pass on its token."""
+    return path.startswith((f"{STATIC_PATH}/", f"{CUSTOM_PATH}/"))

@@ -1,0 +1,4 @@
+/** Waiting. */
+
+/** @param {number} milliseconds */
+export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

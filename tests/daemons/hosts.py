@@ -1,0 +1,42 @@
+"""A host for parts, without a daemon around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slpstream.config import Config
+from slpstream.daemon.consoles import Consoles
+from slpstream.daemon.deliveries.queue import DeliveryQueue
+from slpstream.daemon.running_parts import RunningParts
+from slpstream.daemon.sets import StationSets
+from slpstream.daemon.stations import RunningStations
+from slpstream.parts import registry
+from slpstream.parts.interface import Host
+from slpstream.sets import Rules
+from slpstream.stream import Hub, OnAir
+from slpstream.system.internal_errors import InternalErrors
+from slpstream.web.access import Access
+
+
+def host_of(config: Config, on_air: OnAir | None = None) -> Host:
+    """A host with a configuration. It has no stations and no index."""
+    on_air, metrics, errors = on_air or OnAir(), registry.metrics(), InternalErrors()
+    hub, folder = Hub(on_air), Path(config.recordings.folder)
+    return Host(
+        config,
+        hub=hub,
+        on_air=on_air,
+        sets=StationSets(hub, Rules(), errors),
+        stations=RunningStations(hub, errors),
+        consoles=Consoles(config.relay, config.recordings, folder, metrics, errors),
+        deliveries=DeliveryQueue(metrics),
+        access=Access,
+        metrics=metrics,
+        errors=errors,
+    )
+
+
+def parts_of(config: Config, on_air: OnAir | None = None) -> RunningParts:
+    """The running parts of a configuration. Raises `ConfigError`."""
+    host = host_of(config, on_air)
+    return RunningParts(registry.parts(), host, host.errors)

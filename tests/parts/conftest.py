@@ -1,0 +1,42 @@
+"""Virtual time without worker threads, and a record of replaced files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from slpstream.store.deliveries import DeliveryStore
+from tests.parts.hooks import open_store
+from tests.virtual_time import inline
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
+    """A virtual clock. It does not wait for threads."""
+    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
+    return MockClock(autojump_threshold=0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[DeliveryStore]:
+    with closing(open_store(tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def replaced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files replaced during the test."""
+    done: list[str] = []
+    real = Path.replace
+
+    def replace(path: Path, target: Path) -> Path:
+        done.append(Path(target).name)
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    return done
