@@ -5,7 +5,6 @@ These tasks run in the station's nursery and end with it. A relay port that anot
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -16,12 +15,12 @@ import structlog
 import trio
 
 from slpstream.config import Recordings, Relay, StationConfig, address, station_folder
+from slpstream.daemon.console_discovery import ConsoleDiscovery, Registry
 from slpstream.daemon.station import Station
 from slpstream.daemon.stations import RunningStation
 from slpstream.model.errors import ConfigError
-from slpstream.model.messages import ON_AIR
 from slpstream.parts.services import DolphinSpectators, Source
-from slpstream.sources.console import discovery, wire
+from slpstream.sources.console import wire
 from slpstream.sources.console.console import ConsoleSource
 from slpstream.sources.console.feed import RelayFeed, read_file
 from slpstream.sources.console.io_batching import IoBatcher
@@ -34,19 +33,10 @@ from slpstream.system.metrics import Metrics, StationMetrics
 
 _READER_THREADS = 4
 _RETRY_SECONDS = 5.0
-_CALL_SECONDS = 60.0
-"""Calls of one console within this time are ignored after the first."""
-_MAX_CALLERS = 1024
-_MAX_DISCOVERED = 64
-"""Calls are not authenticated: any machine on the network can send them, under any name."""
-_SILENT_SECONDS = 180.0
-"""A discovered console that does not answer and does not call for this long loses its station."""
-_GRACE_SECONDS = 10.0
-"""While all places are taken, a console that calls takes the place of one that has not answered for this long."""
-_EXPIRY_SECONDS = 5.0
 _PLAYED_ON_CONSOLE, _PLAYED_ON_DOLPHIN = "nintendont", "dolphin"
 _MAX_LINES, _LINES_SECONDS = 20, 60.0
-"""A source can break its connection, or lose bytes, thousands of times a second. This many are logged, per kind."""
+"""A source can break its connection, or lose bytes, thousands of times a second. This many events of each kind are
+logged."""
 
 
 def check_sources(stations: Sequence[StationConfig], spectators: DolphinSpectators | None) -> None:
@@ -61,7 +51,7 @@ def check_sources(stations: Sequence[StationConfig], spectators: DolphinSpectato
 
 
 class SourceReporter:
-    """Reports events of a source and its recorder to the station, the metrics and the log."""
+    """Reports the events of a source and its recorder to the station, the metrics and the log."""
 
     def __init__(self, station: Station, metrics: StationMetrics, kind: str) -> None:
         """`kind` names the source for people: `console` or `Dolphin`."""
@@ -85,7 +75,7 @@ class SourceReporter:
         self._station.set_reachable(None)
 
     def disconnected(self, what: str) -> None:
-        """The connection broke. The station reports it only if reconnecting fails, see `unreachable`."""
+        """The connection broke. The station shows it only if reconnecting fails (`unreachable`)."""
         suppressed = self._limit.admit("source disconnected")
         if suppressed is not None:
             self._log.info("source disconnected", source=self._kind, what=what, **suppressed)
@@ -150,7 +140,7 @@ class Consoles:
         self._log = get_logger()
 
     def folder(self, wanted: StationConfig) -> Path:
-        """The folder that a station tails: its own, or the one into which its console is recorded."""
+        """The folder that a station tails: the configured one, or the one into which its console is recorded."""
         return station_folder(wanted, self._folder)
 
     def bind_gauges(self) -> None:
@@ -192,8 +182,8 @@ class Consoles:
         if config.relay_enet_port and spectators is not None:
             relays.append(spectators.serve)
         if relays:
-            feed = RelayFeed(partial(read_file, limiter=self._readers, unwritten=lambda: station.read_unwritten))
-            station.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
+            feed = RelayFeed(partial(read_file, limiter=self._readers, unwritten=lambda: station.files.read_unwritten))
+            station.files.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
             for serve in relays:
                 relay = partial(serve, config, station, feed)
                 running.nursery.start_soon(partial(self._errors.keep_running, "relay", relay, station=config.id))
@@ -227,7 +217,7 @@ class Consoles:
             await self._disk(partial(folder.mkdir, parents=True, exist_ok=True))
         self._recorders[config.id] = recorder
         self._reporters[config.id] = reporter
-        station.read_unwritten = recorder.read_unwritten
+        station.files.read_unwritten = recorder.read_unwritten
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(recorder.run)
@@ -284,101 +274,8 @@ class Consoles:
         with an id and a reason. A console that has answered keeps its station. Any other console loses it when it
         stops calling, or to another console that calls while all places are taken.
         """
-        if not self._relay.discovery:
-            return
-        host, port = self._relay.discovery_host, self._relay.discovery_port
-        try:
-            socket = await discovery.hear(host, port)
-        except OSError as error:
-            self._log.error("cannot listen for consoles", host=host, port=port, what=str(error))
-            return
-        last_calls: dict[str, float] = {}  # by MAC address
-        heard_at: dict[str, float] = {}  # by station
-        added_at: dict[str, float] = {}
-        full = False
-        with socket:
-            while True:
-                call = None
-                with trio.move_on_after(_EXPIRY_SECONDS):
-                    call = await discovery.next_call(socket)
-                now = trio.current_time()
-                present = set(discovered())
-                for times in (heard_at, added_at):
-                    for station_id in times.keys() - present:
-                        del times[station_id]
-                    for station_id in present - times.keys():
-                        times[station_id] = now  # from before a bug in this part
-                unanswered = sorted(present - self._answered(), key=added_at.__getitem__)
-                for station_id in unanswered:
-                    if now - heard_at[station_id] > _SILENT_SECONDS:
-                        await remove(station_id, "its console does not answer and calls no more")
-                if call is None:
-                    continue
-                if now - last_calls.get(call.mac, -_CALL_SECONDS) < _CALL_SECONDS:
-                    continue
-                if len(last_calls) >= _MAX_CALLERS:
-                    last_calls.clear()
-                last_calls[call.mac] = now
-                stations = list(known())
-                if call.mac in {discovery.own_mac(station.id) for station in stations if station.relay_port}:
-                    continue  # a station of this machine, which is announced as a console
-                heard_at |= {each.id: now for each in stations if each.id in heard_at and each.console == call.host}
-                if call.host in await _hosts_of(stations):
-                    continue
-                present = set(discovered())
-                if len(present) >= _MAX_DISCOVERED:
-                    if not full:
-                        self._log.warning(
-                            "too many discovered consoles; one that has not answered makes room", max=_MAX_DISCOVERED
-                        )
-                    full = True
-                    unanswered = [each for each in unanswered if each in present - self._answered()]
-                    oldest = next(iter(unanswered), None)
-                    if oldest is None or now - added_at[oldest] < _GRACE_SECONDS:
-                        del last_calls[call.mac]  # its next call counts
-                        continue
-                    await remove(oldest, "its console does not answer, and another one calls")
-                else:
-                    full = False
-                wanted = station_of(call, {station.id for station in known()})
-                heard_at[wanted.id] = added_at[wanted.id] = now
-                self._log.info("console discovered", nick=call.nick, host=call.host, mac=call.mac, station=wanted.id)
-                await add(wanted)
+        await ConsoleDiscovery(self._relay, Registry(known, discovered, self._answered, add, remove)).run()
 
     def _answered(self) -> set[str]:
         """The ids of the stations whose source has answered."""
         return {name for name, reporter in self._reporters.items() if reporter.answered}
-
-
-def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
-    """The station for a console that called, named after it, with `-2`, `-3` and so on if the name is taken."""
-    names = set(taken)
-    base = re.sub(r"[^A-Za-z0-9._-]+", "-", call.nick).strip("-._")[:60] or f"wii-{call.mac.replace(':', '')[-6:]}"
-    name, count = base, 1
-    while name in names or name == ON_AIR:
-        count += 1
-        name = f"{base}-{count}"
-    return StationConfig(id=name, console=call.host, name=call.nick)
-
-
-async def same_consoles(configured: Sequence[StationConfig], discovered: Sequence[StationConfig]) -> list[str]:
-    """The ids of discovered stations whose consoles are configured too."""
-    if not discovered:
-        return []
-    hosts = await _hosts_of(configured)
-    return [station.id for station in discovered if station.console in hosts]
-
-
-async def _hosts_of(stations: Iterable[StationConfig]) -> set[str]:
-    """The names and addresses of all consoles that have a station."""
-    hosts: set[str] = set()
-    for station in stations:
-        if station.console:
-            host, port = address(station.console, wire.PORT)
-            hosts.add(host)
-            try:
-                found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
-            except OSError:
-                continue
-            hosts |= {str(sockaddr[0]) for *_, sockaddr in found}
-    return hosts

@@ -26,7 +26,8 @@ from slpstream.config import (
 )
 from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.clips import DaemonClips
-from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
+from slpstream.daemon.console_discovery import same_consoles
+from slpstream.daemon.consoles import Consoles, check_sources
 from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.demo import Demo
 from slpstream.daemon.found_situations import list_situations
@@ -344,7 +345,7 @@ class Daemon:
 
     def _start_companions(self, running: RunningStation) -> None:
         """Starts what runs beside a station: outputs, console, relay ports. A demo has none of them."""
-        if running.origin == "demo":
+        if running.is_temporary:
             return
         channel = running.station.channel
         running.nursery.start_soon(self.parts.follow, channel)

@@ -83,7 +83,7 @@ class Demo:
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         try:
-            await self._running.add(StationConfig(id=station, folder=str(folder), name="Demo"), "demo")
+            await self._running.add(StationConfig(id=station, folder=str(folder), name="Demo"), "temporary")
             task_status.started()
             with scope:
                 match = partial(bundled_match, self._plays, started_at=datetime.now(UTC))
@@ -94,7 +94,7 @@ class Demo:
             self._log.warning("demo ended", what=str(error))
         finally:
             with trio.CancelScope(shield=True):
-                await self._running.remove(station, "the demo is over", origin="demo")
+                await self._running.remove(station, "the demo is over", origin="temporary")
                 await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
             self.station = None
             self._over.set()

@@ -1,4 +1,4 @@
-"""The codes of games: from the index, or else from the beginning of the replay, once for each game."""
+"""The codes of games, from the index, or else from the beginning of the replay, which is read once for each game."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GameCodes:
     """The codes of the games of one daemon. They are read on request, never while a game begins."""
 
     def __init__(self, index: GameIndex, read: Callable[[Path], CodeList | None]) -> None:
-        """`read` reads the codes of a file, see `slpstream.api.read_codes`. Called in a worker thread."""
+        """`read` reads the codes of a file, as `slpstream.api.read_codes` does. It is called in a worker thread."""
         self._index = index
         self._read = read
         self._limiter = trio.CapacityLimiter(1)
@@ -31,10 +31,10 @@ class GameCodes:
     async def codes(
         self, game_id: str, fingerprint: str | None, paths: Iterable[bytes], *, has_ended: bool
     ) -> CodeList | None:
-        """The codes of a game with these files; `None` if no file reveals them.
+        """Return the codes of a game with these files; `None` if no file reveals them.
 
-        `fingerprint` is what the index knows: it is empty for a replay without codes, and `None` for one that was not
-        read yet. The answer for a game that has not ended is kept only when there are codes.
+        `fingerprint` comes from the index. It is empty for a replay without codes, and `None` for a replay that was not
+        read yet. A game without codes is remembered only once it has ended.
         """
         if fingerprint == "":
             return None

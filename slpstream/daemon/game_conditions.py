@@ -1,4 +1,4 @@
-"""Queries of requests as conditions on games."""
+"""Conditions on games from the queries in requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.web.schemas import QueryWords
 
 
 def condition_of(query: str, context: Context) -> Condition:
-    """The condition that a query means. Raises `InvalidQuery`."""
+    """Return the condition that a query expresses. Raises `InvalidQuery`."""
     parsed = parse(query, context)
     if parsed.problems:
         raise InvalidQuery(parsed.problems)
@@ -18,7 +18,7 @@ def condition_of(query: str, context: Context) -> Condition:
 
 
 def query_words() -> QueryWords:
-    """The keys of queries and the values that they accept."""
+    """Return the keys of queries and the values that they accept."""
     known = vocabulary()
     names = {"char": known.characters, "stage": known.stages}
     keys: dict[str, list[str]] = {}

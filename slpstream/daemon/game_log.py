@@ -18,7 +18,7 @@ _HIGHLIGHT = b'"kind":"%b"' % highlight.KIND.encode()
 
 
 async def read_frames(log: Game, query: FramesQuery) -> EncodedFrames:
-    """A page of final frames. Raises `CursorGone` if the log does not have the first one, or cannot be read."""
+    """Return a page of final frames. Raises `CursorGone` if the log does not have the first one, or cannot be read."""
     first = None if query.first is UNSET else query.first
     position = START if first is None else await log.log_reader.find_frame("finalized", first)
     frames: list[bytes] = []
@@ -42,13 +42,13 @@ def _frame_of(message: LogMessage, fields: Sequence[str] | None) -> bytes:
 
 
 def stats_of(message: LogMessage) -> bytes:
-    """The JSON of the stats in a `stats` message."""
+    """Return the JSON of the stats in a `stats` message."""
     payload = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])
     return bytes(payload["stats"])
 
 
 async def read_highlights(log: Game) -> list[Highlight]:
-    """The highlights of a game, in the order in which they ended. Raises `CursorGone` if the log cannot be read."""
+    """Return the highlights of a game, ordered by their ends. Raises `CursorGone` if the log cannot be read."""
     found: list[Highlight] = []
     position = START
     while messages := await log.log_reader.messages("finalized", position):
@@ -62,7 +62,7 @@ async def read_highlights(log: Game) -> list[Highlight]:
 
 
 def links_of(game_id: str, station: str, file_name: str | None = None) -> GameLinks:
-    """The links of a game; `file_name` is the unique name of its replay, if it has one."""
+    """Return the links of a game. `file_name` is the unique name of its replay, if it has one."""
     base = f"/v1/games/{game_id}"
     return GameLinks(
         self=base,

@@ -1,8 +1,8 @@
 """The games of a daemon: from the index, from the stations, and from the replay files.
 
-Lists and descriptions come from the index. Frames and stats are read from the game's log, as resuming subscribers read
-it; the newest stats of a running game are in memory. A file is always checked before it is served, because it may
-contain another game by now.
+Lists and descriptions come from the index. Frames and stats are read from the game's log, in the same way as resuming
+subscribers read it; the newest stats of a running game are in memory. Each file is checked before it is served, because
+it may contain another game by now.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ async def _no_names(games: Sequence[GameRow]) -> Mapping[str, Mapping[int, str]]
 
 
 class DaemonGames:
-    """The games of one daemon, see `web.games.Games`."""
+    """The games of one daemon, for the web server (`web.games.Games`)."""
 
     def __init__(
         self,
@@ -61,8 +61,9 @@ class DaemonGames:
         me: Sequence[str] = (),
         names_of: NamesOf = _no_names,
     ) -> None:
-        """`limiter` limits the number of threads that read files; `folders` are those that are watched now. `me` are
-        the connect codes that `@me` in a query means, and `names_of` returns the names that were given to players."""
+        """`limiter` limits the number of threads that read files. `folders` returns the folders that are watched now.
+        `me` are the connect codes that `@me` in a query means. `names_of` returns the names that were given to players.
+        """
         self._index = index
         self._hub = hub
         self._limiter = limiter
@@ -75,7 +76,7 @@ class DaemonGames:
         self._computing = trio.Lock()
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
-        """A page of games. Raises `InvalidQuery`."""
+        """Return a page of games. Raises `InvalidQuery`."""
         condition = None if query.query is UNSET else condition_of(query.query, self._context)
         only = None if condition is None else partial(_filter, condition)
         page = await self._index.page(query, self._folders() if query.watched else (), only)
@@ -88,7 +89,7 @@ class DaemonGames:
         )
 
     async def game(self, game_id: str) -> schemas.Game | None:
-        """One game; `None` if it is unknown."""
+        """Return one game; `None` if it is unknown."""
         found = await self._find(game_id)
         if found is None:
             return None
@@ -108,7 +109,7 @@ class DaemonGames:
         )
 
     async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
-        """A page of a game's frames; `None` if the game is unknown or its file is gone."""
+        """Return a page of a game's frames; `None` if the game is unknown or its file is gone."""
         log = await self.log(game_id)
         if log is None:
             return None
@@ -118,7 +119,7 @@ class DaemonGames:
             return EncodedFrames([], None, final=False) if await self._is_readable(game_id) else None
 
     async def stats(self, game_id: str) -> EncodedStats | None:
-        """A game's stats; `None` if the game is unknown or has none."""
+        """Return a game's stats; `None` if the game is unknown or its format has no stats."""
         running = await self._in_memory(game_id)
         if running is not None and running.in_progress:
             newest = running.newest_stats
@@ -140,7 +141,7 @@ class DaemonGames:
         return EncodedStats(body, final=found.row.reason is not None)
 
     async def _compute_stats(self, found: StoredGame) -> bytes | None:
-        """Computes the stats from the file, and stores their summary in the index."""
+        """Compute the stats from the file, and store their summary in the index."""
         game_id = found.row.game_id
         log = await self.log(game_id)
         newest = None if log is None else await _last_stats(log)
@@ -152,7 +153,7 @@ class DaemonGames:
         return body
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """The file that has most of a game, of those that still contain it; `None` if no file does."""
+        """Open the file that holds most of a game; `None` if no file contains it any more."""
         found = await self._find(game_id)
         for file in () if found is None else found.files:
             opened = await trio.to_thread.run_sync(_open, file, game_id, limiter=self._limiter)
@@ -162,9 +163,9 @@ class DaemonGames:
         return None
 
     async def find(self, game_id: str) -> StoredGame | None:
-        """The game as the index has it, with its highlights; `None` if it is unknown.
+        """Return a game from the index, with its highlights; `None` if it is unknown.
 
-        The highlights of a game that the daemon did not see being played are computed from its file.
+        If the daemon did not see the game being played, the highlights are computed from its file.
         """
         found = await self._find(game_id)
         if found is None or found.details.highlights is not None or self._may_grow(found):
@@ -181,7 +182,7 @@ class DaemonGames:
         return await self._find(game_id)
 
     def replay_name(self, row: GameRow) -> str | None:
-        """The unique name of a game's replay; `None` if the Slippi Launcher cannot play its format."""
+        """Return the unique name of a game's replay; `None` if the Slippi Launcher cannot play its format."""
         if row.format != launcher.FORMAT:
             return None
         through = None
@@ -192,22 +193,22 @@ class DaemonGames:
         return launcher.replay_name(row.game_id, timestamp(row.started_at_ms / 1000), through)
 
     def _running(self) -> set[tuple[str, str]]:
-        """The stations that play a game now, each with the id of that game."""
+        """The stations with a game in progress, each with the id of that game."""
         channels = self._hub.channels.values()
         return {(channel.station, game.game_id) for channel in channels for game in channel.games if game.in_progress}
 
     def _may_grow(self, found: StoredGame) -> bool:
-        """Whether a station plays a game now, and no file has all of it."""
+        """Whether a game is in progress on a station, and no file has all of it."""
         whole = any(file.completeness == WHOLE for file in found.files)
         return not whole and any(game_id == found.row.game_id for _, game_id in self._running())
 
     def _live(self, game_id: str) -> Game | None:
-        """The game as a station has it in memory; `None` if none has."""
+        """Return the game that a station has in memory; `None` without such a station."""
         games = [game for channel in self._hub.channels.values() for game in channel.games if game.game_id == game_id]
         return max(games, key=lambda game: (game.ended and not game.lost, game.in_progress, game.order), default=None)
 
     async def _in_memory(self, game_id: str) -> Game | None:
-        """The game as a station has it in memory; `None` if none has, or if a file has more of it."""
+        """Return the game that a station has in memory; `None` without such a station, or if a file has more of it."""
         live = self._live(game_id)
         if live is None or live.lost:
             return None
@@ -216,7 +217,7 @@ class DaemonGames:
         return None if whole else live
 
     async def _find(self, game_id: str) -> StoredGame | None:
-        """The game as the index has it; `None` if it does not."""
+        """Return a game from the index; `None` if it is unknown."""
         found = await self._index.game(game_id)
         if found is None and self._live(game_id) is not None:
             await self._index.written()  # the game has just begun
@@ -224,11 +225,11 @@ class DaemonGames:
         return found
 
     async def newest_of(self, station: str) -> str | None:
-        """The id of the newest game of a station in the index; `None` if there is none."""
+        """Return the id of the newest game of a station in the index; `None` if the station has no game there."""
         return next((game.game_id for game in await self._index.played_on(station, 1)), None)
 
     async def log(self, game_id: str) -> Game | None:
-        """The log of a game, of a station or from a file; `None` if it cannot be read."""
+        """Return the log of a game, from a station or a file; `None` if it cannot be read."""
         live = await self._in_memory(game_id)
         if live is not None:
             return live
@@ -255,7 +256,7 @@ class DaemonGames:
 
 
 async def _last_stats(log: Game) -> LogMessage | None:
-    """The last `stats` message of a log; `None` if it has none, or cannot be read."""
+    """Return the last `stats` message of a log; `None` without stats, or if the log cannot be read."""
     newest: LogMessage | None = None
     position = START
     try:
@@ -272,9 +273,9 @@ def _filter(condition: Condition, known: KnownFacts) -> Filter:
 
 
 def _item(row: GameRow, running: set[tuple[str, str]], names: Mapping[int, str] | None) -> dict[str, Any]:
-    """The fields of a game, in terms of the station of the row.
+    """Return the fields of a game, from the view of the station in the row.
 
-    `running` are the stations that play a game now, each with the id of that game. `names` were given to players.
+    `running` are the stations with a game in progress, each with the id of that game. `names` were given to players.
     """
     return {
         "game_id": row.game_id,
@@ -295,7 +296,7 @@ def _item(row: GameRow, running: set[tuple[str, str]], names: Mapping[int, str] 
 
 @lru_cache(maxsize=_KEPT_DESCRIPTIONS)
 def _described(summary: str, names: tuple[tuple[int, str], ...]) -> dict[str, msgspec.Raw]:
-    """The fields of an item that come from the summary, encoded. Dashboards ask for the same games again and again."""
+    """Return the encoded fields of an item from its summary. Dashboards request the same games again and again."""
     fields = schemas.described(msgspec.json.decode(summary, type=GameSummary), dict(names))
     return {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in fields.items()}
 
@@ -314,7 +315,7 @@ def _file(file: FileRow) -> schemas.GameFile:
 
 
 def _has(path: Path, game_id: str) -> bool:
-    """Whether a file contains a game at this moment. Blocks."""
+    """Whether a file contains a game now. Blocks."""
     try:
         return peek_game_id(path) == game_id
     except OSError:
@@ -322,7 +323,7 @@ def _has(path: Path, game_id: str) -> bool:
 
 
 def _open(row: FileRow, game_id: str) -> ReplayFile | None:
-    """Opens a file if it contains the game. Blocks."""
+    """Open a file if it contains the game. Blocks."""
     path = Path(os.fsdecode(row.path))
     try:
         file = open_replay_file(path)

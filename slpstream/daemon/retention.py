@@ -1,8 +1,8 @@
-"""Keeps recordings and the index of games within their age and size limits, every few minutes.
+"""The retention of recordings and of the index of games: both are kept within age and size limits.
 
 Only files that slpstream itself recorded are deleted: replays below the recordings folder, except below a folder that
 is configured as the source of a station. A file that a station follows, or that was written to in the last hour, stays
-whatever the limits. The index forgets games and never touches their files.
+regardless of the limits. The index forgets games and never touches their files.
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ class Retention:
         self._look_seconds = look_seconds
         self._wall_clock = wall_clock
         self._undeletable: set[Path] = set()
-        """Files that were reported in the last round, so that each is reported once."""
+        """Files that were reported in the last sweep, so that each is reported once."""
         self._log = get_logger()
 
     async def run(self, limits: Callable[[], Limits]) -> None:
-        """Enforces the limits until cancelled. `limits` is called in each round, because a reload may change them."""
+        """Enforce the limits until cancelled. `limits` is called for each sweep, because a reload can change them."""
         while True:
             current = limits()
             await self._sweep_recordings(current.recordings)
@@ -174,10 +174,10 @@ def sweep(
     sources: Collection[str] = (),
     in_use: Collection[Path] = (),
 ) -> Sweep:
-    """Deletes recordings beyond the limit, and the folders that this leaves empty. Blocks.
+    """Delete recordings beyond the limit, and the folders that this leaves empty. Blocks.
 
-    Files in `followed` stay, and so do files below `sources`, which belong to the user even if they are below `folder`.
-    Folders in `in_use` stay even if they are empty.
+    Files in `followed` stay. Files below `sources` belong to the user and stay too, even below `folder`. Folders in
+    `in_use` stay even if they are empty.
     """
     files = list(_recordings(folder, {real_path(Path(source).expanduser()) for source in sources}))
     chosen = select_files(
@@ -207,10 +207,10 @@ def sweep(
 
 
 def _recordings(folder: Path, sources: Collection[Path]) -> Iterator[StoredFile]:
-    """The replays in the subfolders of the recordings folder, each of which belongs to a station. Follows no links."""
+    """Yield the replays in the stations' subfolders of the recordings folder. Follows no links."""
     top = real_path(folder)
     if any(top.is_relative_to(source) for source in sources):
-        return  # the recordings folder lies inside a user's replay folder: nothing in it is surely ours
+        return  # the recordings folder lies inside a user's replay folder: any file in it may be the user's
     for place, folders, names in os.walk(top):
         folders[:] = [name for name in folders if Path(place, name) not in sources]
         if Path(place) == top:

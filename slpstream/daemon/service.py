@@ -1,9 +1,9 @@
-"""The life of a service: listening sockets, signals, systemd, and the upkeep of its process.
+"""The life cycle of a service: listening sockets, signals, systemd, and the upkeep of its process.
 
-Only what all parts share may end the process: the listening sockets, the event loop, signals and the watchdog. Bugs in
-any other part are contained (`system.internal_errors`).
+Only the shared parts can end the process: the listening sockets, the event loop, signals and the watchdog. Bugs in any
+other part are contained (`system.internal_errors`).
 
-The daemon and the gateway are both services. Start: listening sockets, then the service's own parts, then `READY=1`.
+The daemon and the gateway are both services. Start: listening sockets, then the parts of the service, then `READY=1`.
 Stop (SIGTERM, SIGINT or `Service.stop`): listening ends, websockets are closed with code 1001 within `GRACE_SECONDS`,
 and background tasks are cancelled.
 """
@@ -49,13 +49,13 @@ _COUNT_SECONDS = 1.0
 _GARBAGE_SECONDS = 600.0
 _GARBAGE_THRESHOLDS = (10_000, 5, 5_000)
 _SWITCH_SECONDS = 0.0002
-"""How long a worker thread goes on computing while the event loop waits for the interpreter. With Python's default of 5
-ms, a frame on its way through the daemon loses as much at each of several system calls."""
+"""How long a worker thread keeps the interpreter while the event loop waits for it. With Python's default of 5 ms, a
+frame on its way through the daemon can lose this time at each of several system calls."""
 _M_ARENA_MAX = -8
 
 
 class Service:
-    """One service: its sockets, its signals and what it reports to systemd."""
+    """One service: its sockets, its signals and its reports to systemd."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class Service:
         *,
         reload: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`status` is the line that systemd shows. SIGHUP calls `reload`; without one it stops the service, unless the
-        process was started with SIGHUP ignored, as under nohup."""
+        """`status` returns the line that systemd shows. SIGHUP calls `reload`. Without `reload`, it stops the service,
+        unless the process was started with SIGHUP ignored, as under nohup."""
         self._host = server.host
         self._port = server.port
         self._status = status
@@ -81,20 +81,20 @@ class Service:
 
     @property
     def port(self) -> int:
-        """The port that is listened on; 0 before `listening`."""
+        """The listening port; 0 before `listening`."""
         return self._listeners[0].getsockname()[1] if self._listeners else 0
 
     def stop(self) -> None:
-        """Begins the orderly stop."""
+        """Begin the orderly stop."""
         self._stop.set()
 
     async def stopping(self) -> None:
-        """Waits until the orderly stop has begun."""
+        """Wait until the orderly stop has begun."""
         await self._stop.wait()
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Holds the listening sockets. Raises `ConfigError`."""
+        """Hold the listening sockets open. Raises `ConfigError`."""
         try:
             self._listeners = listen(self._host, self._port)
         except (OSError, OverflowError) as error:
@@ -121,7 +121,7 @@ class Service:
     async def serve(
         self, web: WebServer, *, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED, **log_fields: object
     ) -> None:
-        """Reports READY and serves until the stop; every part has started. `task_status` receives the port."""
+        """Report READY and serve until the stop. All parts have started before. `task_status` receives the port."""
         async with trio.open_nursery() as upkeep:
             upkeep.start_soon(self._ping_watchdog)
             for run in (self._count_tasks, _collect_garbage):
@@ -130,8 +130,8 @@ class Service:
                 upkeep.start_soon(self._reload_on_hangup, self._reload)
             host = f"[{self._host}]" if ":" in self._host else self._host
             self._log.info("listening", url=f"http://{host}:{self.port}", **log_fields, version=__version__)
-            # READY means that requests are answered. Whether every folder was searched, which can take long on a
-            # network share, or whether the broker answers, is what `/readyz` reports.
+            # READY means that requests are answered. `/readyz` reports whether all folders were searched, which takes
+            # long on some network shares, and whether the broker answers.
             systemd.notify("READY=1", f"STATUS={self._status()}")
             task_status.started(self.port)
             await web.serve(self._listeners, self._stop, grace_seconds=GRACE_SECONDS)
@@ -156,7 +156,7 @@ class Service:
                 self._stop.set()
 
     async def _reload_on_hangup(self, reload: Callable[[], Awaitable[None]]) -> None:
-        """Apart from the task that receives signals, because a reload takes seconds when a file server hangs."""
+        """Reload in another task than the one that receives signals: it takes seconds when a file server hangs."""
         while True:
             await self._hung_up.wait()
             self._hung_up = trio.Event()
@@ -166,7 +166,7 @@ class Service:
             systemd.notify("READY=1", f"STATUS={self._status()}")
 
     async def _ping_watchdog(self) -> None:
-        """Runs in the event loop, so that systemd notices when the loop is stuck."""
+        """Ping systemd from the event loop, so that systemd notices when the loop is stuck."""
         interval_seconds = systemd.watchdog_interval_seconds()
         while interval_seconds is not None:
             systemd.notify("WATCHDOG=1")
@@ -179,7 +179,7 @@ class Service:
 
 
 def run_process(main: Callable[[], Awaitable[object]]) -> None:
-    """Runs a service as the only job of this process."""
+    """Run a service as the only job of this process."""
     _limit_malloc_arenas()
     _collect_garbage_rarely()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -200,7 +200,7 @@ def make_web_server(
     pages: Sequence[Page] = (),
     static_folders: Mapping[str, Path] | None = None,
 ) -> WebServer:
-    """The web server of a service, with its limits and counters."""
+    """Return the web server of a service, with its limits and counters."""
     folder = config.web.overlay_folder
     return WebServer(
         hub,
@@ -229,17 +229,17 @@ def make_web_server(
 
 
 def contain_errors(metrics: Metrics, *, strict: bool) -> InternalErrors:
-    """Contains the bugs of a service, counted in its metrics. With `strict`, a bug ends the process."""
+    """Return the containment of a service's bugs, counted in its metrics. With `strict`, a bug ends the process."""
     return InternalErrors(lambda part: metrics.counter("slpstream_internal_errors_total", part).inc(), strict=strict)
 
 
 def limits_of(config: Config) -> Limits:
-    """The limits of the web server."""
+    """Return the limits of the web server."""
     return Limits(config.server.max_connections, config.stream.outbox_bytes, config.stream.socket_buffer_bytes)
 
 
 def access_of(server: Server) -> Access:
-    """The access rules. Raises `ConfigError` for a token that is missing or cannot be read."""
+    """Return the access rules. Raises `ConfigError` for a token that is missing or cannot be read."""
     token = _read_token("token", server.token_file)
     operate_token = _read_token("operate_token", server.operate_token_file)
     if token is None and (server.require_token or not is_loopback(server.host)):
@@ -252,7 +252,7 @@ def access_of(server: Server) -> Access:
 
 
 def _read_token(credential: str, token_file: str) -> str | None:
-    """The first line of a token file, or of systemd's credential of that name; `None` if there is neither."""
+    """Read the first line of a token file, or of systemd's credential of that name; `None` without either."""
     path = Path(token_file) if token_file else systemd.credential(credential)
     if path is None:
         return None
@@ -260,24 +260,25 @@ def _read_token(credential: str, token_file: str) -> str | None:
 
 
 async def _collect_garbage() -> None:
-    """Collects reference cycles, rarely, because nothing is served meanwhile. Games and connections hold no cycles (a
-    test checks it), so libraries leave only little to collect."""
+    """Collect reference cycles, rarely, because the event loop stops meanwhile. Games and connections have no cycles (a
+    test checks it), so there is little to collect, all of it from libraries."""
     while True:
         await trio.sleep(_GARBAGE_SECONDS)
         gc.collect()
 
 
 def _collect_garbage_rarely() -> None:
-    """A full collection visits every object and stops the event loop meanwhile: a quarter of a second with five
-    thousand connections. Most objects are freed without it. Those from start-up are kept for ever: three in a hundred
-    are garbage, but finding these takes a tenth of the time of a start."""
+    """Make full garbage collections rare. A collection visits every object and stops the event loop meanwhile, for a
+    quarter of a second with five thousand connections. Most objects are freed without it. Objects from start-up are
+    kept for ever: three in a hundred are garbage, but finding them takes a tenth of the time of a start."""
     gc.freeze()
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
 
 
 def _limit_malloc_arenas() -> None:
-    """glibc gives threads heaps of their own, up to eight per core, and memory that one thread frees is of no use to
-    the others, so a long-running process grows for days. Our threads rarely run at the same time."""
+    """Let all threads share one heap. glibc makes up to eight heaps per core for threads, and memory that is freed in
+    one heap is not reused by the others, so a long-running process grows for days. Our threads rarely run at the same
+    time."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):  # a libc without mallopt
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

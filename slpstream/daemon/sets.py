@@ -1,8 +1,8 @@
-"""Keeps the newest set of each station up to date and publishes it.
+"""The sets of a daemon: the newest set of each station is kept up to date and published.
 
-Whenever the games of a station change, its set is made again from the index of games, the operator's corrections and
-the rules. If it differs from the last one, subscribers and listeners get it. All state is in the database, so the set
-is the same after a restart.
+Whenever the games of a station change, its set is computed again from the index of games, the operator's corrections
+and the rules. If it differs from the last one, it is sent to subscribers and listeners. All state is in the database,
+so the set is the same after a restart.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
 OnSet = Callable[[str, Mapping[str, Any]], None]
-"""Called with a station and the payload of its `set` message whenever that has changed. Must not wait."""
+"""Called with a station and the payload of its `set` message whenever the set has changed. Must not block."""
 
 _MIN_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 2.0
 _PAUSE_FACTOR = 5
 """The pause between two updates is this many times as long as the last update took. While a thousand old files are
-indexed, the sets are not made a thousand times."""
+indexed, the sets are not computed a thousand times."""
 
 _GAMES_AT_FIRST = 64
 _MAX_GAMES = 256
-"""How many games of a station are searched for the last long break. This many games take half a day."""
+"""Number of games of a station that are searched for the last long break. Playing them takes half a day."""
 _MAX_LISTED_GAMES = 4096
-"""How many games of a station are searched for its sets since a time. This many games take a week."""
+"""Number of games of a station that are searched for its sets since a time. Playing them takes a week."""
 
 
 class StationSets:
@@ -84,7 +84,7 @@ class StationSets:
         self.changed(None)
 
     def changed(self, station: str | None) -> None:
-        """Take note that the games of a station have changed; `None` stands for all stations. Returns at once."""
+        """Schedule the update of a station whose games have changed; `None` stands for all stations."""
         if station is None:
             self._dirty = None
         elif self._dirty is not None:
@@ -92,7 +92,7 @@ class StationSets:
         self._work.set()
 
     async def run(self, index: GameIndex) -> None:
-        """Keeps the sets up to date until cancelled."""
+        """Keep the sets up to date until cancelled."""
         self._index = index
         self._work.set()
         async with trio.open_nursery() as nursery:
@@ -100,7 +100,7 @@ class StationSets:
             await self._update_for_ever(index)
 
     async def _watch_channels(self) -> None:
-        """Mark stations that are new, or that have come back with a new channel, which has no set yet."""
+        """Schedule the update of stations with a new channel, which has no set yet."""
         known: Mapping[str, Channel] = {}
         while True:
             channels = self._hub.channels
@@ -125,7 +125,7 @@ class StationSets:
             await trio.sleep(min(_MAX_PAUSE_SECONDS, max(_MIN_PAUSE_SECONDS, _PAUSE_FACTOR * took)))
 
     async def score(self, station: str) -> SetScore:
-        """The newest set of a station as of now. Raises `StoreError` when the index is not open yet."""
+        """Return the newest set of a station. Raises `StoreError` while the index is not open yet."""
         index = self._open_index()
         await index.written()
         async with self._computing:
@@ -133,8 +133,10 @@ class StationSets:
             return _score(found, ledger)
 
     async def sets_since(self, station: str, since_ms: int) -> list[Set]:
-        """The sets of a station, oldest first, with all that were played since a time (Unix time in milliseconds), of
-        its newest games. Raises `StoreError` when the index is not open yet."""
+        """Return the sets of a station's newest games, oldest first, including all sets since `since_ms` (Unix time).
+
+        Raises `StoreError` while the index is not open yet.
+        """
         index = self._open_index()
         await index.written()
         async with self._computing:
@@ -154,15 +156,15 @@ class StationSets:
                 limit *= 4
 
     async def scores_since(self, station: str, since_ms: int) -> list[SetScore]:
-        """The payloads of the sets whose last game began since a time. Raises `StoreError`."""
+        """Return the payloads of the sets whose last game began since a time. Raises `StoreError`."""
         found = await self.sets_since(station, since_ms)
         ledger = await self._ledger(self._open_index(), station)
         return [_score(each, ledger) for each in found if each.entries and _began_at_ms(each.games[-1]) >= since_ms]
 
     async def names_of(self, games: Iterable[GameRow]) -> Mapping[str, Mapping[int, str]]:
-        """The names to show that operators or phones have given to the players of games, by game id and player index.
+        """Return the names that operators or phones have given to the players of games, by game id and player index.
 
-        Names are those of the station of each row. Games whose sets cannot be read have none.
+        Each game gets the names from the station of its row. Games whose sets cannot be read get no names.
         """
         at_stations: dict[str, list[GameRow]] = {}
         for game in games:
@@ -170,14 +172,14 @@ class StationSets:
         names: dict[str, Mapping[int, str]] = {}
         for station, rows in at_stations.items():
             if self._index is None or await self._ledger(self._index, station) == Ledger():
-                continue  # nobody has given a name there
+                continue  # no names were given there
             wanted = {row.game_id for row in rows}
             for each in await self.sets_since(station, min(row.listed_at_ms for row in rows)):
                 names |= {game_id: given for game_id, given in each.given_names().items() if game_id in wanted}
         return names
 
     async def score_of_set(self, station: str, set_id: str) -> SetScore | None:
-        """A set of a station by its id or that of one of its games, with all its games; `None` if it has no such set.
+        """Return a set with all its games, by its id or the id of one of its games; `None` if the station lacks it.
 
         Raises `StoreError`.
         """
@@ -194,12 +196,12 @@ class StationSets:
         return None
 
     async def changes(self, station: str) -> Sequence[Change]:
-        """The changes that operators have made on a station, oldest first. Raises `StoreError`."""
+        """Return the changes that operators have made on a station, oldest first. Raises `StoreError`."""
         ledger = await self._ledger(self._open_index(), station)
         return ledger.changes
 
     async def undo(self, station: str, change_id: int, *, by: str = "") -> SetScore:
-        """Undo a change by an operator, and return the set after it. `by` is the name of who undoes it.
+        """Undo a change by an operator, and return the set after it. `by` is the name of the operator.
 
         Raises `ImpossibleCorrection` and `StoreError`; then nothing has changed.
         """
@@ -217,8 +219,8 @@ class StationSets:
     ) -> SetScore | None:
         """Apply an operator's change, and return the set after it.
 
-        `may` is asked whether the set as it was is the one that the operator meant; if not, `None` is returned. `by` is
-        the name of the operator. Raises `ImpossibleCorrection` for a change about a player or a game that does not
+        `may` returns whether the present set is the one that the operator meant; if not, `correct` returns `None`. `by`
+        is the name of the operator. Raises `ImpossibleCorrection` for a change about a player or a game that does not
         exist, and `StoreError`; then nothing has changed.
         """
         index = self._open_index()
@@ -234,7 +236,7 @@ class StationSets:
             return await self._keep(index, station, before, after)
 
     async def _keep(self, index: GameIndex, station: str, before: Ledger, after: Ledger) -> SetScore:
-        """Store what has changed, publish the set that comes of it, and return that set. Raises `StoreError`."""
+        """Store a changed ledger, publish the resulting set, and return it. Raises `StoreError`."""
         if after != before and not await index.keep_corrections(station, encode(after)):
             raise StoreError(f"the correction cannot be kept; index of games: {index.trouble}")
         found, after, games = await self._make(index, station)
@@ -247,7 +249,7 @@ class StationSets:
         return self._index
 
     async def _make(self, index: GameIndex, station: str) -> tuple[Set, Ledger, Sequence[PlayedGame]]:
-        """The newest set of a station, the corrections, and the games that it was made from."""
+        """Return the newest set of a station, the corrections, and the games from which the set was computed."""
         ledger = await self._ledger(index, station)
         limit = _GAMES_AT_FIRST
         while True:
@@ -305,7 +307,7 @@ def _all_sets(
 
 
 def _began_at_ms(game: PlayedGame) -> int:
-    """When the file of a game arrived, or was last written to if the daemon did not see it arrive."""
+    """When the file of a game arrived; if the daemon did not see it arrive, when it was last written to."""
     return game.written_at_ms if game.arrived_at_ms is None else game.arrived_at_ms
 
 

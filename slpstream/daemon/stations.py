@@ -1,8 +1,8 @@
 """The running stations. Each has its own nursery, so it can start, end or change without disturbing the others.
 
 A station has one of four origins: an entry of the configuration, a subfolder of a `*` entry, the discovery of consoles,
-or the demo. Each origin adds and removes only its own stations. Ids are unique; a configured station replaces a station
-of another origin that has the same id.
+or a part that needs a station for a moment. Each origin adds and removes only its own stations. Ids are unique; a
+configured station replaces a station of another origin that has the same id.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from slpstream.stream import Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
-Origin = Literal["configured", "subfolder", "discovered", "demo"]
+Origin = Literal["configured", "subfolder", "discovered", "temporary"]
+"""A `temporary` station, such as that of the demo, is shown, and leaves no trace: its games are not indexed, counted in
+sets, announced or sent to outputs."""
 
 
 class RunningStation:
@@ -35,6 +37,11 @@ class RunningStation:
         self.nursery = nursery
         """Runs the station, and companion tasks that end with it."""
         self.ended = ended
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the games of the station are not kept."""
+        return self.origin == "temporary"
 
 
 class _Hooks(NamedTuple):
@@ -71,10 +78,15 @@ class RunningStations(Mapping[str, RunningStation]):
         """The current stations. Safe to read from any thread."""
         return [running.station for running in list(self._running.values())]
 
+    @property
+    def lasting_stations(self) -> list[Station]:
+        """The current stations without the temporary ones. Safe to read from any thread."""
+        return [running.station for running in list(self._running.values()) if not running.is_temporary]
+
     def is_temporary(self, station: str) -> bool:
-        """Whether a station has no games that count: a demo."""
+        """Whether a station of this id is running and temporary."""
         running = self._running.get(station)
-        return running is not None and running.origin == "demo"
+        return running is not None and running.is_temporary
 
     async def run(
         self,
@@ -96,15 +108,15 @@ class RunningStations(Mapping[str, RunningStation]):
             await trio.sleep_forever()
 
     async def add(self, config: StationConfig, origin: Origin = "discovered") -> bool:
-        """Start a station. Return `False` without any change if a station that takes precedence has its id."""
+        """Start a station. Return `False` without any change if another station takes precedence for its id."""
         async with self._changing:
             return await self._add(config, origin)
 
     async def remove(self, station: str, reason: str = "removed", *, origin: Origin | None = None) -> bool:
         """End a station, wait until its tasks have ended, and return `True`.
 
-        Return `False` without any change if it is not running, or if it is of another origin than `origin`: a station
-        of the configuration may have taken its place.
+        Return `False` without any change if it is not running, or has another origin than `origin`: a station of the
+        configuration may have replaced it.
         """
         async with self._changing:
             known = self._running.get(station)
@@ -114,7 +126,7 @@ class RunningStations(Mapping[str, RunningStation]):
             return True
 
     async def apply(self, configs: Sequence[StationConfig], origin: Origin) -> None:
-        """Start, change and end the stations of one origin so that they match `configs`. Leave the others alone."""
+        """Start, change and end the stations of one origin so that they match `configs`; leave all others alone."""
         async with self._changing:
             by_id = {config.id: config for config in configs}
             for running in list(self._running.values()):
@@ -191,4 +203,4 @@ class RunningStations(Mapping[str, RunningStation]):
                     nursery.start_soon(station.run)
                 task_status.started(running)
         finally:
-            ended.set()  # also when the daemon stops, for the demo, which removes its station then
+            ended.set()  # also when the daemon stops, because the demo removes its station then

@@ -1,11 +1,13 @@
-"""Entries with `id = "*"`: each subfolder of a folder is a station. Mirroring tools make one folder per console.
+"""The stations of configuration entries with `id = "*"`: each subfolder of a folder is a station.
+
+Mirroring tools make one folder per console.
 
 A new subfolder is noticed within a second, because the modification time of its parent changes. The station of a
 subfolder that vanishes stays `offline` for a while before it is removed, because tools rename and restore folders.
-While the parent folder cannot be read, nothing is known about its subfolders and all stations stay.
+While the parent folder cannot be read, all its stations stay.
 
-Links that lead out of the parent folder, or to a folder that is followed anyway, are refused. They would show files
-that are not meant to be shown, or each game twice.
+Links that lead out of the parent folder, or to a folder that another station follows, are refused. They would expose
+other files, or show each game twice.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ class Listing(NamedTuple):
 
 
 def expand(stations: Sequence[StationConfig]) -> list[StationConfig]:
-    """The stations, with each entry `*` replaced by its present subfolders, for commands that run once. Blocks."""
+    """Return the stations with each entry `*` replaced by its subfolders, for commands that run once. Blocks."""
     explicit = [station for station in stations if station.id != EACH_SUBFOLDER]
     roots = [Path(station.folder).expanduser() for station in stations if station.id == EACH_SUBFOLDER]
     ids = _FolderIds(explicit)
@@ -46,7 +48,7 @@ def expand(stations: Sequence[StationConfig]) -> list[StationConfig]:
 
 
 def list_subfolders(roots: Sequence[Path]) -> Listing:
-    """The subfolders of some folders, without hidden ones. Blocks."""
+    """List the subfolders of some folders, without hidden ones. Blocks."""
     folders: dict[Path, Path] = {}
     unreadable: set[Path] = set()
     refused: dict[Path, str] = {}
@@ -72,7 +74,7 @@ def list_subfolders(roots: Sequence[Path]) -> Listing:
 
 
 def _trouble_with_link(target: Path, real_root: Path, followed: Iterable[Path]) -> str | None:
-    """The reason not to follow a link below `real_root` to `target`, or `None`. All paths are resolved."""
+    """Return the reason not to follow a link below `real_root` to `target`, or `None`. All paths are resolved."""
     if not target.is_relative_to(real_root):
         return "a link out of the folder"
     if target == real_root or any(target.is_relative_to(other) or other.is_relative_to(target) for other in followed):
@@ -88,41 +90,41 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 class _FolderIds:
-    """The station ids of subfolders. A folder keeps the id that it was given first."""
+    """The station ids of subfolders. A folder keeps its first id."""
 
     def __init__(self, explicit: Sequence[StationConfig]) -> None:
-        """Explicit stations keep their ids, and their folders are left out."""
+        """`explicit` are the other configured stations. They keep their ids and folders."""
         self._taken = {station.id for station in explicit}
         self._folders = {real_path(Path(station.folder).expanduser()) for station in explicit if station.folder}
         self._ids: dict[Path, str] = {}
 
     def keep(self, before: _FolderIds) -> None:
-        """Takes over the ids that were given before, unless an explicit station has them now."""
+        """Keep the ids that `before` assigned, unless an explicit station has them now."""
         for folder, name in before._ids.items():
             if name not in self._taken:
-                self._give(folder, name)
+                self._assign(folder, name)
 
     def stations(self, folders: Mapping[Path, Path], also_taken: Collection[str] = ()) -> list[StationConfig]:
-        """One station for each folder that no other station has. A folder found under two names is one station."""
+        """Return a station for each folder that no other station follows. A folder with two names is one station."""
         stations: list[StationConfig] = []
         seen = set(self._folders)
         for folder, real in folders.items():
             if real in seen:
                 continue
             seen.add(real)
-            if self._ids.get(folder) in {None, *also_taken}:  # its id was given away while it was missing
-                self._give(folder, station_id(folder.name, self._taken | set(also_taken)))
+            if self._ids.get(folder) in {None, *also_taken}:  # another station took its id while it was missing
+                self._assign(folder, station_id(folder.name, self._taken | set(also_taken)))
             shown = folder.name.encode("utf-8", "replace").decode()
             stations.append(StationConfig(id=self._ids[folder], folder=str(folder), name=shown))
         return stations
 
-    def _give(self, folder: Path, name: str) -> None:
+    def _assign(self, folder: Path, name: str) -> None:
         self._ids[folder] = name
         self._taken.add(name)
 
 
 class Subfolders:
-    """Keeps the stations of the entries `*` equal to their subfolders. Call `run` in one task, again after a bug."""
+    """Keeps the stations of the entries `*` equal to their subfolders. `run` it in one task; after a bug, again."""
 
     def __init__(
         self,
@@ -132,8 +134,8 @@ class Subfolders:
         offline_seconds: float = _OFFLINE_SECONDS,
         look_seconds: float = _LOOK_SECONDS,
     ) -> None:
-        """Folders are listed when their modification time changes, and every `scan_seconds`, because on some file
-        systems it never does."""
+        """Folders are listed when their modification time changes, and every `scan_seconds`, because some file systems
+        never change it."""
         self._running = running
         self._scan_seconds = scan_seconds
         self._offline_seconds = offline_seconds
@@ -143,7 +145,7 @@ class Subfolders:
         self._explicit: list[StationConfig] = []
         self._configured = trio.Event()
         self.looked = trio.Event()
-        """Set after the first look at the folders."""
+        """Set once the folders have been listed."""
         self.unreadable: frozenset[Path] = frozenset()
         """Parent folders that could not be read."""
         self._refused: Mapping[Path, str] = {}
@@ -154,14 +156,14 @@ class Subfolders:
         self._log = get_logger()
 
     def configure(self, stations: Sequence[StationConfig]) -> None:
-        """Sets the configured stations, entries `*` included, and looks at the folders at once."""
+        """Set the configured stations, entries `*` included, and let `run` list the folders without delay."""
         self._roots = [Path(station.folder).expanduser() for station in stations if station.id == EACH_SUBFOLDER]
         self._explicit = [station for station in stations if station.id != EACH_SUBFOLDER]
         self._configured.set()
 
     async def run(self) -> None:
-        """Watches the folders until cancelled."""
-        self._configured.set()  # a bug can have kept the stations from following their folders
+        """Watch the folders until cancelled."""
+        self._configured.set()  # after a bug, the stations may not match the folders
         while True:
             if self._configured.is_set():
                 self._configured = trio.Event()
@@ -202,7 +204,7 @@ class Subfolders:
 
 
 def _modification_times(folders: Sequence[Path]) -> list[int | None]:
-    """Modification times in nanoseconds; `None` for a folder that cannot be read. Blocks."""
+    """Return the modification times in nanoseconds; `None` for a folder that cannot be read. Blocks."""
     times: list[int | None] = []
     for folder in folders:
         try:

@@ -14,8 +14,8 @@ import trio
 
 from slpstream.api import messages
 from slpstream.config import Watch
+from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.station.archive import Archive
-from slpstream.daemon.station.station import SharedServices, Station
 from slpstream.game.log_reader import peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, Position
@@ -182,7 +182,7 @@ async def test_search_of_many_files_asks_the_index_before_it_opens_them(tmp_path
 
 
 @pytest.mark.trio
-async def test_of_several_files_with_a_game_the_one_that_holds_most_counts(tmp_path: Path) -> None:
+async def test_file_that_holds_most_of_a_game_counts(tmp_path: Path) -> None:
     """Truncated copies are newer than the complete files."""
     paths = [tmp_path / f"Game_{number}.slp" for number in range(3)]
     ids = [write_game(path, number) for number, path in enumerate(paths)]

@@ -132,7 +132,7 @@ async def test_file_written_in_one_go_is_streamed_once_its_bytes_are_there(tmp_p
 
 
 @pytest.mark.slow
-async def test_game_goes_on_when_only_the_header_changes(tmp_path: Path) -> None:
+async def test_game_continues_when_only_the_header_changes(tmp_path: Path) -> None:
     """Tools repair the length in the header of a truncated replay, which changes no published message."""
     path, other = tmp_path / "Game_1.slp", synthetic_match(seed=2, frames=200)
     events = REPLAY[HEADER_BYTES : HEADER_BYTES + raw_length(REPLAY) - 2]  # without Game End

@@ -63,7 +63,7 @@ async def test_damaged_file_that_grows_is_kept_open_and_not_read(tmp_path: Path)
     path = tmp_path / "Game_1.slp"
     read: list[int] = []
     async with running_station(tmp_path, timing=Timing(tick_seconds=0.01, release_seconds=1.0)) as station:
-        station.on_bytes = lambda followed, offset, data: read.append(len(data))
+        station.files.on_bytes = lambda followed, offset, data: read.append(len(data))
         path.write_bytes(damaged(synthetic_match(frames=130)))
         await until(lambda: any(game.ended for game in station.channel.games))
         count = len(read)

@@ -57,7 +57,7 @@ def shown(station: Station) -> tuple[str, str | None]:
     return station.state, None if game is None else game.game_id
 
 
-async def test_finished_files_leave_the_live_game_its_place(folder: Path) -> None:
+async def test_finished_files_do_not_displace_the_live_game(folder: Path) -> None:
     live = played(folder / "live.slp", 1)
     old = [synthetic_match(seed=seed, frames=200) for seed in range(10, 14)]
     async with quick_station(folder) as station:
@@ -131,7 +131,7 @@ async def test_station_falls_back_to_a_game_that_still_grows(way: str, folder: P
 
 
 @pytest.mark.slow
-async def test_written_whole_formats_leave_a_growing_game_its_place(folder: Path) -> None:
+async def test_files_written_in_one_go_do_not_displace_a_growing_game(folder: Path) -> None:
     live = played(folder / "live.slp", 1)
     async with quick_station(folder) as station:
         live.write()
@@ -190,7 +190,7 @@ async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["lost", "stalled"])
-async def test_log_goes_on_in_a_copy_that_grows(way: str, folder: Path) -> None:
+async def test_log_continues_in_a_copy_that_grows(way: str, folder: Path) -> None:
     first, second = played(folder / "first.slp", 1), played(folder / "second.slp", 1)
     async with quick_station(folder) as station, log_of(station) as received:
         first.write(20_000)

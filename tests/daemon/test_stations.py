@@ -147,6 +147,15 @@ async def test_station_of_a_console_that_has_just_been_configured_is_not_removed
         assert stations.now == {}
 
 
+async def test_temporary_station_is_shown_but_not_lasting() -> None:
+    async with running_stations() as stations:
+        await stations.running.apply([config("a", "/a")], "configured")
+        assert await stations.running.add(config("demo", "/tmp/demo"), "temporary")
+        assert [station.id for station in stations.running.stations] == ["a", "demo"]
+        assert [station.id for station in stations.running.lasting_stations] == ["a"]
+        assert [stations.running.is_temporary(station) for station in ("a", "demo", "b")] == [False, True, False]
+
+
 async def test_each_origin_changes_its_own_stations() -> None:
     async with running_stations() as stations:
         await stations.apply(("a", "/a"))

@@ -55,7 +55,7 @@ class Written(PlayedGame):
     def __init__(self, station: Station, whole: bytes) -> None:
         super().__init__(station.folder / "Game_1.slp", whole)
         self._read_bytes = 0
-        station.on_bytes = self._read
+        station.files.on_bytes = self._read
 
     def _read(self, followed: object, offset: int, data: bytes) -> None:
         self._read_bytes = offset + len(data)
@@ -87,7 +87,7 @@ def is_longer(received: list[str], count: int) -> bool:
 
 
 @pytest.mark.trio
-async def test_unread_game_is_taken_together(tmp_path: Path, game: bytes, fed: list[int]) -> None:
+async def test_unread_bytes_are_decoded_together(tmp_path: Path, game: bytes, fed: list[int]) -> None:
     async with running_station(tmp_path, timing=NO_TICKS) as station:
         written = Written(station, game)
         await written.grow(4000)

@@ -22,10 +22,10 @@ from websockets.trio.client import connect
 
 from slpstream.config import StationConfig
 from slpstream.daemon.playback import Playback
-from slpstream.daemon.station import station as station_module
+from slpstream.daemon.station import followed_files, publishing
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
-from slpstream.daemon.station.station import Station
+from slpstream.daemon.station.following import Following
 from slpstream.daemon.tournament.bracket import DaemonBracket
 from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.slippi.reader import SlippiReader
@@ -262,7 +262,7 @@ async def test_bug_in_any_tail_event(tmp_path: Path) -> None:
             of_station = kind in (Scanned, Settled, Touched)
 
             def bug(station: str, kind: Any = kind, of_station: bool = of_station) -> Any:
-                reactions: Any = Station.REACTIONS
+                reactions: Any = Following.REACTIONS
                 return bug_in(reactions, kind, station="late" if of_station else station)
 
             early = kind in (Opened, CaughtUp)
@@ -289,8 +289,8 @@ STAGES: list[tuple[Any, str]] = [
     (FollowedFile, "keep_checkpoint"),
     (FollowedFile, "release"),
     (GrowingLogReader, "keep"),
-    (station_module, "record_of"),
-    (station_module, "Game"),
+    (followed_files, "record_of"),
+    (publishing, "Game"),
     (GameIndex, "played"),
     (Channel, "publish"),
     (StationCounters, "count"),

@@ -22,11 +22,11 @@ pytestmark = pytest.mark.trio
 async def test_finished_game_is_released_and_can_still_be_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.station.REST_SECONDS", 0.03)
+    monkeypatch.setattr("slpstream.daemon.station.whole_files.REST_SECONDS", 0.03)
     data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
     async with running_station(tmp_path) as station:
         feed = RelayFeed(_read)
-        station.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
+        station.files.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
         with (tmp_path / name).open("wb", buffering=0) as file:
             file.write(data[:2000])
             await until(lambda: station.active_files > 0)

@@ -1,10 +1,10 @@
-"""The games of a station that are over: which files hold them, and how an old cursor finds its game.
+"""The archive of a station: its files that are not followed, and the search for the game of an old cursor in them.
 
-Games from before this daemon started are known, but not streamed. A file's game id is read when a game is
-asked for, newest file first, and only until the wanted game is found. If several files hold the same
-game, the one that holds most counts, so older files are searched too where the newer ones are not whole.
+Games from before this daemon started are known, but not streamed. Game ids are read only when a client asks for a game:
+from the newest file to the oldest, until the game is found. If several files hold the same game, the file that holds
+most of it counts. So older files are searched too if none of the newer ones is whole.
 
-Clients can ask for games that do not exist, so one search serves all of them, in short slices, and its result is kept
+Clients can ask for games that do not exist. So one search serves all of them, in short slices, and its result is kept
 until the files change.
 """
 
@@ -31,17 +31,17 @@ from slpstream.system.files import open_regular, printable
 
 _RECENT_FILES = 50
 _END_BYTES = 16 * 1024
-"""How much is read of both ends of a file to see whether it is whole."""
+"""Number of bytes that are read of each end of a file to see whether it is whole."""
 _SLICE_SECONDS = 0.02
 _FEW_FILES = 100
-"""Up to this number, files are opened without asking the index, which would return all files of the station."""
+"""Up to this number, files are opened without a query of the index, which would return all files of the station."""
 _GAMES_AT_ONCE = 100
 
 _Key = tuple[Path, int]
 """Path and modification time in nanoseconds: a game id is known for a file as long as these stay the same."""
 
 StoredIds = Callable[[], Awaitable[Mapping[bytes, tuple[int, int, str]]]]
-"""The games that the index has found in files: modification time in nanoseconds, size in bytes and game id, by path."""
+"""Returns the games in the index: modification time in nanoseconds, size in bytes and game id of files, by path."""
 
 
 class Archive:
@@ -58,7 +58,7 @@ class Archive:
     ) -> None:
         """`limiter` bounds the threads that read files, and `searching` those that search for a game.
 
-        `files` returns the archived files as of now: the same object as before, unless one of them has changed.
+        `files` returns the present archived files: the same object as before, unless one of them has changed.
         """
         self._folder = folder
         self._limiter = limiter
@@ -87,7 +87,7 @@ class Archive:
         ]
 
     async def games_from(self, game_id: str) -> list[Game]:
-        """The game with this id and all newer ones.
+        """Return the game with this id and all newer ones.
 
         Raises `NoSuchGame`, or `CursorGone` when the game may be in a file that cannot be read now.
         """
@@ -102,12 +102,12 @@ class Archive:
         for file, mtime_ns, its_id in found:
             if len(games) % _GAMES_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
-            # The path is looked up anew each time, because files are renamed.
+            # The path is looked up each time, because files are renamed.
             games.append(archived_game(partial(_path, file), mtime_ns, its_id, self._limiter))
         return games
 
     async def _search_for(self, game_id: str) -> _Search:
-        """The search among the present files, continued until it has found this game or looked at all of them."""
+        """Return the search among the present files, continued until it has found this game or read all of them."""
         files = self._files()
         search = self._search
         if search.listing is not files or search.unreadable is not None:
@@ -117,18 +117,18 @@ class Archive:
                 await trio.to_thread.run_sync(search.take, stored, limiter=self._searching)
             self._search = search
         while game_id not in search.found and not search.over:
-            await trio.to_thread.run_sync(search.go_on, limiter=self._searching)
+            await trio.to_thread.run_sync(search.advance, limiter=self._searching)
         return search
 
 
 class _Search:
-    """A search of files for games, newest file first. It goes on where it has stopped, so no file is read twice.
+    """An incremental search of files for games, newest file first. No file is read twice.
 
     The methods block, and may be called in any thread, one at a time.
     """
 
     def __init__(self, listing: Sequence[TailedFile], known: Mapping[_Key, str | None]) -> None:
-        """`known` are game ids as far as earlier searches have found them; `None` for a file without a game."""
+        """`known` are the game ids that earlier searches have found; `None` for a file without a game."""
         self.listing = listing
         self.files = sorted(listing, key=_age, reverse=True)
         self.found: set[str] = set()
@@ -140,7 +140,7 @@ class _Search:
 
     @property
     def over(self) -> bool:
-        """Whether it has looked at all files."""
+        """Whether all files were read."""
         return self._next == len(self.files)
 
     @property
@@ -149,15 +149,15 @@ class _Search:
         return len(self.files) - len(self.game_ids)
 
     def take(self, stored: Mapping[bytes, tuple[int, int, str]]) -> None:
-        """Take over what the index knows about files that have not changed since."""
+        """Take the game ids from the index for files that have not changed since they were indexed."""
         for file, key in zip(self.files, self._keys, strict=True):
             if key not in self.game_ids:
                 mtime_ns, size_bytes, game_id = stored.get(path_key(key[0]), (0, 0, ""))
                 if (mtime_ns, size_bytes) == (key[1], file.size_bytes):
                     self.game_ids[key] = game_id
 
-    def go_on(self) -> None:
-        """Look at some more files."""
+    def advance(self) -> None:
+        """Read files for the time of one slice."""
         deadline = time.monotonic() + _SLICE_SECONDS
         while not self.over and time.monotonic() < deadline:
             key = self._keys[self._next]
@@ -168,7 +168,7 @@ class _Search:
                 self.found.add(game_id)
 
     def games_from(self, game_id: str) -> list[tuple[TailedFile, int, str]]:
-        """The file of a game that was found and those of all newer games, with modification time and game id."""
+        """Return the files of a game that was found and of all newer games, with modification time and game id."""
         keys = self._keys
         count = 1 + next(place for place, key in enumerate(keys) if self.game_ids.get(key) == game_id)
         while True:
@@ -183,9 +183,9 @@ class _Search:
 def _fullest(
     files: Sequence[TailedFile], keys: Sequence[_Key], count: int, known: dict[_Key, str | None]
 ) -> dict[str, int]:
-    """The place of the file that holds most of each game, for the games in the newest `count` files. Blocks.
+    """Return the place of the file that holds most of each game, for the games in the newest `count` files. Blocks.
 
-    For games of which none of these is whole, the older and larger files are searched too.
+    If none of these files has a whole game, the older and larger files are searched for it too.
     """
     fullest: dict[str, int] = {}
     for place, key in enumerate(keys[:count]):
@@ -211,7 +211,7 @@ def _holds_more(files: Sequence[TailedFile], place: int, other: int | None) -> b
 
 
 def _peek(known: dict[_Key, str | None], key: _Key) -> str | None:
-    """Add the game id of a file to those that are known. Returns why the file cannot be read; `None` if it can."""
+    """Add the game id of a file to `known`. Return why the file cannot be read; `None` if it can."""
     if key not in known:
         try:
             known[key] = peek_game_id(key[0])

@@ -1,6 +1,6 @@
 """Per-station counters, buffered and flushed to Prometheus twice a second.
 
-Prometheus's counters each take a lock, which is too much for every frame of every station.
+Each counter of Prometheus takes a lock, which costs too much for every frame of every station.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TICKS_PER_COMMAND_COUNT = 10  # a dozen counters per file, so they are flushed 
 
 
 class StationCounters:
-    """The counters and log lines of what one station publishes."""
+    """The counters and log lines about the messages that one station publishes."""
 
     def __init__(self, metrics: StationMetrics, folder: Path, wall_clock: Callable[[], float]) -> None:
         self._metrics = metrics
@@ -34,16 +34,16 @@ class StationCounters:
         self._delays_seconds: list[float] = []
 
     def count_bytes(self, size_bytes: int) -> None:
-        """Bytes of a replay were read."""
+        """Count bytes that were read from a replay."""
         self._bytes += size_bytes
 
     def count(
         self, batch: Batch, file: TailedFile, *, game_id: str | None, live: bool, failed: bool, held: bool = False
     ) -> None:
-        """A batch of a file was published: count it, and log its diagnostics and its Game End.
+        """Count a batch that was published, and log its diagnostics and its Game End.
 
-        `live` is false while the file is older than the daemon and still being caught up with; `failed` says that the
-        reader stopped in this batch because of wrong bytes; `held` that it was put off because nobody waited for it.
+        `live` is false for a file that is older than the daemon, until it has been read to its end. `failed`: the
+        reader stopped in this batch because of wrong bytes. `held`: the bytes were held back for lack of readers.
         """
         for event in batch.notable:
             if isinstance(event, Diagnostic):
@@ -74,11 +74,11 @@ class StationCounters:
                 self._delays_seconds.append(self._delay_seconds(file, batch.frames))
 
     def _delay_seconds(self, file: TailedFile, frames: int) -> float:
-        """How long the oldest of these frames, which were read together, have been in the file: an estimate.
+        """Estimate how long the oldest of these frames, which were read together, has been in the file.
 
-        Only the newest has a time, that of the modification. The others came after the last modification and the last
-        look that found nothing, and are taken to be evenly spaced since. Windows may keep the modification time as it
-        was while the writer has the file open; only the last look counts then.
+        Only the newest frame has a time: the modification time. The others were written after the previous modification
+        and after the last look that found nothing, and are assumed to be evenly spaced since then. Windows may leave
+        the modification time unchanged while the writer has the file open; then only the last look counts.
         """
         newest_seconds = max(0.0, self._wall_clock() - file.mtime_ns / 1e9)
         is_modified = file.mtime_ns != file.previous_mtime_ns

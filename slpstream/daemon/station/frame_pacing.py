@@ -1,8 +1,8 @@
-"""How evenly the frames of a game arrive, measured while it is received.
+"""The pacing of a game: how evenly its frames arrive, measured while it is received.
 
-A source may deliver frames one by one or several at once. So what counts is how much more time than its frames take has
-passed since the previous delivery. A gap of more than a second is a pause of the game, or of the connection, and counts
-for nothing.
+A source may deliver frames one by one or several together. So a delivery is late by the time since the previous one,
+minus the duration of its frames. A gap of more than a second is a pause of the game, or of the connection, and is not
+counted.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class FramePacing:
     """The pacing of one game."""
 
     def __init__(self, frame_seconds: float) -> None:
-        """`frame_seconds` is how long a frame takes."""
+        """`frame_seconds` is the duration of a frame."""
         self._frame_seconds = frame_seconds
         self._last_at: float | None = None
         self._frames = self._stutters = 0
         self._seconds = 0.0
         self._late = [0] * _BUCKETS
-        """Number of deliveries by how late they were, in steps of 5 ms."""
+        """Number of deliveries by lateness, in steps of 5 ms."""
 
     def arrived(self, frames: int, at: float) -> None:
-        """New frames came at a time, in seconds on a steady clock."""
+        """Record that new frames arrived at a time, in seconds on a steady clock."""
         last_at, self._last_at = self._last_at, at
         if last_at is None:
             return
@@ -58,7 +58,7 @@ class FramePacing:
 
 
 def _bucket_of(counts: Sequence[int], part: float) -> int:
-    """The number of the bucket below whose upper end this part of all counts is."""
+    """Return the number of the first bucket up to which the counts add up to this part of all counts."""
     wanted, seen = part * sum(counts), 0
     for number, count in enumerate(counts):
         seen += count

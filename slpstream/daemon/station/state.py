@@ -13,7 +13,7 @@ _STARTING = "starting"
 
 
 class StateMachine:
-    """The state of one station, sent to its subscribers whenever it changes."""
+    """The state of one station. Each change is sent to the subscribers."""
 
     def __init__(self, channel: Channel, wall_clock: Callable[[], float]) -> None:
         self._channel = channel
@@ -32,17 +32,17 @@ class StateMachine:
 
     @property
     def starting(self) -> bool:
-        """Whether the station is offline only because it has not looked at its folder yet."""
+        """Whether the station is offline only because its folder has not been searched yet."""
         return self.state == "offline" and self._reason == _STARTING
 
     def change(self, state: StationState, reason: str, game_id: str | None = None) -> None:
-        """Enter a state; does nothing if the station is in it, for this reason and game, already."""
+        """Enter a state. Do nothing if the station is already in it, for the same reason and game."""
         if (state, reason, game_id) != (self.state, self._reason, self.game_id):
             self.state, self._reason, self.game_id = state, reason, game_id
             self._announce()
 
     def remark(self, remark: str | None) -> None:
-        """Add something that people should know besides the reason; `None` takes it away."""
+        """Add a remark for people to the reason; `None` removes it."""
         if remark != self._remark:
             self._remark = remark
             self._announce()

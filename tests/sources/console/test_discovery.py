@@ -12,7 +12,8 @@ import trio
 import trio.testing
 
 from slpstream.config import Recordings, Relay, StationConfig
-from slpstream.daemon.consoles import Consoles, station_of
+from slpstream.daemon.console_discovery import station_of
+from slpstream.daemon.consoles import Consoles
 from slpstream.sources.console import discovery
 from slpstream.sources.console.discovery import Call
 from slpstream.system.metrics import Metrics

@@ -35,7 +35,7 @@ class Setup:
         self.reporter = SourceReporter(station, metrics.station("setup"), "console")
         in_thread = partial(trio.to_thread.run_sync, limiter=limiter)
         self.recorder = recorder_of(station.folder, self.reporter, in_thread=in_thread, open_file=self.disk.open)
-        station.read_unwritten = self.recorder.read_unwritten
+        station.files.read_unwritten = self.recorder.read_unwritten
 
     def published(self, game: int = 0) -> Sequence[LogMessage]:
         """The log of a game as the station has published it."""

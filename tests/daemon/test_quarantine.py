@@ -1,4 +1,4 @@
-"""A bug in a station suspends the file until it changes, and the station itself is restarted."""
+"""A bug in a station quarantines the file until it changes, and the station itself is restarted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def watched(folder: Path) -> AsyncIterator[tuple[Station, list[str]]]:
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
-    """Reading raises while `file` is true, and periodic work of the station while `station` is."""
+    """Reading raises while `file` is true, and the upkeep of the station while `station` is true."""
     switch = {"file": False, "station": False}
 
     def failing_while(name: str, call: Any, *arguments: Any) -> Any:
@@ -56,7 +56,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     return switch
 
 
-async def test_log_goes_on_when_a_file_that_was_set_aside_grows(tmp_path: Path, failing: dict[str, bool]) -> None:
+async def test_log_continues_when_a_quarantined_file_grows(tmp_path: Path, failing: dict[str, bool]) -> None:
     game = PlayedGame(tmp_path / "Game_1.slp", DATA)
     async with watched(tmp_path) as (station, counted):
         game.write(HALF)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slpstream.daemon.station.followed_file import GamesByFile
+from slpstream.daemon.station.games_by_file import GamesByFile
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game
 

@@ -1,7 +1,7 @@
-"""Files of a station that are set aside, because a bug has ended the work on them.
+"""The quarantine of files that a bug has ended the work on.
 
-A file that is set aside is left alone until it changes, since the same bytes would raise the same exception. A file
-that grows changes all the time, so it is tried again only after a pause, which doubles with each failure.
+A file stays in quarantine until it changes, because the same bytes would raise the same exception. A file that grows
+changes all the time, so it is tried again only after a pause, which doubles with each failure.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ _MAX_FILES = 256
 
 
 class _Failed:
-    """One file that is set aside."""
+    """One file in quarantine."""
 
     def __init__(self) -> None:
         self.failures = 0
         self.retry_at = 0.0
         self.changed: TailedFile | None = None
-        """The file as it was opened again before `retry_at`."""
+        """The file that was opened again before `retry_at`."""
 
 
-class SetAsideFiles:
-    """The files of one station that are set aside."""
+class Quarantine:
+    """The quarantined files of one station."""
 
     def __init__(self, first_pause_seconds: float) -> None:
         self._first_pause_seconds = first_pause_seconds
         self._files: dict[tuple[FileIdentity, Path], _Failed] = {}
 
     def add(self, file: TailedFile, now: float) -> None:
-        """Set a file aside, at the time `now` on trio's clock."""
+        """Quarantine a file, at the time `now` on trio's clock."""
         failed = self._files.pop((file.identity, file.path), None) or _Failed()
         failed.failures += 1
         failed.retry_at = now + backoff_seconds(failed.failures, self._first_pause_seconds)
@@ -50,7 +50,7 @@ class SetAsideFiles:
         return True
 
     def due(self, now: float) -> list[TailedFile]:
-        """The files that have changed since they were set aside, and whose pause is over. Each is returned once."""
+        """Return the files that have changed in quarantine and whose pause is over. Each is returned once."""
         due: list[TailedFile] = []
         for failed in self._files.values():
             if failed.changed is not None and now >= failed.retry_at:

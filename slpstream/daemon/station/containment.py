@@ -1,0 +1,65 @@
+"""The containment of bugs: an unexpected exception ends the work on one file of a station, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from slpstream.daemon.station.followed_file import FollowedFile
+from slpstream.daemon.station.followed_files import FollowedFiles
+from slpstream.daemon.station.quarantine import Quarantine
+from slpstream.sources.tail import TailedFile
+from slpstream.system.files import printable
+from slpstream.system.internal_errors import InternalErrors
+from slpstream.system.logs import get_logger
+
+
+class FileContainment:
+    """Contains the bugs in the work on the files of one station. A file whose work fails is quarantined."""
+
+    def __init__(
+        self,
+        station: str,
+        files: FollowedFiles,
+        publish_diagnostic: Callable[[str, Path, int, str], None],
+        lose: Callable[[FollowedFile, str], None],
+        errors: InternalErrors,
+        retry_seconds: float,
+    ) -> None:
+        """`publish_diagnostic` and `lose` are those of `Publisher`."""
+        self._files = files
+        self._diagnose = publish_diagnostic
+        self._lose = lose
+        self._containment = errors.contain("file", station=station)
+        self._quarantine = Quarantine(retry_seconds)
+        self._log = get_logger()
+
+    def run(self, file: TailedFile | None, work: Callable[..., None], *arguments: Any) -> None:
+        """Call `work`. After an unexpected exception, quarantine the file, if there is one."""
+        with self._containment as contained:
+            work(*arguments)
+        if contained.error_id is not None and file is not None:
+            self.quarantine(file, contained.error_id)
+
+    def quarantine(self, file: TailedFile, error_id: str) -> None:
+        """Ignore a file until it changes, because of a bug that was logged under this id."""
+        self._log.warning("file set aside", file=printable(file.path, self._files.folder), error_id=error_id)
+        self._quarantine.add(file, trio.current_time())
+        followed = self._files.drop(file)
+        self._files.release_in_tail(file)
+        offset = 0 if followed is None else followed.pipeline.bytes_read
+        self._diagnose("internal_error", file.path, offset, f"internal error {error_id}, set aside until it changes")
+        if followed is not None:
+            self._lose(followed, f"internal error {error_id}")
+
+    def holds(self, file: TailedFile) -> bool:
+        """Whether a file that was opened must wait in quarantine. If so, `try_again` reads it later."""
+        return self._quarantine.holds(file, trio.current_time())
+
+    def try_again(self) -> None:
+        """Read the quarantined files again that have changed and whose pause is over."""
+        for file in self._quarantine.due(trio.current_time()):
+            self._files.read_again(file)

@@ -1,0 +1,67 @@
+"""The reasons for which a station is offline."""
+
+from __future__ import annotations
+
+import trio
+
+from slpstream.daemon.station.followed_files import FollowedFiles
+from slpstream.daemon.station.state import StateMachine
+from slpstream.stream import Channel
+
+_MAX_FAILURES = 1
+"""A station that fails more often in a row is offline until it has run for a while."""
+
+
+class FolderHealth:
+    """Whether one station can follow its folder, and whether the source that writes into it can be reached."""
+
+    def __init__(self, channel: Channel, state: StateMachine, files: FollowedFiles, stable_seconds: float) -> None:
+        self._channel = channel
+        self._state = state
+        self._files = files
+        self._stable_seconds = stable_seconds
+        self._began_at = 0.0
+        self._broken: str | None = None
+        self._unreachable: str | None = None
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the source that writes into the folder can be reached. True without such a source."""
+        return self._unreachable is None
+
+    def began(self) -> None:
+        """The work on the folder begins, or begins again after a bug."""
+        self._began_at = trio.current_time()
+
+    def failed(self, error_id: str, failures: int) -> None:
+        """The work on the folder has ended because of a bug. It begins again after a pause."""
+        if failures > _MAX_FAILURES:
+            self._broken = f"internal error {error_id}, tried again"
+            self.check()
+
+    def set_reachable(self, trouble: str | None) -> None:
+        """`trouble` is the reason why the source cannot be reached; `None` if it can."""
+        if trouble != self._unreachable:
+            self._unreachable = trouble
+            if self._channel.settled or trouble is not None:
+                self.check()
+
+    def check_stable(self) -> None:
+        """Notice that the station has run for a while since its last failure."""
+        if self._broken is not None and trio.current_time() - self._began_at > self._stable_seconds:
+            self._broken = None
+
+    def check(self) -> None:
+        """Enter the state that follows from the folder, its source and the failures."""
+        state, tail = self._state, self._files.tail
+        trouble = None if tail is None else tail.root_trouble
+        if self._broken is not None:
+            state.change("offline", self._broken, state.game_id)
+        elif self._unreachable is not None:
+            state.change("offline", self._unreachable, state.game_id)
+        elif tail is None or not tail.searched:
+            return
+        elif not tail.root_present or (trouble is not None and state.state != "playing"):
+            state.change("offline", trouble or "the folder is missing")
+        elif state.state == "offline" and self._channel.settled:
+            state.change("idle", "watching")
