@@ -37,7 +37,9 @@ async def test_relay_port_is_retried_until_it_is_free(
             port = taken.getsockname()[1]
             config = StationConfig(id="main", folder=str(tmp_path), **{key: port})
             running: Any = SimpleNamespace(
-                config=config, station=SimpleNamespace(id="main", name="main"), nursery=nursery
+                config=config,
+                station=SimpleNamespace(id="main", name="main", files=SimpleNamespace()),
+                nursery=nursery,
             )
             host.consoles.start(running, spectators)
             await trio.sleep(12)
