@@ -18,7 +18,6 @@ import trio
 
 from slpstream.config import Recordings, Relay, StationConfig, address, station_folder
 from slpstream.daemon.console_discovery import ConsoleDiscovery, Registry
-from slpstream.daemon.station import Station
 from slpstream.daemon.stations import RunningStation
 from slpstream.model.errors import ConfigError
 from slpstream.sources.console import dolphin, wire
@@ -33,6 +32,7 @@ from slpstream.system.logs import LogLimit, get_logger
 from slpstream.system.metrics import Metrics, StationMetrics
 
 if TYPE_CHECKING:
+    from slpstream.daemon.station.station import Station
     from slpstream.sources.console.spectators.server import SpectatorServer
 
 _READER_THREADS = 4
