@@ -16,7 +16,6 @@ import trio
 
 from slpstream.config import Recordings, Relay, StationConfig, address, station_folder
 from slpstream.daemon.console_discovery import ConsoleDiscovery, Registry
-from slpstream.daemon.station import Station
 from slpstream.daemon.stations import RunningStation
 from slpstream.model.errors import ConfigError
 from slpstream.parts.services import DolphinSpectators, Source
@@ -30,6 +29,9 @@ from slpstream.sources.console.turns import Turns
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import LogLimit, get_logger
 from slpstream.system.metrics import Metrics, StationMetrics
+
+if TYPE_CHECKING:
+    from slpstream.daemon.station.station import Station
 
 _READER_THREADS = 4
 _RETRY_SECONDS = 5.0

@@ -41,7 +41,8 @@ from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
-from slpstream.daemon.station import SharedServices, Station
+from slpstream.daemon.station.services import SharedServices
+from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.daemon.tournament.audit import SetupAudit

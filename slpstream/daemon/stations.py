@@ -8,17 +8,19 @@ configured station replaces a station of another origin that has the same id.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 import structlog
 import trio
 
 from slpstream.config import StationConfig
-from slpstream.daemon.station.station import Station
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
+
+if TYPE_CHECKING:
+    from slpstream.daemon.station.station import Station
 
 Origin = Literal["configured", "subfolder", "discovered", "temporary"]
 """A `temporary` station, such as that of the demo, is shown, and leaves no trace: its games are not indexed, counted in

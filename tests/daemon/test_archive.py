@@ -14,8 +14,9 @@ import trio
 
 from slpstream.api import messages
 from slpstream.config import Watch
-from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.station.archive import Archive
+from slpstream.daemon.station.services import SharedServices
+from slpstream.daemon.station.station import Station
 from slpstream.game.log_reader import peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, Position

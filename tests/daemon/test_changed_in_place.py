@@ -14,7 +14,7 @@ import pytest
 import trio
 
 from slpstream.api import messages, read_game
-from slpstream.daemon.station import Station
+from slpstream.daemon.station.station import Station
 from slpstream.formats.interface import REST_SECONDS
 from slpstream.formats.slippi.container import HEADER_BYTES, header, raw_length
 from slpstream.game.record import record_of

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from slpstream.api import messages
-from slpstream.daemon.station import Timing
+from slpstream.daemon.station.services import Timing
 from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import MODES, archived_game
 from slpstream.game.pipeline import Pipeline

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import trio
 
-from slpstream.daemon.station import Station
 from slpstream.daemon.station.counters import StationCounters
+from slpstream.daemon.station.station import Station
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import START
 from slpstream.system.internal_errors import InternalErrors

@@ -13,7 +13,8 @@ import trio
 import trio.testing
 
 from slpstream.api import messages
-from slpstream.daemon.station import Station, Timing
+from slpstream.daemon.station.services import Timing
+from slpstream.daemon.station.station import Station
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import MAX_UNWRITTEN_EVENTS, Pipeline

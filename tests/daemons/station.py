@@ -9,7 +9,8 @@ from pathlib import Path
 import trio
 
 from slpstream.config import Watch
-from slpstream.daemon.station import SharedServices, Station, Timing
+from slpstream.daemon.station.services import SharedServices, Timing
+from slpstream.daemon.station.station import Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.store import GameIndex
 from slpstream.stream import Game, LogConsumer

@@ -24,9 +24,9 @@ from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, FormatError, NoSuchGame
 from slpstream.model.messages import timestamp
-from slpstream.sources.tail import TailedFile
+from slpstream.sources.tail.events import TailedFile
 from slpstream.store.backfill import path_key
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 from slpstream.system.files import open_regular, printable
 
 _RECENT_FILES = 50

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from slpstream.stream import Game, Role, StationState
+from slpstream.stream.channel import StationState
+from slpstream.stream.game import Game, Role
 
 
 class Growth:

@@ -11,7 +11,7 @@ import trio
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.quarantine import Quarantine
-from slpstream.sources.tail import TailedFile
+from slpstream.sources.tail.events import TailedFile
 from slpstream.system.files import printable
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger

@@ -10,7 +10,8 @@ from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
 from slpstream.daemon.station.services import Settings
 from slpstream.daemon.station.state import StateMachine
 from slpstream.game.pipeline import Batch
-from slpstream.stream import Channel, Game, Role
+from slpstream.stream.channel import Channel
+from slpstream.stream.game import Game, Role
 
 
 class CurrentGame:

@@ -6,7 +6,7 @@ import trio
 
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.state import StateMachine
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 
 _MAX_FAILURES = 1
 """A station that fails more often in a row is offline until it has run for a while."""

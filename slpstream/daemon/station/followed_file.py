@@ -15,8 +15,8 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
 from slpstream.model.messages import FramesMode, Position
 from slpstream.model.setup import Pacing
-from slpstream.sources.tail import TailedFile
-from slpstream.stream import Game, Role
+from slpstream.sources.tail.events import TailedFile
+from slpstream.stream.game import Game, Role
 from slpstream.system.files import WHOLE_FILE_BYTES
 
 _MAX_HELD_BYTES = 1 << 16

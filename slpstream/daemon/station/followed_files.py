@@ -15,9 +15,11 @@ from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.record import record_of
 from slpstream.model.events import Event
-from slpstream.sources.tail import FileIdentity, FolderTail, TailedFile
+from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.folder import FolderTail
+from slpstream.sources.tail.identity import FileIdentity
 from slpstream.store.index import GameIndex
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 
 OnBytes = Callable[[FollowedFile, int, bytes], None]
 """Called with the next bytes of a file and their offset, without gaps. Must not block.

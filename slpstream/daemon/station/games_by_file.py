@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from slpstream.sources.tail import FileIdentity, TailedFile
-from slpstream.sources.tail.identity import key_of
-from slpstream.stream import Game
+from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.identity import FileIdentity, key_of
+from slpstream.stream.game import Game
 
 
 class GamesByFile:

@@ -1,24 +1,108 @@
-"""The publication of a station's games: batches from a pipeline go to the channel, the index and the counters."""
+"""The way of new bytes from a file to the log of its game.
+
+`Feeder` gives the bytes to the file's pipeline, `Publisher` takes the resulting batches to the channel, the index and
+the counters, and `Copies` finds the files whose game another file holds already.
+
+Decoding many bytes together takes a fraction of the time. So the bytes of a game that no client reads are held back,
+and published when a client, a request or the clock asks for them.
+
+Mirroring tools copy a replay while the game writes it, and people copy old replays. Nothing of a copy is published. It
+resumes its game's log if the other file stops growing or is lost: the log is a function of the bytes, so it continues
+where it was.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from slpstream.daemon.station.copies import Copies
+import trio
+
 from slpstream.daemon.station.counters import StationCounters
-from slpstream.daemon.station.current_game import CurrentGame
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
 from slpstream.daemon.station.games_by_file import GamesByFile
 from slpstream.daemon.station.services import SharedServices
+from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
+from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Batch
 from slpstream.model.events import Diagnostic, GameStart
 from slpstream.model.messages import LogMessage, body_of
-from slpstream.stream import Channel, Game
+from slpstream.stream.channel import Channel
+from slpstream.stream.game import Game, Role
 from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import StationMetrics
+
+if TYPE_CHECKING:
+    from slpstream.daemon.station.containment import FileContainment
+    from slpstream.daemon.station.current_game import CurrentGame
+
+_COPIED_BYTES = 1 << 16
+"""A game that is begun again has fewer bytes than this when its Game Start is read; a copy usually has more."""
+
+
+class Copies:
+    """The copies among the followed files of one station."""
+
+    def __init__(self, channel: Channel, files: FollowedFiles, games: GamesByFile) -> None:
+        self._channel = channel
+        self._files = files
+        self._games = games
+
+    def is_copy(self, followed: FollowedFile, game_id: str) -> bool:
+        """Whether the game that begins in this file is in another file already. If so, mark the file as a copy."""
+        if followed.whole is not None or self._games.find(followed.file, game_id) is not None:
+            return False
+        is_whole = followed.file.arrived_whole
+        # A game whose file has other bytes now cannot be read from there any more, so this is no copy of it.
+        live = (game for game in reversed(self._channel.games) if not game.archived and self._games.can_continue(game))
+        games = (game for game in live if game.game_id == game_id)
+        game = next((game for game in games if game.ended or game.in_progress), None)
+        if game is None or (game.role is not Role.PLAYED and not is_whole):
+            return False  # in the second case, an old replay is written again as a game would write it
+        other = self._files.of_game(game)
+        if not game.ended and is_whole and other is not None and not other.growth.seen:
+            self.leave(other, game)  # it is cut off, and this file has the rest
+            return False
+        if game.ended and not is_whole and followed.file.size_bytes <= _COPIED_BYTES:
+            return False  # the same game is written once more
+        followed.copy_of = game
+        return True
+
+    def abandoned_game(self, game_id: str) -> Game | None:
+        """Return the unfinished game with this id whose file was left or has vanished, so that a copy can resume it."""
+        stopped = (game for game in self._channel.games if (game.left or game.lost) and not game.ended)
+        return next((g for g in stopped if g.game_id == game_id and self._games.can_continue(g)), None)
+
+    def leave(self, followed: FollowedFile, game: Game) -> None:
+        """Stop following the file of a game that has not ended."""
+        self._files.release(followed)
+        game.leave()
+        game.forget()
+        self.resume(game)
+
+    def resume(self, game: Game) -> None:
+        """The game's file is lost or left: have its copies opened again, to publish the rest of the game."""
+        if game.ended:
+            return
+        for copy in [followed for followed in self._files if followed.copy_of is game]:
+            self._files.drop(copy.file)
+            self._files.read_again(copy.file)
+
+    def prefer_growing(self, max_quiet_seconds: float) -> None:
+        """Leave each file that has stopped growing for a copy that still grows."""
+        now = trio.current_time()
+        for copy in [followed for followed in self._files if followed.is_copy()]:
+            game = copy.copy_of
+            followed = self._files.of_game(game)
+            if game is None or followed is None or not copy.growth.seen:
+                continue
+            if now - copy.growth.grown_at > max_quiet_seconds:
+                continue
+            if not game.ended and now - followed.growth.grown_at > max_quiet_seconds:
+                self.leave(followed, game)
 
 
 class Publisher:
@@ -140,3 +224,108 @@ class Publisher:
         name = printable(path, self._files.folder)
         kind, body, _ = body_of(Diagnostic(0, "warning", code, offset, f"{name}: {text}"))
         self._channel.publish_loose(LogMessage(kind, None, "live", 0, 0, body, None))
+
+
+class Feeder:
+    """Feeds the files of one station to their pipelines."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        files: FollowedFiles,
+        publisher: Publisher,
+        current: CurrentGame,
+        counters: StationCounters,
+        containment: FileContainment,
+    ) -> None:
+        self._channel = channel
+        self._files = files
+        self._publisher = publisher
+        self._current = current
+        self._counters = counters
+        self._containment = containment
+        self._held: FollowedFile | None = None
+        """The file whose last bytes are held back."""
+        self._unwritten: dict[FollowedFile, None] = {}
+        """Files with messages that wait because the log of their mode has no reader."""
+
+    def feed(self, followed: FollowedFile, offset: int, data: bytes) -> None:
+        """Take bytes of a file that begin at an offset. They may overlap the bytes before, and may come after a gap."""
+        followed.growth.note_growth(trio.current_time())
+        if followed.whole is not None or followed.is_copy():  # read once it has stopped changing, or not at all
+            self._counters.count_bytes(len(data))
+            self._files.stop_reading_if_exhausted(followed)
+            return
+        pipeline = followed.pipeline
+        if offset == 0 and followed.read_bytes:  # read before it reached the disk, except for later rewrites
+            rewritable = data[: of_name(followed.file.path.name).rewritable_bytes]
+            self._feed_held()
+            if not self._files.follows(followed):
+                return
+            self._publisher.publish(followed, pipeline.rewrite(rewritable))
+        offset, data = followed.after_read(offset, data)
+        if not data:
+            return
+        self._counters.count_bytes(len(data))
+        if self._can_wait(followed) and followed.hold(data):
+            self._held = followed
+        else:
+            self._feed_held()
+            if not self._files.follows(followed):
+                return  # its held bytes have failed, so its pipeline is not used any more
+            self._feed_pipeline(followed, data)
+        if followed.is_copy():
+            return
+        if self._files.on_bytes is not None:
+            self._files.on_bytes(followed, offset, data)
+        self._current.note_growth(followed)
+        if pipeline.closed:
+            self._files.stop_reading_if_exhausted(followed)
+            self._files.release_if_done(followed)
+
+    def rewrite(self, followed: FollowedFile, header: bytes) -> None:
+        """Take the first bytes of a file again, after they have changed."""
+        followed.growth.note_growth(trio.current_time())
+        self._publisher.publish(followed, followed.pipeline.rewrite(header))
+        self._files.release_if_done(followed)
+
+    def publish_held(self) -> None:
+        """Publish everything that waits for a reader."""
+        self._feed_held()
+        while self._unwritten:
+            followed, _ = self._unwritten.popitem()
+            self._containment.run(followed.file, self._settle, followed)
+
+    def discard_held(self) -> None:
+        """Forget everything that waits, because its files are not followed any more."""
+        self._held = None
+        self._unwritten.clear()
+
+    def _can_wait(self, followed: FollowedFile) -> bool:
+        """Whether the next bytes of a file may wait: they belong to the running game, and the station has no reader.
+
+        Reading the station's state publishes them first.
+        """
+        if len(self._channel.unread_modes) < len(MODES):
+            return False
+        game = followed.game
+        return game is not None and game is self._channel.current and game.in_progress and not game.catching_up
+
+    def _feed_held_of(self, followed: FollowedFile) -> None:
+        self._feed_pipeline(followed, followed.take_held(), held=True)
+
+    def _feed_pipeline(self, followed: FollowedFile, data: bytes, *, held: bool = False) -> None:
+        unread = self._channel.unread_modes
+        if unread:
+            self._unwritten[followed] = None
+        self._publisher.publish(followed, followed.pipeline.feed(data, unread), held=held)
+        if not followed.is_copy():
+            followed.keep_checkpoint()
+
+    def _feed_held(self) -> None:
+        followed, self._held = self._held, None
+        if followed is not None:
+            self._containment.run(followed.file, self._feed_held_of, followed)
+
+    def _settle(self, followed: FollowedFile) -> None:
+        self._publisher.publish(followed, followed.pipeline.settle())

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.identity import FileIdentity
 from slpstream.system.backoff import backoff_seconds
 
 _MAX_FILES = 256

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from slpstream.config import Watch
+from slpstream.config.sections import Watch
 from slpstream.daemon.station.choice import GameChoice
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.store.index import GameIndex

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from slpstream.model.messages import timestamp
-from slpstream.stream import Channel, StationState
+from slpstream.stream.channel import Channel, StationState
 from slpstream.system.logs import get_logger
 
 _STARTING = "starting"

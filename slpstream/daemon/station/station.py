@@ -5,8 +5,8 @@ that never ends is left after a while, and resumes if its file grows. Games from
 but not streamed: see `archive`.
 
 This module puts the parts of a station together. On its way through them, an event of the tail is taken by `following`,
-its bytes are decoded by `feeding`, and the resulting messages are published by `publishing`. `current_game` turns to
-the game that is being played, by the rules in `choice`. `upkeep` does the work that time alone causes.
+and its bytes are decoded and the resulting messages published by `publishing`. `current_game` turns to the game that is
+being played, by the rules in `choice`. `upkeep` does the work that time alone causes.
 """
 
 from __future__ import annotations
@@ -18,26 +18,24 @@ from typing import Any
 import structlog
 import trio
 
-from slpstream.config import Watch
+from slpstream.config.sections import Watch
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.containment import FileContainment
-from slpstream.daemon.station.copies import Copies
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.current_game import CurrentGame
-from slpstream.daemon.station.feeding import Feeder
 from slpstream.daemon.station.folder_health import FolderHealth
 from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.games_by_file import GamesByFile
-from slpstream.daemon.station.publishing import Publisher
-from slpstream.daemon.station.quiet_files import QuietFiles
+from slpstream.daemon.station.publishing import Copies, Feeder, Publisher
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.state import StateMachine
-from slpstream.daemon.station.upkeep import Upkeep
+from slpstream.daemon.station.upkeep import QuietFiles, Upkeep
 from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.registry import formats, is_finished, suffixes
-from slpstream.sources.tail import FolderTail, Notifications, Strategy
-from slpstream.stream import Channel, StationState
+from slpstream.sources.tail.folder import FolderTail
+from slpstream.sources.tail.notifications import Notifications, Strategy
+from slpstream.stream.channel import Channel, StationState
 from slpstream.system.metrics import StationMetrics
 from slpstream.system.stagger import phase_of
 

@@ -1,19 +1,79 @@
-"""The work of a station that time alone causes, twice a second."""
+"""The work of a station that time alone causes, twice a second.
+
+Among it is the release of files that never end: broken ones, copies, and games that were never finished.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import trio
 
-from slpstream.daemon.station.containment import FileContainment
-from slpstream.daemon.station.copies import Copies
 from slpstream.daemon.station.counters import StationCounters
-from slpstream.daemon.station.current_game import CurrentGame
-from slpstream.daemon.station.feeding import Feeder
-from slpstream.daemon.station.folder_health import FolderHealth
 from slpstream.daemon.station.followed_files import FollowedFiles
-from slpstream.daemon.station.quiet_files import QuietFiles
 from slpstream.daemon.station.services import Settings
-from slpstream.daemon.station.whole_files import WholeFiles
+from slpstream.stream.channel import Channel
+
+if TYPE_CHECKING:
+    from slpstream.daemon.station.containment import FileContainment
+    from slpstream.daemon.station.current_game import CurrentGame
+    from slpstream.daemon.station.folder_health import FolderHealth
+    from slpstream.daemon.station.publishing import Copies, Feeder
+    from slpstream.daemon.station.whole_files import WholeFiles
+
+_MAX_UNFINISHED_FILES = 8
+"""At most this many broken files are kept open for a moment, and at most this many that the disk never accepted."""
+
+
+class QuietFiles:
+    """Releases the files of one station that have stopped growing."""
+
+    def __init__(
+        self, channel: Channel, files: FollowedFiles, copies: Copies, containment: FileContainment, settings: Settings
+    ) -> None:
+        self._channel = channel
+        self._files = files
+        self._copies = copies
+        self._containment = containment
+        self._settings = settings
+
+    def release(self) -> None:
+        """Release all files that have been quiet for long enough.
+
+        If one of them grows, it is read again and its log continues. The current game stays: it may be paused.
+        """
+        now = trio.current_time()
+        self._note_growth_of_exhausted(now)
+        quiet = [f for f in self._files if not (f.has_unread_bytes or f.existed)]
+        quiet.sort(key=lambda followed: followed.growth.grown_at)
+        release_seconds = self._settings.timing.release_seconds
+        for followed in [f for f in quiet if f.is_copy()]:
+            if now - followed.growth.grown_at > release_seconds:
+                self._files.release_copy(followed)
+        quiet = [f for f in quiet if not f.is_copy()]
+        broken = [f for f in quiet if f.pipeline.failure is not None]
+        for followed in broken:
+            if now - followed.growth.grown_at > release_seconds or len(broken) > _MAX_UNFINISHED_FILES:
+                self._containment.run(followed.file, self._files.release, followed)
+        idle_seconds, current = self._settings.watch.idle_seconds, self._channel.current
+        idle = [f for f in quiet if f.pipeline.failure is None and now - f.growth.grown_at > idle_seconds]
+        idle = [f for f in idle if not (f.whole is not None and f.whole.playing)]
+        idle = [f for f in idle if f.game is None or f.game is not current]
+        on_disk = [f for f in idle if not f.ahead_of_disk]
+        not_on_disk = [f for f in idle if f.ahead_of_disk]  # the disk may never accept the rest of them
+        for followed in [*on_disk, *not_on_disk[:-_MAX_UNFINISHED_FILES]]:
+            game = followed.game
+            if game is None:
+                self._containment.run(followed.file, self._files.release, followed)
+            else:
+                self._containment.run(followed.file, self._copies.leave, followed, game)
+
+    def _note_growth_of_exhausted(self, now: float) -> None:
+        """Files that are no longer read report no growth; their size shows it."""
+        for followed in self._files:
+            size_bytes = followed.file.size_bytes
+            if followed.exhausted_size_bytes is not None and followed.exhausted_size_bytes != size_bytes:
+                followed.exhausted_size_bytes, followed.growth.grown_at = size_bytes, now
 
 
 class Upkeep:

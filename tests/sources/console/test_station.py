@@ -16,7 +16,7 @@ import trio
 
 from slpstream.api import messages
 from slpstream.daemon.consoles import SourceReporter
-from slpstream.daemon.station import Station
+from slpstream.daemon.station.station import Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.system.metrics import Metrics
 from tests.daemons.station import running_station, until, whole_log
