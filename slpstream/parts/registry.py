@@ -92,8 +92,8 @@ def metric_rows() -> list[Row]:
 
 
 def labels() -> list[str]:
-    """The names of all parts in `slpstream_internal_errors_total`."""
-    return [label for part in parts() for label in (part.labels or (part.name,))]
+    """The names in `slpstream_internal_errors_total` of all parts that can run."""
+    return [label for part in parts() if part.start for label in (part.labels or (part.name,))]
 
 
 def commands() -> Mapping[str, Command]:
@@ -113,8 +113,8 @@ def pages() -> list[Page]:
 
 
 def static_folders() -> Mapping[str, Path]:
-    """The folders of scripts and styles that parts have, by the names under which they are served."""
-    return {each.part.name: each.folder / "static" for each in _registered() if each.part.pages}
+    """The folders of pages, scripts and styles of all parts, by the names under which they are served."""
+    return {each.part.name: static for each in _registered() if (static := each.folder / "static").is_dir()}
 
 
 def load(path: Path) -> Config:

@@ -84,7 +84,6 @@ CORE_PAGES = (
     Page("/", STATIC, _DASHBOARD),
     Page("/audit", STATIC, "audit.html"),
     Page("/bracket", STATIC, "bracket/index.html"),
-    Page("/docs", STATIC, "docs.html"),
     Page(seat_codes.PAGE, STATIC, "seat_codes.html"),
     Page(f"{seats.PAGE_PREFIX}{{station}}", STATIC, "seats.html"),
 )

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
+from slpstream.parts.registry import static_folders
 from slpstream.sets.changes import ChangedField
 from slpstream.sets.verdicts import Verdict
 from slpstream.web.app import STATIC
@@ -49,7 +50,8 @@ def test_every_language_has_the_same_keys_and_placeholders(tables: Any, language
 def test_pages_name_only_keys_that_exist(tables: Any) -> None:
     used = {
         first or second
-        for path in [*STATIC.rglob("*.js"), *STATIC.rglob("*.html")]
+        for folder in (STATIC, *static_folders().values())
+        for path in [*folder.rglob("*.js"), *folder.rglob("*.html")]
         for first, second in USED.findall(path.read_text(encoding="utf-8"))
     }
     assert used - set(tables["en"]) == set()
