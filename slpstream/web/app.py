@@ -56,6 +56,7 @@ from slpstream.web.station_path import no_such_station
 from slpstream.web.stations import Stations
 
 STATIC = Path(str(files("slpstream.web") / "static"))
+_PARTS = STATIC.parents[1] / "parts"
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -82,7 +83,7 @@ _HEADERS = (
 _DASHBOARD = "index.html"
 CORE_PAGES = (
     Page("/", STATIC, _DASHBOARD),
-    Page("/audit", STATIC, "audit.html"),
+    Page("/audit", _PARTS / "audit" / "static", "audit.html"),
     Page("/bracket", STATIC, "bracket/index.html"),
     Page(seat_codes.PAGE, STATIC, "seat_codes.html"),
     Page(f"{seats.PAGE_PREFIX}{{station}}", STATIC, "seats.html"),
