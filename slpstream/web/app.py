@@ -84,7 +84,7 @@ _DASHBOARD = "index.html"
 CORE_PAGES = (
     Page("/", STATIC, _DASHBOARD),
     Page("/audit", _PARTS / "audit" / "static", "audit.html"),
-    Page("/bracket", STATIC, "bracket/index.html"),
+    Page("/bracket", _PARTS / "bracket" / "static", "bracket.html"),
     Page(seat_codes.PAGE, STATIC, "seat_codes.html"),
     Page(f"{seats.PAGE_PREFIX}{{station}}", STATIC, "seats.html"),
 )
