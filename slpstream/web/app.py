@@ -86,7 +86,7 @@ CORE_PAGES = (
     Page("/audit", _PARTS / "audit" / "static", "audit.html"),
     Page("/bracket", _PARTS / "bracket" / "static", "bracket.html"),
     Page(seat_codes.PAGE, STATIC, "seat_codes.html"),
-    Page(f"{seats.PAGE_PREFIX}{{station}}", STATIC, "seats.html"),
+    Page(f"{seats.PAGE_PREFIX}{{station}}", _PARTS / "seats" / "static", "seats.html"),
 )
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
