@@ -85,7 +85,7 @@ CORE_PAGES = (
     Page("/", STATIC, _DASHBOARD),
     Page("/audit", _PARTS / "audit" / "static", "audit.html"),
     Page("/bracket", _PARTS / "bracket" / "static", "bracket.html"),
-    Page(seat_codes.PAGE, STATIC, "seat_codes.html"),
+    Page(seat_codes.PAGE, _PARTS / "seats" / "static", "seat_codes.html"),
     Page(f"{seats.PAGE_PREFIX}{{station}}", _PARTS / "seats" / "static", "seats.html"),
 )
 
