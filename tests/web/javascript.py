@@ -62,7 +62,7 @@ def _copied() -> TemporaryDirectory[str]:
     copied = TemporaryDirectory(prefix="slpstream-modules-")
     shutil.copytree(STATIC, Path(copied.name) / "static")
     for name, folder in static_folders().items():
-        shutil.copytree(folder, Path(copied.name) / "static" / name)
+        shutil.copytree(folder, Path(copied.name) / "static" / name, dirs_exist_ok=True)
     for name, folder in name_folders().items():
         shutil.copytree(folder, Path(copied.name) / "static" / "names" / name)
     (Path(copied.name) / "static" / "package.json").write_text('{"type": "module"}')
