@@ -5,12 +5,14 @@
 
 import { Api, ROOT, Status } from "../api.js";
 import { element, find } from "../dom.js";
-import { fillTexts, text } from "../texts/texts.js";
+import { addTexts, fillTexts, text } from "../texts/texts.js";
 import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
 import { setUpConsole } from "./console.js";
 import { exampleOf, membersOf, typeText } from "./schemas.js";
 import { fieldsOf, parseTypes } from "./types.js";
+
+await addTexts(import.meta.url);
 
 /** @typedef {Record<string, any>} Json */
 
@@ -53,7 +55,7 @@ async function start() {
         showProblem(text("docs.no_token"), "#login");
         return;
       }
-      showProblem(text("docs.no_response"));
+      showProblem(text("page.no_response"));
       await sleep(RETRY_MS * (0.75 + Math.random() / 2));
     }
   }

@@ -5,9 +5,11 @@
 
 import { Api, ROOT, Status } from "../api.js";
 import { clone, element, fill, find, setText } from "../dom.js";
-import { fillTexts, text } from "../texts/texts.js";
+import { addTexts, fillTexts, text } from "../texts/texts.js";
 import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
+
+await addTexts(import.meta.url);
 
 /**
  * @typedef {{name: string, title: string, text: string, port?: number, mark?: string}} Value
@@ -56,7 +58,7 @@ async function load() {
     show();
     return true;
   } catch {
-    showProblem(text("docs.no_response"));
+    showProblem(text("page.no_response"));
     return false;
   }
 }

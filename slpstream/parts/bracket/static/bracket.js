@@ -7,9 +7,11 @@
 
 import { Api, ROOT, Status, isRefusal } from "../api.js";
 import { element, find, setText } from "../dom.js";
-import { fillTexts, text } from "../texts/texts.js";
+import { addTexts, fillTexts, text } from "../texts/texts.js";
 import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
+
+await addTexts(import.meta.url);
 
 /** @typedef {Record<string, any>} Json */
 

@@ -2,8 +2,10 @@
 
 import { Api, Status } from "../api.js";
 import { element, find } from "../dom.js";
-import { fillTexts, text } from "../texts/texts.js";
+import { addTexts, fillTexts, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
+
+await addTexts(import.meta.url);
 
 /**
  * @typedef {object} Codes

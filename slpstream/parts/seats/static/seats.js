@@ -11,8 +11,10 @@ import { clone, element, find, setText } from "../dom.js";
 import { characterPicture } from "../icons/icons.js";
 import { onArrival } from "../late.js";
 import { characterName, loadNames } from "../slippi.js";
-import { fillTexts, text } from "../texts/texts.js";
+import { addTexts, fillTexts, text } from "../texts/texts.js";
 import { sleep } from "../timing.js";
+
+await addTexts(import.meta.url);
 
 /**
  * @typedef {object} Port
