@@ -15,7 +15,6 @@ import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
-import { linkAddedPages } from "./added_pages.js";
 import { loadAttackNames } from "./attacks.js";
 import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, stateText } from "./daemon.js";
@@ -26,6 +25,7 @@ import { GameSearch } from "./game_search.js";
 import { endOf, gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { Login } from "./login.js";
 import { Match } from "./match.js";
+import { linkPages } from "./page_links.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
 import { isWall } from "./wall/options.js";
 import { attentionOf, remarkOf } from "./wall/order.js";
@@ -189,11 +189,12 @@ function draw() {
 /** Shows the link to the codes for seats if players can claim seats here, and hides the links that a gateway lacks. */
 async function showLinks() {
   try {
-    const { status, body } = await daemon.api.get("v1/seats");
-    find(".to-seat-codes").hidden = body.on !== true;
+    const { status } = await daemon.api.get("v1/on-air");
     daemon.isGateway = status === Status.NOT_FOUND;
     find(".to-audit").hidden = daemon.isGateway;
-    linkAddedPages(find(".pages"), daemon);
+    const seats = await daemon.api.get("v1/seats");
+    find(".to-seat-codes").hidden = seats.body.on !== true;
+    linkPages(find(".pages"), daemon);
     detail?.draw(daemon);
   } catch {
     askedForLinks = false; // the daemon is unreachable: retry after its next answer
