@@ -195,7 +195,7 @@ def api_endpoints(
         *([] if on_air is None else on_air_module.endpoints(on_air)),
         *([] if setup is None else setup_module.endpoints(setup)),
         *more,
-        Endpoint("/v1/pages", "listPages", "The pages, and those that parts add to the navigation.", pages, PageList),
+        Endpoint("/v1/pages", "listPages", "The pages that parts add, and the parts themselves.", pages, PageList),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
 

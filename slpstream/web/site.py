@@ -39,7 +39,7 @@ class PageList(msgspec.Struct, frozen=True):
     """The pages of a server."""
 
     pages: Annotated[list[ListedPage], Meta(description="The pages that parts add to the navigation.")]
-    paths: Annotated[list[str], Meta(description="The paths of all pages, with `{name}` for each variable part.")]
+    parts: Annotated[list[str], Meta(description="All parts with pages, scripts or styles, below `/static/{part}/`.")]
 
 
 class Site:
@@ -73,9 +73,9 @@ class Site:
         return path.startswith(self._claim_paths)
 
     def listed(self) -> PageList:
-        """All pages, and those that are listed in the navigation."""
+        """The pages that are listed in the navigation, and the parts with pages."""
         listed = [ListedPage(page.path, page.title) for page in self.pages if page.title]
-        return PageList(listed, [page.path for page in self.pages])
+        return PageList(listed, [*self.static_folders])
 
 
 def is_asset(path: str) -> bool:

@@ -107,7 +107,7 @@ def test_daemon_runs_the_part(
         assert 'slpstream_applause_total{station="setup"} 1.0' in daemon.text("/metrics")
         listed = daemon.get("/v1/pages")
         assert listed["pages"] == [{"path": "/applause", "title": "Applause"}]
-        assert {"/", "/docs", "/applause"} <= {*listed["paths"]}
+        assert {"api_docs", "applause"} <= {*listed["parts"]}
         assert "/v1/applause" in daemon.get("/openapi.json")["paths"]
         with open_page(browser) as watched:
             watched.page.goto(daemon.url)

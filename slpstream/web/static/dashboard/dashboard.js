@@ -34,6 +34,12 @@ import { WALL_FIELDS, Wall, rateOf } from "./wall/wall.js";
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
  * @typedef {{kind: "" | "station" | "game" | "wall" | "editor", id: string}} Route
+ *
+ * @typedef {object} Editor  The view of the part `editor`.
+ * @property {(hash: string, overview: string) => void} open
+ * @property {() => void} close
+ * @property {() => void} focus
+ * @property {(stations: Station[]) => void} draw
  */
 
 /** Frames per second that the cards show. */
@@ -69,9 +75,9 @@ let detail = null;
 let openRoute = "";
 /** Whether a station has been seen playing. */
 let played = false;
-/** The visual editor, once it has been opened. @type {import("./editor/editor.js").Editor | null} */
+/** The visual editor, once it has been opened. @type {Editor | null} */
 let editor = null;
-/** @type {Promise<import("./editor/editor.js").Editor> | null} */
+/** @type {Promise<Editor> | null} */
 let opening = null;
 /** The station of the demo, while the demo runs. */
 let demo = "";
@@ -505,13 +511,21 @@ function showWall(shown) {
   }
 }
 
-/** Shows the visual editor at its fragment, and hides it at others. Its modules are loaded when it is first opened. */
+/**
+ * Shows the visual editor at its fragment, and hides it at others. The part `editor` is loaded when it is first opened. If it
+ * cannot be loaded, the overview is shown.
+ */
 async function showEditor() {
   const section = find(".editor");
   if (isEditor(location.hash) && editor === null) {
-    const { openEditor } = await import("./editor/editor.js");
-    opening ??= openEditor(section, { base: ROOT, token });
-    editor = await opening;
+    try {
+      const { openEditor } = await import(new URL("../editor/editor.js", import.meta.url).href);
+      opening ??= openEditor(section, { base: ROOT, token });
+      editor = await opening;
+    } catch {
+      location.hash = overview;
+      return;
+    }
   }
   const shown = isEditor(location.hash);
   section.hidden = !shown;

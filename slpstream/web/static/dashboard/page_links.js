@@ -1,4 +1,4 @@
-/** Links to the pages of parts: those that installed parts add are appended, and those that are missing here are hidden. */
+/** Links to the pages and views of parts: pages of installed parts are added, and links to missing parts are hidden. */
 
 import { Status } from "../api.js";
 
@@ -13,8 +13,11 @@ export async function linkPages(navigation, daemon) {
   if (status !== Status.OK) {
     return;
   }
-  for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("a[data-page]"))) {
-    link.hidden ||= !body.paths.includes(`/${link.getAttribute("href")}`);
+  const templates = [...document.querySelectorAll("template")].map(({ content }) => content);
+  for (const root of [document, ...templates]) {
+    for (const link of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-part]"))) {
+      link.hidden ||= !body.parts.includes(link.dataset.part);
+    }
   }
   for (const page of body.pages) {
     const link = document.createElement("a");

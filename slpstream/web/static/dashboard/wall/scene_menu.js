@@ -21,7 +21,7 @@ export class SceneMenu {
     this.#root.append(
       element("h3", "", { id: "scene-menu-title" }),
       element("ul", "", { class: "scenes" }),
-      element("button", text("wall.adjust"), { type: "button", class: "adjust" }),
+      element("button", text("wall.adjust"), { type: "button", class: "adjust", "data-part": "editor" }),
       element("button", text("wall.close"), { type: "button", class: "close" }),
     );
     find(".close", this.#root).addEventListener("click", () => this.close());

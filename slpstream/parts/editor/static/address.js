@@ -3,14 +3,14 @@
  * page. The options are in `scenes/options.js`.
  */
 
-import { SCENES, TICKER } from "../../scenes/names.js";
-import { OPTIONS, expectedOf, readOptions, readValue } from "../../scenes/options.js";
-import { text } from "../../texts/texts.js";
+import { SCENES, TICKER } from "../scenes/names.js";
+import { OPTIONS, expectedOf, readOptions, readValue } from "../scenes/options.js";
+import { text } from "../texts/texts.js";
 
 /**
  * @typedef {(typeof SCENES)[number]} SceneName
  * @typedef {keyof typeof OPTIONS} OptionName
- * @typedef {import("../../scenes/options.js").SceneOptions} SceneOptions
+ * @typedef {import("../scenes/options.js").SceneOptions} SceneOptions
  *
  * @typedef {object} Draft
  * @property {SceneName} scene

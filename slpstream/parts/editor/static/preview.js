@@ -3,8 +3,8 @@
  * second frame, which replaces the first one once it is drawn, so that nothing flickers.
  */
 
-import { element } from "../../dom.js";
-import { text } from "../../texts/texts.js";
+import { element } from "../dom.js";
+import { text } from "../texts/texts.js";
 import { drawGame, drawPicture } from "./test_picture.js";
 
 /**

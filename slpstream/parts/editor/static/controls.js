@@ -3,9 +3,9 @@
  * change here. Labels are texts `editor.option.NAME`, and the name of the option without such a text.
  */
 
-import { element, find, setAttribute, setText } from "../../dom.js";
-import { OPTIONS, expectedOf, readValue } from "../../scenes/options.js";
-import { LANGUAGE_NAMES, hasText, number, text } from "../../texts/texts.js";
+import { element, find, setAttribute, setText } from "../dom.js";
+import { OPTIONS, expectedOf, readValue } from "../scenes/options.js";
+import { LANGUAGE_NAMES, hasText, number, text } from "../texts/texts.js";
 import { sketchOf } from "./sketches.js";
 
 /**
