@@ -16,6 +16,7 @@ import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
 import { loadAttackNames } from "./attacks.js";
+import { attentionOf, remarkOf } from "./attention.js";
 import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, stateText } from "./daemon.js";
 import { GameDetail, StationDetail } from "./detail.js";
@@ -27,13 +28,18 @@ import { Login } from "./login.js";
 import { Match } from "./match.js";
 import { linkPages } from "./page_links.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
-import { isWall } from "./wall/options.js";
-import { attentionOf, remarkOf } from "./wall/order.js";
-import { WALL_FIELDS, Wall, rateOf } from "./wall/wall.js";
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
  * @typedef {{kind: "" | "station" | "game" | "wall" | "editor", id: string}} Route
+ *
+ * @typedef {object} Wall  The view of the part `wall`.
+ * @property {boolean} shown
+ * @property {readonly string[]} fields
+ * @property {(stations: number) => number} rateOf
+ * @property {(station: string, message: import("./match.js").Message) => void} take
+ * @property {(stations: object[]) => void} draw
+ * @property {() => void} invalidate
  *
  * @typedef {object} Editor  The view of the part `editor`.
  * @property {(hash: string, overview: string) => void} open
@@ -51,6 +57,7 @@ const DRAW_MS = 100;
 const DRAW_WALL_MS = 250;
 const FIRST_RUN = "#first-run";
 const EDITOR = "#editor";
+const WALL = "#wall";
 
 const query = new URLSearchParams(location.search);
 const token = takeToken();
@@ -86,6 +93,8 @@ let openedFrom = "";
 /** Fragment of the overview that the details lead back to: that of the wall, or empty. */
 let overview = "";
 
+/** The venue wall; `null` without the part `wall`. */
+const wall = await loadWall();
 const daemon = new Daemon(token, drawSoon);
 const feed = new Stream({
   station: "*",
@@ -100,11 +109,10 @@ const feed = new Stream({
 });
 const login = new Login(find(".login"), daemon);
 setUpBracketLink(find(".to-bracket"), daemon);
-const wall = new Wall(find(".wall"), sceneOf, drawSoon);
 const search = new GameSearch(find(".search"), daemon, drawSoon);
 const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon);
 onArrival(() => {
-  wall.invalidate();
+  wall?.invalidate();
   drawSoon();
 });
 loadNames();
@@ -148,7 +156,7 @@ function take(message, view) {
     matches.set(view.station, match);
   }
   match.take(message);
-  wall.take(view.station, message);
+  wall?.take(view.station, message);
   if (message.type === "game_end" && !view.catchingUp) {
     daemon.gamesChanged();
     announceResult(view);
@@ -160,7 +168,7 @@ function drawSoon() {
     return;
   }
   drawing = true;
-  const wait = (wall.shown ? DRAW_WALL_MS : DRAW_MS) - (performance.now() - drawnAt);
+  const wait = (wall?.shown ? DRAW_WALL_MS : DRAW_MS) - (performance.now() - drawnAt);
   setTimeout(() => requestAnimationFrame(draw), Math.max(0, wait));
 }
 
@@ -174,7 +182,7 @@ function draw() {
   daemon.onAir = feed.onAir;
   openDetail();
   login.draw();
-  if (wall.shown) {
+  if (wall?.shown) {
     showWall(true); // at the rate for this number of stations
     wall.draw(stations.map(wallStation));
   } else {
@@ -242,6 +250,11 @@ function followDemo() {
 }
 
 /** @param {string} hash */
+function isWall(hash) {
+  return hash === WALL || hash.startsWith(`${WALL}?`);
+}
+
+/** @param {string} hash */
 function isEditor(hash) {
   return hash === EDITOR || hash.startsWith(`${EDITOR}/`);
 }
@@ -262,7 +275,6 @@ function stateOf(station) {
 /**
  * A station as the wall shows it.
  * @param {Station} station
- * @returns {import("./wall/wall.js").WallStation}
  */
 function wallStation(station) {
   const { id, name } = station;
@@ -458,7 +470,7 @@ function routeOf(hash) {
   if (isEditor(hash)) {
     return { kind: "editor", id: "" };
   }
-  if (isWall(hash) || (hash === "" && daemon.stations.length > MAX_CARDS)) {
+  if (wall !== null && (isWall(hash) || (hash === "" && daemon.stations.length > MAX_CARDS))) {
     return { kind: "wall", id: "" };
   }
   const [, kind, id] = /^#(station|game)\/(.+)$/.exec(hash) ?? [];
@@ -501,13 +513,22 @@ function openDetail() {
   drawSoon();
 }
 
+/** The wall, if its part exists. @returns {Promise<Wall | null>} */
+async function loadWall() {
+  const part = await import(new URL("../wall/wall.js", import.meta.url).href).catch(() => null);
+  return part === null ? null : part.openWall(find(".wall"), sceneOf, drawSoon);
+}
+
 /** Shows or hides the wall, whose miniatures need more of each game than the cards. @param {boolean} shown */
 function showWall(shown) {
+  if (wall === null) {
+    return;
+  }
   wall.shown = shown;
-  const rate = shown ? rateOf(daemon.stations.length) : RATE;
+  const rate = shown ? wall.rateOf(daemon.stations.length) : RATE;
   if (rate !== subscribedRate) {
     subscribedRate = rate;
-    feed.subscribe({ rate, fields: shown ? [...FIELDS, ...WALL_FIELDS] : [...FIELDS] });
+    feed.subscribe({ rate, fields: shown ? [...FIELDS, ...wall.fields] : [...FIELDS] });
   }
 }
 

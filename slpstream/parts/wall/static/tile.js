@@ -1,18 +1,18 @@
 /** One station on the wall: its name and state, a miniature of its stage, and its players. */
 
-import { element, fill, find, setAttribute, setText } from "../../dom.js";
-import { colourOf } from "../../player_colour.js";
-import { lengthText, scoreOf } from "../../set_score.js";
-import { pointsText, stageOutline, stocksText } from "../../slippi.js";
-import { number, text } from "../../texts/texts.js";
-import { clockText, placeName, playersOf, winnersOf } from "../rows.js";
+import { element, fill, find, setAttribute, setText } from "../dom.js";
+import { colourOf } from "../player_colour.js";
+import { lengthText, scoreOf } from "../set_score.js";
+import { pointsText, stageOutline, stocksText } from "../slippi.js";
+import { number, text } from "../texts/texts.js";
+import { clockText, placeName, playersOf, winnersOf } from "../dashboard/rows.js";
 import { MiniStage } from "./mini_stage.js";
 import { Pacing } from "./pacing.js";
 
 /**
- * @typedef {import("../../slippi.js").Player} Player
- * @typedef {import("../../slpstream.js").Game} Game
- * @typedef {import("../../slpstream_types.js").SetScore} SetScore
+ * @typedef {import("../slippi.js").Player} Player
+ * @typedef {import("../slpstream.js").Game} Game
+ * @typedef {import("../slpstream_types.js").SetScore} SetScore
  *
  * @typedef {object} Shown          The content of a tile apart from the frames.
  * @property {string} id
@@ -93,7 +93,7 @@ export class Tile {
     }
   }
 
-  /** @param {import("../match.js").Message} message */
+  /** @param {import("../dashboard/match.js").Message} message */
   take(message) {
     if (message.type === "game_start" || message.type === "snapshot") {
       this.#pacing.begin(message.rate ?? [60, 1]);

@@ -5,21 +5,22 @@
  * times a second. The options are in the fragment of the address, so a wall can be bookmarked.
  */
 
-import { element, find, setAttribute, setText } from "../../dom.js";
-import { language, number, text } from "../../texts/texts.js";
+import { element, find, setAttribute, setText } from "../dom.js";
+import { addTexts, language, number, text } from "../texts/texts.js";
 import { fitNames } from "./names.js";
 import { DEFAULTS, SIZES, SORTS, STATES, hashOf, isWall, optionsOf } from "./options.js";
 import { arranged } from "./order.js";
 import { SceneMenu } from "./scene_menu.js";
 import { Tile } from "./tile.js";
 
+await addTexts(import.meta.url);
+
 /**
  * @typedef {import("./order.js").Facts & import("./tile.js").Shown} WallStation
  * @typedef {import("./options.js").WallOptions} WallOptions
  */
 
-/** The fields of a frame that the miniatures need, in addition to those of the values. */
-export const WALL_FIELDS = Object.freeze(["post.positionX", "post.positionY", "post.facingDirection", "post.actionStateId"]);
+const FIELDS = Object.freeze(["post.positionX", "post.positionY", "post.facingDirection", "post.actionStateId"]);
 /**
  * Frames per second of a miniature, by the maximum number of stations. The miniatures of more stations are smaller and move
  * less.
@@ -38,7 +39,24 @@ const MIN_MEDIUM_PX = 215;
 const MIN_HEIGHT_PX = 104;
 const PHONE_PX = 600;
 
+/**
+ * Loads the stylesheet of the wall, and makes the wall.
+ * @param {HTMLElement} root
+ * @param {(scene: string, station: string) => string} sceneOf  The address of a scene.
+ * @param {() => void} onChange  Called when the options have changed.
+ */
+export async function openWall(root, sceneOf, onChange) {
+  const link = element("link", "", { rel: "stylesheet", href: new URL("wall.css", import.meta.url).href });
+  await new Promise((resolve) => {
+    link.onload = link.onerror = resolve;
+    document.head.append(link);
+  });
+  return new Wall(root, sceneOf, onChange);
+}
+
 export class Wall {
+  /** The fields of a frame that the miniatures need, in addition to those of the values. */
+  fields = FIELDS;
   #root;
   #list = element("ul", "", { class: "tiles" });
   #menu;
@@ -183,9 +201,17 @@ export class Wall {
   }
 
   /**
+   * Frames per second of the miniatures, for a number of stations.
+   * @param {number} stations
+   */
+  rateOf(stations) {
+    return RATES.find(([count]) => stations <= count)?.[1] ?? RATES[0][1];
+  }
+
+  /**
    * Takes a message of a station.
    * @param {string} station
-   * @param {import("../match.js").Message} message
+   * @param {import("../dashboard/match.js").Message} message
    */
   take(station, message) {
     this.#tile(station).take(message);
@@ -314,14 +340,6 @@ export class Wall {
       fitNames(names);
     }
   }
-}
-
-/**
- * Frames per second of the miniatures, for a number of stations.
- * @param {number} stations
- */
-export function rateOf(stations) {
-  return RATES.find(([count]) => stations <= count)?.[1] ?? RATES[0][1];
 }
 
 /**
