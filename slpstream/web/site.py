@@ -75,7 +75,7 @@ class Site:
     def listed(self) -> PageList:
         """The pages that are listed in the navigation, and the parts with pages."""
         listed = [ListedPage(page.path, page.title) for page in self.pages if page.title]
-        return PageList(listed, [*self.static_folders])
+        return PageList(listed, sorted(self.static_folders))
 
 
 def is_asset(path: str) -> bool:
