@@ -297,8 +297,6 @@ class Daemon:
                     setup=self,
                     on_air=self.on_air,
                     more=more,
-                    pages=registry.pages(),
-                    static_folders=registry.static_folders(),
                 )
                 self._bind_gauges(web, index)
                 make = partial(self._make_station, watcher, index, limiter)

@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from slpstream.config import Config, Server, is_loopback, read_secret
 from slpstream.formats.registry import name_folders
 from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
+from slpstream.parts import registry
 from slpstream.stream import Hub
 from slpstream.system import systemd
 from slpstream.system.internal_errors import InternalErrors
@@ -41,7 +42,7 @@ from slpstream.web.observer import Observer
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.server import Limits, WebServer, listen
 from slpstream.web.setup import Setup
-from slpstream.web.site import Page, Site
+from slpstream.web.site import Site
 from slpstream.web.stations import Stations
 
 GRACE_SECONDS = 3.0
@@ -197,8 +198,6 @@ def make_web_server(
     setup: Setup | None = None,
     on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
-    pages: Sequence[Page] = (),
-    static_folders: Mapping[str, Path] | None = None,
 ) -> WebServer:
     """Return the web server of a service, with its limits and counters."""
     folder = config.web.overlay_folder
@@ -216,8 +215,8 @@ def make_web_server(
         ),
         errors=errors,
         site=Site(
-            (*CORE_PAGES, *pages),
-            static_folders=static_folders,
+            (*CORE_PAGES, *registry.pages()),
+            static_folders=registry.static_folders(),
             name_folders=name_folders(),
             overlay_folder=Path(folder).expanduser() if folder else None,
             claim_paths=(seats.PREFIX,),

@@ -113,8 +113,10 @@ def pages() -> list[Page]:
 
 
 def static_folders() -> Mapping[str, Path]:
-    """The folders of scripts and styles that parts have, by the names under which they are served."""
-    return {each.part.name: each.folder / "static" for each in _registered() if each.part.pages}
+    """The folders of pages, scripts and styles of all parts, by the names under which they are served."""
+    built_in = {static.parent.name: static for path in folder.__path__ for static in Path(path).glob("*/static")}
+    found = {each.part.name: static for each in _registered() if (static := each.folder / "static").is_dir()}
+    return built_in | found
 
 
 def load(path: Path) -> Config:

@@ -56,6 +56,7 @@ from slpstream.web.station_path import no_such_station
 from slpstream.web.stations import Stations
 
 STATIC = Path(str(files("slpstream.web") / "static"))
+_PARTS = STATIC.parents[1] / "parts"
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -82,11 +83,10 @@ _HEADERS = (
 _DASHBOARD = "index.html"
 CORE_PAGES = (
     Page("/", STATIC, _DASHBOARD),
-    Page("/audit", STATIC, "audit.html"),
-    Page("/bracket", STATIC, "bracket/index.html"),
-    Page("/docs", STATIC, "docs.html"),
-    Page(seat_codes.PAGE, STATIC, "seat_codes.html"),
-    Page(f"{seats.PAGE_PREFIX}{{station}}", STATIC, "seats.html"),
+    Page("/audit", _PARTS / "audit" / "static", "audit.html"),
+    Page("/bracket", _PARTS / "bracket" / "static", "bracket.html"),
+    Page(seat_codes.PAGE, _PARTS / "seats" / "static", "seat_codes.html"),
+    Page(f"{seats.PAGE_PREFIX}{{station}}", _PARTS / "seats" / "static", "seats.html"),
 )
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
@@ -195,7 +195,7 @@ def api_endpoints(
         *([] if on_air is None else on_air_module.endpoints(on_air)),
         *([] if setup is None else setup_module.endpoints(setup)),
         *more,
-        Endpoint("/v1/pages", "listPages", "The pages that installed parts add to the navigation.", pages, PageList),
+        Endpoint("/v1/pages", "listPages", "The pages that parts add, and the parts themselves.", pages, PageList),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
+from msgspec import Meta
 from starlette.routing import compile_path
 
 STATIC_PATH, CUSTOM_PATH = "/static", "/custom"
@@ -35,9 +36,10 @@ class ListedPage(msgspec.Struct, frozen=True):
 
 
 class PageList(msgspec.Struct, frozen=True):
-    """The pages in the navigation, beyond those of the core."""
+    """The pages of a server."""
 
-    pages: list[ListedPage]
+    pages: Annotated[list[ListedPage], Meta(description="The pages that parts add to the navigation.")]
+    parts: Annotated[list[str], Meta(description="All parts with pages, scripts or styles, below `/static/{part}/`.")]
 
 
 class Site:
@@ -71,8 +73,9 @@ class Site:
         return path.startswith(self._claim_paths)
 
     def listed(self) -> PageList:
-        """The pages that are listed in the navigation."""
-        return PageList([ListedPage(page.path, page.title) for page in self.pages if page.title])
+        """The pages that are listed in the navigation, and the parts with pages."""
+        listed = [ListedPage(page.path, page.title) for page in self.pages if page.title]
+        return PageList(listed, sorted(self.static_folders))
 
 
 def is_asset(path: str) -> bool:

@@ -221,7 +221,7 @@ def test_page_has_thirteen_steps() -> None:
 def test_quoted_words_exist_in_pages_or_programs() -> None:
     """Words in italics or bold appear on a page of slpstream or in its output."""
     package = ROOT / "slpstream"
-    files = [package / "web/static/texts/en.js", *package.rglob("*.py")]
+    files = [*package.rglob("texts/en.js"), *package.rglob("*.py")]
     known = "\n".join(file.read_text(encoding="utf-8") for file in files)
     text = re.sub(r"^ *```.*?^ *```$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)", "", PAGE, flags=re.MULTILINE | re.DOTALL)
     words = {" ".join(word.split()) for _, word in re.findall(r"(?<!\w)(\*{1,2})([^*\n][^*]*)\1", text)}

@@ -12,7 +12,7 @@ import pytest
 from tests.project import ROOT
 
 SOURCES = sorted((ROOT / "slpstream").rglob("*.py"))
-PARAMETERS = {"declared", "described", "kind", "row", "_checked", "_object", "GenericAlias"}
+PARAMETERS = {"declared", "described", "kind", "row", "_checked", "_object", "GenericAlias", "struct"}
 """Types that are parameters: of `_described_by`, whose calls count; of requests, which only the event loop reads; and
 of rows, which are prepared."""
 

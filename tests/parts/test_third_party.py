@@ -105,7 +105,9 @@ def test_daemon_runs_the_part(
         [game] = daemon.get("/v1/games")["games"]
         assert lines.read_text() == f"setup {game['gameId']}\n"
         assert 'slpstream_applause_total{station="setup"} 1.0' in daemon.text("/metrics")
-        assert daemon.get("/v1/pages") == {"pages": [{"path": "/applause", "title": "Applause"}]}
+        listed = daemon.get("/v1/pages")
+        assert listed["pages"] == [{"path": "/applause", "title": "Applause"}]
+        assert {"api_docs", "applause"} <= {*listed["parts"]}
         assert "/v1/applause" in daemon.get("/openapi.json")["paths"]
         with open_page(browser) as watched:
             watched.page.goto(daemon.url)

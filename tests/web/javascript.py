@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from slpstream.formats.registry import name_folders
+from slpstream.parts.registry import static_folders
 from slpstream.web.app import STATIC
 from tests.project import IN_CI
 
@@ -60,6 +61,8 @@ WITH_A_FAKE_SOCKET = """
 def _copied() -> TemporaryDirectory[str]:
     copied = TemporaryDirectory(prefix="slpstream-modules-")
     shutil.copytree(STATIC, Path(copied.name) / "static")
+    for name, folder in static_folders().items():
+        shutil.copytree(folder, Path(copied.name) / "static" / name, dirs_exist_ok=True)
     for name, folder in name_folders().items():
         shutil.copytree(folder, Path(copied.name) / "static" / "names" / name)
     (Path(copied.name) / "static" / "package.json").write_text('{"type": "module"}')

@@ -20,6 +20,7 @@ from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
 from slpstream.model.errors import ConfigError, StoreError
+from slpstream.parts import registry
 from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScore, changed, newest_set, score_of, undone
 from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
@@ -305,7 +306,7 @@ async def served(
     settled: bool = True,
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
-    pages: Sequence[SitePage] = CORE_PAGES,
+    pages: Sequence[SitePage] | None = None,
 ) -> AsyncIterator[Served]:
     """Run a server for stations with these names, by default `main`."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
@@ -326,7 +327,13 @@ async def served(
             on_closed=lambda code: running.closed.append(code),
             on_dropped=lambda reason: running.dropped.append(reason),
         ),
-        site=Site(pages, name_folders=name_folders, overlay_folder=overlay_folder, claim_paths=(seats.PREFIX,)),
+        site=Site(
+            (*CORE_PAGES, *registry.pages()) if pages is None else pages,
+            static_folders=registry.static_folders(),
+            name_folders=name_folders,
+            overlay_folder=overlay_folder,
+            claim_paths=(seats.PREFIX,),
+        ),
     )
     running = Served(port, server, hub, stations)
     running.fake = fake

@@ -8,6 +8,7 @@ import msgspec
 from playwright.sync_api import Page, Route
 
 from slpstream.formats.registry import name_folders
+from slpstream.parts.registry import static_folders
 from slpstream.web.app import STATIC
 from slpstream.web.assets import MEDIA_TYPES
 from slpstream.web.own_pictures import own_pictures
@@ -16,7 +17,10 @@ BASE = "http://static.test"
 
 
 def serve_static(page: Page, body: str, *, own: Path | None = None) -> None:
-    """Open a page with this body. `/static/` has the project's files and the tables of names, `/custom/` has `own`."""
+    """Open a page with this body.
+
+    `/static/` has the files of core and parts and the tables of names, `/custom/` has `own`.
+    """
 
     def answer(route: Route) -> None:
         path = route.request.url.removeprefix(BASE).partition("?")[0]
@@ -35,9 +39,10 @@ def serve_static(page: Page, body: str, *, own: Path | None = None) -> None:
 
 
 def _file(path: str, own: Path | None) -> Path | None:
-    for name, folder in name_folders().items():
-        if path.startswith(f"/static/names/{name}/"):
-            return folder / path.removeprefix(f"/static/names/{name}/")
+    folders = {**static_folders(), **{f"names/{name}": folder for name, folder in name_folders().items()}}
+    for name, folder in folders.items():
+        if path.startswith(f"/static/{name}/"):
+            return folder / path.removeprefix(f"/static/{name}/")
     if path.startswith("/static/"):
         return STATIC / path.removeprefix("/static/")
     return None if own is None else own / path.removeprefix("/custom/")

@@ -315,3 +315,15 @@ def test_recent_games_show_both_times_if_they_differ(page: Page, empty_daemon: D
     for place in (1, 2):
         expect(shown.nth(place)).not_to_contain_text("own clock")
     expect(shown.nth(2)).to_contain_text("2001")
+
+
+def test_links_to_missing_parts_are_hidden(watched: WatchedPage, page: Page, empty_daemon: DaemonProcess) -> None:
+    links = page.locator(".to-wall, .to-audit, .to-editor, .links a[href=docs]")
+    page.goto(empty_daemon.url)
+    expect(links.filter(visible=True)).to_have_count(4)
+    page.route("**/v1/pages", lambda route: route.fulfill(json={"pages": [], "parts": []}))
+    for path in ("seats", "bracket", "audit"):
+        page.route(f"**/v1/{path}", lambda route: route.fulfill(status=404, json={"detail": "Not Found"}))
+    page.reload()
+    expect(links.filter(visible=True)).to_have_count(0)
+    expect(page.get_by_role("heading", name="slpstream")).to_be_visible()

@@ -66,7 +66,9 @@ def preview(page: Page) -> FrameLocator:
 def test_addresses_and_drafts() -> None:
     """Options without effect are omitted, and all others survive a round trip."""
     script = """
-      const { addressOf, draftOf, hashOf, readAddress } = await import("./dashboard/editor/address.js");
+      const { addTexts } = await import("./texts/texts.js");
+      await addTexts(new URL("./editor/editor.js", import.meta.url).href);
+      const { addressOf, draftOf, hashOf, readAddress } = await import("./editor/address.js");
       return given.map((address) => {
         const read = readAddress(address, "http://127.0.0.1:5151/");
         if (read === null) return null;
@@ -117,8 +119,8 @@ def test_every_option_has_a_control_and_a_label() -> None:
     script = """
       const { OPTIONS } = await import("./scenes/options.js");
       const { SCENES } = await import("./scenes/names.js");
-      const { optionsOf } = await import("./dashboard/editor/address.js");
-      const texts = (await import("./texts/en.js")).default;
+      const { optionsOf } = await import("./editor/address.js");
+      const texts = (await import("./editor/texts/en.js")).default;
       const names = [...new Set(SCENES.flatMap(optionsOf))];
       const unlabelled = names.filter((name) => !(`editor.option.${name}` in texts));
       return [Object.keys(OPTIONS).filter((name) => !names.includes(name)), unlabelled];

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from slpstream.parts.registry import static_folders
 from tests.browsers.pages import WIDE, WatchedPage, open_page
 from tests.daemons.demo import demo
 from tests.daemons.process import running
@@ -63,8 +64,10 @@ def check_japanese(page: Page, names: set[str]) -> None:
 def check_spanish(page: Page) -> None:
     """Check that no text is in the English table and missing in the Spanish one."""
     english, spanish = page.evaluate(
-        "async () => Promise.all(['en', 'es'].map(async (each) => Object.values("
-        "(await import(`/static/texts/${each}.js`)).default).filter((text) => typeof text === 'string')))"
+        "async (folders) => Promise.all(['en', 'es'].map(async (each) => (await Promise.all(folders.map("
+        "async (folder) => Object.values((await import(`/static${folder}/texts/${each}.js`)).default)))).flat()"
+        ".filter((text) => typeof text === 'string')))",
+        ["", *(f"/{name}" for name, folder in static_folders().items() if (folder / "texts").is_dir())],
     )
     assert [text for text in texts(page) if text in {*english} - {*spanish}] == []
 

@@ -15,6 +15,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from slpstream.parts.registry import static_folders
 from slpstream.web.app import STATIC
 from slpstream.web.connection import LINGER_SECONDS, Connection
 from slpstream.web.server import listen
@@ -76,11 +77,13 @@ async def test_pages(server: Served) -> None:
 
 
 async def test_every_asset_is_served_unchanged(server: Served) -> None:
-    for path in (path for path in STATIC.rglob("*") if path.is_file() and path.suffix != ".pyc"):
-        target = f"/static/{path.relative_to(STATIC).as_posix()}"
-        answer = await server.ask(target)
-        assert answer.body == path.read_bytes(), target
-        assert (await server.ask(target, if_none_match=answer.headers["etag"])).status == 304
+    folders = {"/static": STATIC, **{f"/static/{name}": folder for name, folder in static_folders().items()}}
+    for prefix, folder in folders.items():
+        for path in (path for path in folder.rglob("*") if path.is_file()):
+            target = f"{prefix}/{path.relative_to(folder).as_posix()}"
+            answer = await server.ask(target)
+            assert answer.body == path.read_bytes(), target
+            assert (await server.ask(target, if_none_match=answer.headers["etag"])).status == 304
     assert (await server.ask(target, range="bytes=0-9")).body == answer.body[:10]
 
 

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
+from slpstream.parts.registry import static_folders
 from slpstream.sets.changes import ChangedField
 from slpstream.sets.verdicts import Verdict
 from slpstream.web.app import STATIC
@@ -16,18 +17,34 @@ from tests.web.javascript import needs_node
 pytestmark = needs_node
 
 LANGUAGES = ("en", "ja", "es")
-LOAD = f"""
-const tables = {{}};
-for (const language of {list(LANGUAGES)}) tables[language] = (await import(`./texts/${{language}}.js`)).default;
+FOLDERS = ("", *(name for name, folder in static_folders().items() if (folder / "texts").is_dir()))
+"""Core, and the parts that have texts."""
+LOAD = """
+const tables = {};
+for (const folder of given.folders) {
+  for (const language of given.languages) {
+    (tables[language] ??= []).push(...Object.entries((await import(`./${folder}texts/${language}.js`)).default));
+  }
+}
 return tables;
 """
 PLACE = re.compile(r"\{(\w+)\}")
 USED = re.compile(r"""\btext\(\s*"([\w.-]+)"|\bdata-text(?:-[a-z-]+)?="([\w.-]+)\"""")
 
 
+def load(*names: str) -> Any:
+    """The texts of core and these parts by language and key."""
+    loaded = javascript.run(LOAD, {"folders": ["", *(f"{name}/" for name in names)], "languages": LANGUAGES})
+    tables = {language: dict(entries) for language, entries in loaded.items()}
+    assert all(len(table) == len(loaded[language]) for language, table in tables.items()), (
+        "a part has a key of the core"
+    )
+    return tables
+
+
 @pytest.fixture(scope="module")
 def tables() -> Any:
-    return javascript.run(LOAD, None)
+    return load()
 
 
 def _places(entry: str | dict[str, str]) -> set[str]:
@@ -36,7 +53,9 @@ def _places(entry: str | dict[str, str]) -> set[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES[1:])
-def test_every_language_has_the_same_keys_and_placeholders(tables: Any, language: str) -> None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_language_has_the_same_keys_and_placeholders(folder: str, language: str) -> None:
+    tables = load(*([folder] if folder else []))
     assert list(tables[language]) == list(tables["en"])
     different = {
         key
@@ -46,13 +65,16 @@ def test_every_language_has_the_same_keys_and_placeholders(tables: Any, language
     assert different == set()
 
 
-def test_pages_name_only_keys_that_exist(tables: Any) -> None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_pages_name_only_keys_that_exist(folder: str) -> None:
+    """The pages of a part use the texts of the core and their own."""
+    files = static_folders().get(folder, STATIC)
     used = {
         first or second
-        for path in [*STATIC.rglob("*.js"), *STATIC.rglob("*.html")]
+        for path in [*files.rglob("*.js"), *files.rglob("*.html")]
         for first, second in USED.findall(path.read_text(encoding="utf-8"))
     }
-    assert used - set(tables["en"]) == set()
+    assert used - set(load(*([folder] if folder else []))["en"]) == set()
 
 
 def test_panel_has_words_for_every_change_and_verdict(tables: Any) -> None:

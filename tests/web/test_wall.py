@@ -113,8 +113,9 @@ def test_order_and_filter() -> None:
         facts("Setup 4", attention=1, round="Winners Final", gameNumber=3),
     ]
     script = """
-    const { arranged, attentionOf } = await import("./dashboard/wall/order.js");
-    const { optionsOf, hashOf } = await import("./dashboard/wall/options.js");
+    const { attentionOf } = await import("./dashboard/attention.js");
+    const { arranged } = await import("./wall/order.js");
+    const { optionsOf, hashOf } = await import("./wall/options.js");
     const hashes = given.hashes;
     return {
       orders: hashes.map((hash) => {
@@ -154,7 +155,7 @@ def test_order_and_filter() -> None:
 
 
 PACE = """
-    const { Pacing } = await import("./dashboard/wall/pacing.js");
+    const { Pacing } = await import("./wall/pacing.js");
     const pacing = new Pacing();
     pacing.begin([60, 1]);
     const [arrivals, shown] = [[...given.arrivals], []];

@@ -15,8 +15,8 @@ import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
-import { linkAddedPages } from "./added_pages.js";
 import { loadAttackNames } from "./attacks.js";
+import { attentionOf, remarkOf } from "./attention.js";
 import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, stateText } from "./daemon.js";
 import { GameDetail, StationDetail } from "./detail.js";
@@ -26,14 +26,26 @@ import { GameSearch } from "./game_search.js";
 import { endOf, gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { Login } from "./login.js";
 import { Match } from "./match.js";
+import { linkPages } from "./page_links.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
-import { isWall } from "./wall/options.js";
-import { attentionOf, remarkOf } from "./wall/order.js";
-import { WALL_FIELDS, Wall, rateOf } from "./wall/wall.js";
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
  * @typedef {{kind: "" | "station" | "game" | "wall" | "editor", id: string}} Route
+ *
+ * @typedef {object} Wall  The view of the part `wall`.
+ * @property {boolean} shown
+ * @property {readonly string[]} fields
+ * @property {(stations: number) => number} rateOf
+ * @property {(station: string, message: import("./match.js").Message) => void} take
+ * @property {(stations: object[]) => void} draw
+ * @property {() => void} invalidate
+ *
+ * @typedef {object} Editor  The view of the part `editor`.
+ * @property {(hash: string, overview: string) => void} open
+ * @property {() => void} close
+ * @property {() => void} focus
+ * @property {(stations: Station[]) => void} draw
  */
 
 /** Frames per second that the cards show. */
@@ -45,6 +57,7 @@ const DRAW_MS = 100;
 const DRAW_WALL_MS = 250;
 const FIRST_RUN = "#first-run";
 const EDITOR = "#editor";
+const WALL = "#wall";
 
 const query = new URLSearchParams(location.search);
 const token = takeToken();
@@ -69,9 +82,9 @@ let detail = null;
 let openRoute = "";
 /** Whether a station has been seen playing. */
 let played = false;
-/** The visual editor, once it has been opened. @type {import("./editor/editor.js").Editor | null} */
+/** The visual editor, once it has been opened. @type {Editor | null} */
 let editor = null;
-/** @type {Promise<import("./editor/editor.js").Editor> | null} */
+/** @type {Promise<Editor> | null} */
 let opening = null;
 /** The station of the demo, while the demo runs. */
 let demo = "";
@@ -80,6 +93,8 @@ let openedFrom = "";
 /** Fragment of the overview that the details lead back to: that of the wall, or empty. */
 let overview = "";
 
+/** The venue wall; `null` without the part `wall`. */
+const wall = await loadWall();
 const daemon = new Daemon(token, drawSoon);
 const feed = new Stream({
   station: "*",
@@ -94,11 +109,10 @@ const feed = new Stream({
 });
 const login = new Login(find(".login"), daemon);
 setUpBracketLink(find(".to-bracket"), daemon);
-const wall = new Wall(find(".wall"), sceneOf, drawSoon);
 const search = new GameSearch(find(".search"), daemon, drawSoon);
 const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon);
 onArrival(() => {
-  wall.invalidate();
+  wall?.invalidate();
   drawSoon();
 });
 loadNames();
@@ -142,7 +156,7 @@ function take(message, view) {
     matches.set(view.station, match);
   }
   match.take(message);
-  wall.take(view.station, message);
+  wall?.take(view.station, message);
   if (message.type === "game_end" && !view.catchingUp) {
     daemon.gamesChanged();
     announceResult(view);
@@ -154,7 +168,7 @@ function drawSoon() {
     return;
   }
   drawing = true;
-  const wait = (wall.shown ? DRAW_WALL_MS : DRAW_MS) - (performance.now() - drawnAt);
+  const wait = (wall?.shown ? DRAW_WALL_MS : DRAW_MS) - (performance.now() - drawnAt);
   setTimeout(() => requestAnimationFrame(draw), Math.max(0, wait));
 }
 
@@ -168,7 +182,7 @@ function draw() {
   daemon.onAir = feed.onAir;
   openDetail();
   login.draw();
-  if (wall.shown) {
+  if (wall?.shown) {
     showWall(true); // at the rate for this number of stations
     wall.draw(stations.map(wallStation));
   } else {
@@ -189,11 +203,12 @@ function draw() {
 /** Shows the link to the codes for seats if players can claim seats here, and hides the links that a gateway lacks. */
 async function showLinks() {
   try {
-    const { status, body } = await daemon.api.get("v1/seats");
-    find(".to-seat-codes").hidden = body.on !== true;
+    const { status } = await daemon.api.get("v1/on-air");
     daemon.isGateway = status === Status.NOT_FOUND;
     find(".to-audit").hidden = daemon.isGateway;
-    linkAddedPages(find(".pages"), daemon);
+    const seats = await daemon.api.get("v1/seats");
+    find(".to-seat-codes").hidden = seats.body.on !== true;
+    linkPages(find(".pages"), daemon);
     detail?.draw(daemon);
   } catch {
     askedForLinks = false; // the daemon is unreachable: retry after its next answer
@@ -235,6 +250,11 @@ function followDemo() {
 }
 
 /** @param {string} hash */
+function isWall(hash) {
+  return hash === WALL || hash.startsWith(`${WALL}?`);
+}
+
+/** @param {string} hash */
 function isEditor(hash) {
   return hash === EDITOR || hash.startsWith(`${EDITOR}/`);
 }
@@ -255,7 +275,6 @@ function stateOf(station) {
 /**
  * A station as the wall shows it.
  * @param {Station} station
- * @returns {import("./wall/wall.js").WallStation}
  */
 function wallStation(station) {
   const { id, name } = station;
@@ -451,7 +470,7 @@ function routeOf(hash) {
   if (isEditor(hash)) {
     return { kind: "editor", id: "" };
   }
-  if (isWall(hash) || (hash === "" && daemon.stations.length > MAX_CARDS)) {
+  if (wall !== null && (isWall(hash) || (hash === "" && daemon.stations.length > MAX_CARDS))) {
     return { kind: "wall", id: "" };
   }
   const [, kind, id] = /^#(station|game)\/(.+)$/.exec(hash) ?? [];
@@ -494,23 +513,40 @@ function openDetail() {
   drawSoon();
 }
 
+/** The wall, if its part exists. @returns {Promise<Wall | null>} */
+async function loadWall() {
+  const part = await import(new URL("../wall/wall.js", import.meta.url).href).catch(() => null);
+  return part === null ? null : part.openWall(find(".wall"), sceneOf, drawSoon);
+}
+
 /** Shows or hides the wall, whose miniatures need more of each game than the cards. @param {boolean} shown */
 function showWall(shown) {
+  if (wall === null) {
+    return;
+  }
   wall.shown = shown;
-  const rate = shown ? rateOf(daemon.stations.length) : RATE;
+  const rate = shown ? wall.rateOf(daemon.stations.length) : RATE;
   if (rate !== subscribedRate) {
     subscribedRate = rate;
-    feed.subscribe({ rate, fields: shown ? [...FIELDS, ...WALL_FIELDS] : [...FIELDS] });
+    feed.subscribe({ rate, fields: shown ? [...FIELDS, ...wall.fields] : [...FIELDS] });
   }
 }
 
-/** Shows the visual editor at its fragment, and hides it at others. Its modules are loaded when it is first opened. */
+/**
+ * Shows the visual editor at its fragment, and hides it at others. The part `editor` is loaded when it is first opened. If it
+ * cannot be loaded, the overview is shown.
+ */
 async function showEditor() {
   const section = find(".editor");
   if (isEditor(location.hash) && editor === null) {
-    const { openEditor } = await import("./editor/editor.js");
-    opening ??= openEditor(section, { base: ROOT, token });
-    editor = await opening;
+    try {
+      const { openEditor } = await import(new URL("../editor/editor.js", import.meta.url).href);
+      opening ??= openEditor(section, { base: ROOT, token });
+      editor = await opening;
+    } catch {
+      location.hash = overview;
+      return;
+    }
   }
   const shown = isEditor(location.hash);
   section.hidden = !shown;

@@ -5,6 +5,8 @@
  * places in braces (`"{name} wins"`). Where the text depends on a number, the entry has one text for each plural category
  * of the language, and `count` chooses among them: `{one: "{count} game", other: "{count} games"}`.
  *
+ * A part adds tables of its own with `addTexts`.
+ *
  * Elements with an attribute `data-text` get their text from `fillTexts`, and attributes from `data-text-title`,
  * `data-text-aria-label`, `data-text-placeholder` and `data-text-alt`.
  */
@@ -78,6 +80,14 @@ export function text(key, values = {}) {
     const value = values[name];
     return value === undefined ? place : typeof value === "number" ? number(value) : value;
   });
+}
+
+/**
+ * Adds the texts of a part: the table `texts/{language}.js` next to the module with this address.
+ * @param {string} address  `import.meta.url`
+ */
+export async function addTexts(address) {
+  Object.assign(table, (await import(new URL(`texts/${language}.js`, address).href)).default);
 }
 
 /**

@@ -1,0 +1,20 @@
+/** English: the table that the others are compared with. @type {import("../../texts/texts.js").Table} */
+export default {
+  "audit.title": "Setups · slpstream",
+  "audit.heading": "Setups",
+  "audit.skip": "Skip to the setups",
+  "audit.findings": "Differences",
+  "audit.changes": "Changes on single setups",
+  "audit.setups": "All setups",
+  "audit.only_differences": "Only differences",
+  "audit.no_differences": "No setup differs from the others.",
+  "audit.all_values": "All values",
+  "audit.count": { one: "{count} setup, {odd} with differences", other: "{count} setups, {odd} with differences" },
+  "audit.differs": { one: "{count} difference", other: "{count} differences" },
+  "audit.same": "like the others",
+  "audit.on_port": "{title}, port {port}",
+  "audit.equal": { one: "{count} setup has been compared.", other: "{count} setups have been compared. They are equal." },
+  "audit.nothing_to_compare": "There are no two setups to compare yet. Play a game on each of them.",
+  "audit.not_here": "This server compares no setups. Ask the slpstream at the venue.",
+  "audit.no_token": "This daemon shows its setups only to those who have its access token.",
+};

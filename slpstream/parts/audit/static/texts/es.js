@@ -1,0 +1,20 @@
+/** Spanish. @type {import("../../texts/texts.js").Table} */
+export default {
+  "audit.title": "Setups · slpstream",
+  "audit.heading": "Setups",
+  "audit.skip": "Ir a los setups",
+  "audit.findings": "Diferencias",
+  "audit.changes": "Lo que ha cambiado en cada setup",
+  "audit.setups": "Todos los setups",
+  "audit.only_differences": "Solo diferencias",
+  "audit.no_differences": "Ningún setup es distinto de los demás.",
+  "audit.all_values": "Todos los valores",
+  "audit.count": { one: "{count} setup, {odd} con diferencias", other: "{count} setups, {odd} con diferencias" },
+  "audit.differs": { one: "{count} diferencia", other: "{count} diferencias" },
+  "audit.same": "como los demás",
+  "audit.on_port": "{title}, puerto {port}",
+  "audit.equal": { one: "Se ha comparado {count} setup.", other: "Se han comparado {count} setups. Son iguales." },
+  "audit.nothing_to_compare": "Aún no hay dos setups que comparar. Juega una partida en cada uno.",
+  "audit.not_here": "Este servidor no compara setups. Abre el slpstream del local.",
+  "audit.no_token": "Este servicio solo muestra sus setups a quien tiene el token de acceso.",
+};

@@ -1,0 +1,20 @@
+/** Japanese. @type {import("../../texts/texts.js").Table} */
+export default {
+  "audit.title": "セットアップ · slpstream",
+  "audit.heading": "セットアップ",
+  "audit.skip": "セットアップ一覧へ移動",
+  "audit.findings": "違い",
+  "audit.changes": "各セットアップで変わったこと",
+  "audit.setups": "すべてのセットアップ",
+  "audit.only_differences": "違いのあるものだけ",
+  "audit.no_differences": "ほかと違うセットアップはありません。",
+  "audit.all_values": "すべての値",
+  "audit.count": { other: "セットアップ{count}台、違いあり{odd}台" },
+  "audit.differs": { other: "違い{count}件" },
+  "audit.same": "ほかと同じ",
+  "audit.on_port": "{title}、ポート{port}",
+  "audit.equal": { other: "セットアップ{count}台を比べました。すべて同じです。" },
+  "audit.nothing_to_compare": "比べられるセットアップがまだ2台ありません。それぞれで1試合プレイしてください。",
+  "audit.not_here": "このサーバーはセットアップを比べません。会場のslpstreamを開いてください。",
+  "audit.no_token": "セットアップを見るには、アクセストークンが必要です。",
+};

@@ -1,0 +1,1 @@
+"""The visual editor of scenes, a view of the dashboard at `#editor`."""

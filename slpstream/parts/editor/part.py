@@ -1,0 +1,7 @@
+"""Declares the editor of scenes, whose files are in `static`."""
+
+from __future__ import annotations
+
+from slpstream.parts.interface import Part
+
+PART = Part(name="editor")
