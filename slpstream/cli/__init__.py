@@ -56,7 +56,6 @@ _COMMANDS = {
     "reindex": "Rebuild the index of games from the replays.",
     "bracket": "Check the bracket of a configuration, and list its stations and sets.",
     "seats": "Print the QR codes with which players claim seats.",
-    "import-pictures": "Copy the pictures of another stream tool for the overlay.",
     "check-config": "Validate a configuration file.",
     "reference": "Print the reference pages.",
 }

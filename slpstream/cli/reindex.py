@@ -22,7 +22,7 @@ from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import find_files
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, recordings_folder, state_folder, station_folder
-from slpstream.daemon.archives import read_archive
+from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of

@@ -258,6 +258,7 @@ class OnAir(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 0.0
 
 
+@prepared
 class Seats(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[seats]`: players say on their phones who sits at which port."""
 

@@ -1,17 +1,15 @@
-"""The companions of a station: the recording of its console, and the relay ports that serve it again.
+"""The recording of a station's console, and the relay ports that serve the station to other programs.
 
-They run in the station's nursery and end with it. A relay port that is in use does not end the daemon: it is tried
-again.
+These tasks run in the station's nursery and end with it. A relay port that another program has is tried again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING
 
 import structlog
 import trio
@@ -20,7 +18,8 @@ from slpstream.config import Recordings, Relay, StationConfig, address, station_
 from slpstream.daemon.console_discovery import ConsoleDiscovery, Registry
 from slpstream.daemon.stations import RunningStation
 from slpstream.model.errors import ConfigError
-from slpstream.sources.console import dolphin, wire
+from slpstream.parts.services import DolphinSpectators, Source
+from slpstream.sources.console import wire
 from slpstream.sources.console.console import ConsoleSource
 from slpstream.sources.console.feed import RelayFeed, read_file
 from slpstream.sources.console.io_batching import IoBatcher
@@ -33,23 +32,24 @@ from slpstream.system.metrics import Metrics, StationMetrics
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.station import Station
-    from slpstream.sources.console.spectators.server import SpectatorServer
 
 _READER_THREADS = 4
 _RETRY_SECONDS = 5.0
-_PLAYED_ON = "nintendont"
+_PLAYED_ON_CONSOLE, _PLAYED_ON_DOLPHIN = "nintendont", "dolphin"
 _MAX_LINES, _LINES_SECONDS = 20, 60.0
 """A source can break its connection, or lose bytes, thousands of times a second. This many events of each kind are
 logged."""
 
 
-def check_sources(stations: Sequence[StationConfig]) -> None:
-    """Raise `ConfigError` for a source whose library is not installed."""
+def check_sources(stations: Sequence[StationConfig], spectators: DolphinSpectators | None) -> None:
+    """Raise `ConfigError` for a station that needs something that is not installed."""
     for i, station in enumerate(stations):
-        if station.dolphin and not dolphin.is_available():
+        if station.dolphin and not (spectators is not None and spectators.is_available()):
             raise ConfigError(
                 "configuration", f"stations[{i}].dolphin", "needs ENet: install the extra, `slpstream[dolphin]`"
             )
+        if station.relay_enet_port and spectators is None:
+            raise ConfigError("configuration", f"stations[{i}].relay_enet_port", "this installation cannot serve it")
 
 
 class SourceReporter:
@@ -92,7 +92,7 @@ class SourceReporter:
         self._metrics.received_bytes.inc(size_bytes)
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Pass on bytes that are not on disk yet. Returns the result of `Station.feed_unwritten`."""
+        """Pass bytes to the station that are not on disk yet, see `Station.feed_unwritten`."""
         return self._station.feed_unwritten(path, offset, data)
 
     def recording_trouble(self, what: str | None) -> None:
@@ -134,7 +134,8 @@ class Consoles:
         self._recorders: dict[str, Recorder] = {}
         self._reporters: dict[str, SourceReporter] = {}
         self._servers: dict[str, RelayServer] = {}
-        self._spectators: dict[str, SpectatorServer] = {}
+        self._clients: dict[str, list[Callable[[], int]]] = {}
+        """Functions that count the clients of relay servers, by station."""
         self._disk = IoBatcher()
         self._turns = Turns()
         self._readers = trio.CapacityLimiter(_READER_THREADS)
@@ -152,59 +153,70 @@ class Consoles:
         )
         self._metrics.bind_each(
             "slpstream_relay_clients",
-            lambda: {
-                name: sum(servers[name].clients for servers in (self._servers, self._spectators) if name in servers)
-                for name in {*self._servers, *self._spectators}
-            },
+            lambda: {name: sum(count() for count in counts) for name, counts in list(self._clients.items())},
         )
 
+    @contextmanager
+    def counted(self, station: str, clients: Callable[[], int]) -> Iterator[None]:
+        """Include the clients of a relay server of a station in the gauge while the context is open."""
+        self._clients[station] = [*self._clients.get(station, ()), clients]
+        try:
+            yield
+        finally:
+            left = [count for count in self._clients[station] if count is not clients]
+            if left:
+                self._clients[station] = left
+            else:
+                del self._clients[station]
+
     def relay_clients(self, station: str) -> int | None:
-        """Number of clients of a station's relay ports; `None` if it has no such port."""
+        """Number of clients of a station's TCP relay ports; `None` if it has no such port."""
         server = self._servers.get(station)
         return None if server is None else server.clients
 
-    def start(self, running: RunningStation) -> None:
-        """Start the console and the relay ports of a station in its nursery, before the station runs."""
+    def start(self, running: RunningStation, spectators: DolphinSpectators | None = None) -> None:
+        """Start the console and the relay ports of a station in its nursery, before the station runs.
+
+        `spectators` serves `relay_enet_port` and records `dolphin`.
+        """
         config, station = running.config, running.station
-        if config.relay_port or config.raw_relay_port or config.relay_enet_port:
+        relays = [self._serve] if config.relay_port or config.raw_relay_port else []
+        if config.relay_enet_port and spectators is not None:
+            relays.append(spectators.serve)
+        if relays:
             feed = RelayFeed(partial(read_file, limiter=self._readers, unwritten=lambda: station.files.read_unwritten))
             station.files.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
-            for serve, is_wanted in (
-                (self._serve, config.relay_port or config.raw_relay_port),
-                (self._serve_spectators, config.relay_enet_port),
-            ):
-                if is_wanted:
-                    relay = partial(serve, config, station, feed)
-                    running.nursery.start_soon(partial(self._errors.keep_running, "relay", relay, station=config.id))
+            for serve in relays:
+                relay = partial(serve, config, station, feed)
+                running.nursery.start_soon(partial(self._errors.keep_running, "relay", relay, station=config.id))
         if config.console or config.dolphin:
-            record = partial(self._record, config, station)
+            record = partial(self._record, config, station, spectators)
             running.nursery.start_soon(partial(self._errors.keep_running, "console", record, station=config.id))
 
-    async def _record(self, config: StationConfig, station: Station) -> None:
+    async def _record(self, config: StationConfig, station: Station, spectators: DolphinSpectators | None) -> None:
         """Record a console until cancelled."""
         structlog.contextvars.bind_contextvars(station=station.id)
         reporter = SourceReporter(station, self._metrics.station(config.id), "console" if config.console else "Dolphin")
-        if config.dolphin and not dolphin.is_available():
-            reporter.unreachable("the extra `dolphin` is not installed")
-            return
         folder = self.folder(config)
-        with suppress(OSError):  # the recorder tries again, and reports it
-            await self._disk(partial(folder.mkdir, parents=True, exist_ok=True))
         recorder = Recorder(
             folder,
             reporter,
-            played_on=_PLAYED_ON if config.console else dolphin.PLAYED_ON,
+            played_on=_PLAYED_ON_CONSOLE if config.console else _PLAYED_ON_DOLPHIN,
             max_unwritten_bytes=self._recordings.max_unwritten_bytes,
             in_thread=self._disk,
             wall_clock=time,
         )
-        source: ConsoleSource | dolphin.DolphinSource
+        source: Source
+        host, port = address(config.console or config.dolphin, wire.PORT)
         if config.console:
-            host, port = address(config.console, wire.PORT)
             source = ConsoleSource(partial(trio.open_tcp_stream, host, port), recorder, reporter, turns=self._turns)
+        elif spectators is not None and spectators.is_available():
+            source = spectators.source(host, port, recorder, reporter, self._turns)
         else:
-            host, port = address(config.dolphin, dolphin.PORT)
-            source = dolphin.DolphinSource(host, port, recorder, reporter, turns=self._turns)
+            reporter.unreachable("the extra `dolphin` is not installed")
+            return
+        with suppress(OSError):  # the recorder tries again, and reports it
+            await self._disk(partial(folder.mkdir, parents=True, exist_ok=True))
         self._recorders[config.id] = recorder
         self._reporters[config.id] = reporter
         station.files.read_unwritten = recorder.read_unwritten
@@ -217,57 +229,22 @@ class Consoles:
                 del self._recorders[config.id], self._reporters[config.id]
 
     async def _serve(self, config: StationConfig, station: Station, feed: RelayFeed) -> None:
-        """Serve the relay ports of a station until cancelled."""
+        """Serve the TCP relay ports of a station until cancelled."""
         structlog.contextvars.bind_contextvars(station=station.id)
         server = self._servers[config.id] = RelayServer(feed, station.name, self._relay.max_clients)
+        ports = (config.relay_port, server.serve), (config.raw_relay_port, server.serve_raw)
         try:
-            async with trio.open_nursery() as nursery:
-                for port, handler in (
-                    (config.relay_port, server.serve),
-                    (config.raw_relay_port, server.serve_raw),
-                ):
-                    if port:
-                        nursery.start_soon(self._listen, port, handler)
+            with self.counted(config.id, lambda: server.clients):
+                async with trio.open_nursery() as nursery:
+                    for port, handler in ports:
+                        if port:
+                            nursery.start_soon(self._listen, port, handler)
         finally:
             if self._servers.get(config.id) is server:
                 del self._servers[config.id]
 
-    async def _serve_spectators(self, config: StationConfig, station: Station, feed: RelayFeed) -> None:
-        """Serve the station's port for spectators until cancelled."""
-        from slpstream.sources.console.spectators import history, server  # noqa: PLC0415 -- few stations have the port
-
-        structlog.contextvars.bind_contextvars(station=station.id)
-        messages = history.SpectatorHistory(feed)
-        spectators = self._spectators[config.id] = server.SpectatorServer(
-            messages,
-            station.name,
-            self._relay.max_clients,
-            contain=partial(self._errors.contain, "relay"),
-            count_resent=self._metrics.station(config.id).relay_resent_packets.inc,
-        )
-        host, port = self._relay.host, config.relay_enet_port
-        reported = ""
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(messages.run)
-                while True:
-                    try:
-                        socket = await server.open_socket(host, port)
-                    except OSError as error:
-                        if str(error) != reported:
-                            reported = str(error)
-                            self._log.error("cannot listen on relay port", port=port, host=host, what=reported)
-                        await trio.sleep(_RETRY_SECONDS)
-                    else:
-                        self._log.info("relay listening", port=port, host=host, protocol="ENet")
-                        with socket:
-                            await spectators.run(socket)
-        finally:
-            if self._spectators.get(config.id) is spectators:
-                del self._spectators[config.id]
-
     async def _listen(self, port: int, handler: Callable[[trio.SocketStream], Awaitable[object]]) -> None:
-        """Serve one port. Retry while another program uses it."""
+        """Serve one port. Retry while another program has it."""
         reported = ""
         while True:
             try:
@@ -295,7 +272,9 @@ class Consoles:
     ) -> None:
         """Add a station for each console that calls by broadcast, until cancelled.
 
-        The arguments are those of `Registry`.
+        `known` returns the present stations, `discovered` the ids of those that this method added. `remove` is called
+        with an id and a reason. A console that has answered keeps its station. Any other console loses it when it
+        stops calling, or to another console that calls while all places are taken.
         """
         await ConsoleDiscovery(self._relay, Registry(known, discovered, self._answered, add, remove)).run()
 

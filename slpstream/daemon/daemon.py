@@ -24,7 +24,7 @@ from slpstream.config import (
     recordings_folder,
     state_folder,
 )
-from slpstream.daemon.archives import ArchiveSearch, read_archive
+from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.console_discovery import same_consoles
 from slpstream.daemon.consoles import Consoles, check_sources
@@ -54,6 +54,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
+from slpstream.parts.services import DolphinSpectators, SetZips
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -114,7 +115,6 @@ class Daemon:
         self._read_again = read_again
         self._station_configs = stations
         self._access = access_of(config.server)
-        check_sources(stations)
         self.metrics = registry.metrics()
         self.errors = errors = contain_errors(self.metrics, strict=strict)
         self.service = Service(
@@ -137,7 +137,6 @@ class Daemon:
         )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
-        self._archives: ArchiveSearch | None = None
         self._audit: SetupAudit | None = None
         self._web: WebServer | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
@@ -156,6 +155,7 @@ class Daemon:
             errors=errors,
         )
         self.parts = RunningParts(registry.parts(), self._host, errors)
+        check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
         self.bracket = self._make_bracket(config)
@@ -266,6 +266,7 @@ class Daemon:
                     self.errors,
                     lambda: self._has_read_old_files() and (self.bracket is None or self.bracket.has_looked),
                 )
+                self._host.provide(SetZips, handed_on)
                 if self.bracket is not None:
                     handed_on.bracket_of = self.bracket.context_of
                 if self._situations is not None:
@@ -320,9 +321,6 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "station", self.demo.run)
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
-                if config.store.index_old_files:
-                    self._archives = ArchiveSearch(index, self._folders_by_station, passed_over=handed_on.folder)
-                    background.start_soon(self.errors.keep_running, "archives", self._archives.run)
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 if self.bracket is not None:
@@ -362,7 +360,7 @@ class Daemon:
                 partial(self.errors.keep_running, "situations", search, station=running.station.id)
             )
         with self.errors.contain("console", station=running.station.id):
-            self.consoles.start(running)
+            self.consoles.start(running, self._host.find(DolphinSpectators))
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations, see `web.stations.Stations`."""
@@ -400,8 +398,6 @@ class Daemon:
         for station in self.running.stations:
             station.index_again()
         self.parts.index_lost()
-        if self._archives is not None:
-            self._archives.index_again()
 
     def _setups(self) -> dict[str, str]:
         """The names of the stations whose setups are compared, by their ids."""
@@ -415,9 +411,6 @@ class Daemon:
     def _folders(self) -> list[Path]:
         """The folders whose games the index keeps up to date."""
         return [station.folder for station in self.running.stations]
-
-    def _folders_by_station(self) -> dict[str, Path]:
-        return {station.id: station.folder for station in self.running.stations if station.id != self.demo.station}
 
     async def setup(self) -> schemas.Setup:
         """The watched folders, see `web.setup.Setup`."""

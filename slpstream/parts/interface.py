@@ -171,7 +171,7 @@ class Host:
         self._services: dict[type, Any] = {}
 
     def provide(self, service: type[S], provider: S) -> None:
-        """Offer a service to other parts. Its type is a class of the core, usually a Protocol in `parts.services`."""
+        """Offer a service to the core and to other parts. Its type is usually a Protocol in `parts.services`."""
         self._services[service] = provider
 
     def find(self, service: type[S]) -> S | None:

@@ -92,8 +92,8 @@ def metric_rows() -> list[Row]:
 
 
 def labels() -> list[str]:
-    """The names of all parts in `slpstream_internal_errors_total`."""
-    return [label for part in parts() for label in (part.labels or (part.name,))]
+    """The names in `slpstream_internal_errors_total` of all parts that can run."""
+    return [label for part in parts() if part.start for label in (part.labels or (part.name,))]
 
 
 def commands() -> Mapping[str, Command]:

@@ -47,12 +47,6 @@ TABLE = (
     Row("slpstream_source_received_bytes_total", "counter", "Event bytes received from consoles.", ("station",)),
     Row("slpstream_source_reconnects_total", "counter", "Reconnections to consoles.", ("station",)),
     Row("slpstream_source_gaps_total", "counter", "Gaps in the events of consoles.", ("station",)),
-    Row(
-        "slpstream_relay_resent_packets_total",
-        "counter",
-        "Packets that were sent again to clients of `relay_enet_port`, which had not acknowledged them in time.",
-        ("station",),
-    ),
     Row("slpstream_lagged_messages_total", "counter", "Messages that conflating subscribers missed."),
     Row(
         "slpstream_connections_closed_total",
@@ -211,7 +205,6 @@ class StationMetrics:
         self.received_bytes = metrics.counter("slpstream_source_received_bytes_total", station)
         self.reconnects = metrics.counter("slpstream_source_reconnects_total", station)
         self.gaps = metrics.counter("slpstream_source_gaps_total", station)
-        self.relay_resent_packets = metrics.counter("slpstream_relay_resent_packets_total", station)
         self._metrics = metrics
         self._station = station
         for code in metrics.rows["slpstream_source_errors_total"].known_values:

@@ -19,7 +19,7 @@ REASONS: Mapping[str, str] = {
     r"sudo nsenter": "needs the service under systemd; tests/cli/test_reindex.py runs the command inside it",
     r"sudo systemd-sysusers|sudo userdel": USERS,
     r"sudo setfacl": "needs the user slpstream and a file system with ACLs",
-    r"slpstream import-pictures": "needs the folder of another tool; tests/cli/test_import_pictures.py makes some",
+    r"slpstream import-pictures": "needs the folder of another tool; tests/parts/pictures makes some",
     r"slpstream replays ~/Slippi": "needs a folder of games that count; tests/tournament/handover/test_command.py",
     r"dolphin-emu": "needs Dolphin and the game; tests/daemon/test_playback.py reads the file as Dolphin does",
     r"curl -X POST \S*instant-replay": "needs a game that is played; tests/daemon/test_playback.py",

@@ -12,7 +12,7 @@ import pytest
 from tests.project import ROOT
 
 SOURCES = sorted((ROOT / "slpstream").rglob("*.py"))
-PARAMETERS = {"described", "kind", "row", "_checked", "_object"}
+PARAMETERS = {"declared", "described", "kind", "row", "_checked", "_object", "GenericAlias"}
 """Types that are parameters: of `_described_by`, whose calls count; of requests, which only the event loop reads; and
 of rows, which are prepared."""
 

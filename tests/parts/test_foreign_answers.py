@@ -20,8 +20,8 @@ from slpstream.parts.obs.session import ObsSession
 from slpstream.parts.scoreboards.board import board_of
 from slpstream.parts.scoreboards.streamcontrol import StreamControl
 from slpstream.parts.scoreboards.tournament_stream_helper import TournamentStreamHelper
-from slpstream.sources.console.dolphin import DolphinSession
-from slpstream.sources.console.spectators.messages import read_request
+from slpstream.parts.spectators.dolphin import DolphinSession
+from slpstream.parts.spectators.messages import read_request
 from slpstream.store.deliveries import DeliveryStore
 from slpstream.system.http_client import PostResponse
 from slpstream.tournament.bracket.interface import HttpAnswer, Refused

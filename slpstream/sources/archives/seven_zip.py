@@ -39,7 +39,7 @@ from slpstream.sources.archives.streams import (
 _SIGNATURE = struct.Struct("<6s2BLQQL")
 _MAGIC = b"7z\xbc\xaf\x27\x1c"
 _MAX_HEADER_BYTES = 32 << 20
-"""Size limit of the header, packed or not. The header of 200,000 replays has 20 MB."""
+"""Size limit of the header, packed or not. An archive of 200,000 replays has a header of 20 MB."""
 _MAX_COUNT = 1 << 20
 _MAX_CODERS = 32
 _MAX_METHODS = 4096
@@ -81,10 +81,10 @@ class _Folder(NamedTuple):
 
 
 class _Streams(NamedTuple):
-    """The places and contents of the packed blocks."""
+    """The offsets of the packed blocks, and the sizes and checksums of the files in them."""
 
     places: Sequence[int]
-    """The start of each packed stream, and the end of the last one."""
+    """The offset of each packed stream, and that of the end of the last one."""
     first_streams: Sequence[int]
     """The number of each block's first packed stream."""
     folders: Sequence[_Folder]
@@ -98,7 +98,7 @@ class _Streams(NamedTuple):
 
 
 class SevenZipArchive:
-    """A 7z archive in a seekable file. Raises `OSError` if its header is unreadable."""
+    """A 7z archive in a seekable file. Raises `OSError` for a header that cannot be read."""
 
     def __init__(self, file: BinaryIO, budget: Budget) -> None:
         self._file = file
@@ -217,7 +217,7 @@ class SevenZipArchive:
 
 
 class _Place(NamedTuple):
-    """The place of a file."""
+    """The place of a file in the archive."""
 
     folder: int
     offset: int
@@ -293,7 +293,7 @@ def _memory_bytes(folder: _Folder, size_bytes: int, budget: Budget) -> int:
 
 
 def _decoded(stream: BinaryIO, folder: _Folder, size_bytes: int, budget: Budget) -> BinaryIO:
-    """The stream with the coders of its block undone."""
+    """Return the unpacked stream of a block: the packed one, decoded by each of its coders."""
     window = _memory_bytes(folder, size_bytes, budget)
     if window > budget.max_window_bytes:
         raise too_large(f"unpacking it takes {window >> 20} MiB of memory, more than {budget.max_window_bytes >> 20}")
@@ -316,7 +316,7 @@ def _decoded(stream: BinaryIO, folder: _Folder, size_bytes: int, budget: Budget)
 
 
 def _raw_lzma(filters: list[dict[str, Any]]) -> NewDecompressor:
-    import lzma  # noqa: PLC0415 -- loaded only for archives that need it
+    import lzma  # noqa: PLC0415 -- loaded only for such archives
 
     return lambda _max_window_bytes: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
 
@@ -336,11 +336,12 @@ def _filter(coder: _Coder, size_bytes: int) -> dict[str, Any]:
             found = {"id": 0x4000000000000001, "lc": first % 9, "lp": first // 9 % 5, "pb": first // 45}
     except IndexError as error:
         raise unreadable("the header of the archive is damaged") from error
+    # No file refers further back than the bytes that were unpacked before it.
     return {**found, "dict_size": max(min(_window_bytes(coder), size_bytes), 4096)}
 
 
 def _window_bytes(coder: _Coder) -> int:
-    """The window of LZMA or LZMA2 in bytes, from its properties."""
+    """The window of LZMA or LZMA2 by its properties, in bytes."""
     properties = coder.properties
     if coder.method == _LZMA:
         return int.from_bytes(properties[1:5], "little")
@@ -349,7 +350,7 @@ def _window_bytes(coder: _Coder) -> int:
 
 
 def _bzip2(_max_window_bytes: int) -> Decompressor:
-    import bz2  # noqa: PLC0415 -- loaded only for archives that need it
+    import bz2  # noqa: PLC0415 -- loaded only for such archives
 
     return bz2.BZ2Decompressor()
 
@@ -376,14 +377,14 @@ class _Fields:
         return data
 
     def skip(self, data: bytes) -> bool:
-        """Skip these bytes if they follow. Returns whether they did."""
+        """Whether these bytes follow. If so, skip them."""
         found = self._data.startswith(data, self.at)
         if found:
             self.at += len(data)
         return found
 
     def since(self, start: int) -> bytes:
-        """The bytes that were read since a place."""
+        """The bytes that were read after a position."""
         return self._data[start : self.at]
 
     def rest(self) -> bytes:
@@ -405,7 +406,7 @@ class _Fields:
         return low if further == 8 else low + ((first & 0x7F >> further) << 8 * further)
 
     def count(self) -> int:
-        """The number of elements, each of which takes at least a bit of the header."""
+        """A number of items, each of which takes at least one bit of the header."""
         found = self.number()
         if found > 8 * (len(self._data) - self.at):
             raise unreadable("the header of the archive is damaged")
@@ -419,7 +420,7 @@ class _Fields:
         return bytes(data[i >> 3] >> (7 - (i & 7)) & 1 for i in range(count))
 
     def defined(self, count: int) -> bytes:
-        """A vector of bits after a byte that is not 0 if all bits are set, and then replaces them."""
+        """A vector of bits after a byte that is not 0 if all bits are set."""
         return b"\1" * count if self.byte() else self.bits(count)
 
 
@@ -502,7 +503,7 @@ def _folders(fields: _Fields) -> tuple[list[_Folder], array[int], array[int]]:
 
 
 def _folder(fields: _Fields) -> tuple[_Folder, int, int]:
-    """A block, the number of its outputs, and the index of the output with the files."""
+    """A block, the number of its coders, and the index of the coder that returns the files."""
     count = fields.number()
     if not 0 < count <= _MAX_CODERS:
         raise unreadable("the header of the archive is damaged")
@@ -571,7 +572,7 @@ def _substreams(
         if left < 0:
             raise unreadable("the header of the archive is damaged")
         if count:
-            sizes.append(left)  # the header has no size for the last file of a block
+            sizes.append(left)  # the size of the last file of a block is not written
     if part == _SIZE:
         part = fields.byte()
     inherited = [count == 1 and crc32 >= 0 for count, crc32 in zip(counts, folder_crcs, strict=True)]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from slpstream.model.bracket_facts import ExpectedPlayer
+from slpstream.model.prepared import prepared
 from slpstream.tournament.seats.claims import Person, folded
 
 MAX_TYPED_NAME = 30
@@ -27,6 +28,7 @@ _MAX_MARKS = 2
 """Combining marks in a row: enough for every language that is written with them."""
 
 
+@prepared
 class RecentPerson(Person, frozen=True, omit_defaults=True):
     """A person who was named recently."""
 

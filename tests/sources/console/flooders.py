@@ -20,7 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.sources.console.dolphins import game_event, packet
+from tests.parts.spectators.dolphins import game_event, packet
 from tests.sources.console.wii import handshake, raw_of, replay
 from tests.synthetic.match import synthetic_match
 

@@ -6,11 +6,9 @@ Determinism: free ports of 127.0.0.1, a separate state folder, and `fail_after` 
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
@@ -18,16 +16,12 @@ import msgspec
 import pytest
 import trio
 import trio.testing
-from structlog.testing import capture_logs
 
 from slpstream.api import messages
-from slpstream.config import Config, Recordings, Relay, StationConfig
-from slpstream.daemon.consoles import Consoles, check_sources
-from slpstream.model.errors import ConfigError
+from slpstream.config import Config, Relay, StationConfig
 from slpstream.model.messages import START
 from slpstream.sources.console.discovery import write_call
 from slpstream.sources.console.session import ConsoleSession
-from slpstream.system.metrics import Metrics
 from tests.daemons.station import until
 from tests.formats.slippi.built import Built
 from tests.sources.console.daemons import daemon_of, free_port
@@ -87,40 +81,6 @@ async def test_console_is_recorded_streamed_and_served(tmp_path: Path) -> None:
                 [setup] = audit["setups"]
                 assert setup["games"] == 1
                 assert "clock" not in {value["name"] for value in setup["values"]}, "the daemon's own times"
-
-
-@pytest.mark.trio
-@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM], ids=["consoles", "spectators"])
-async def test_relay_port_is_retried_until_it_is_free(
-    tmp_path: Path, autojump_clock: trio.testing.MockClock, kind: int
-) -> None:
-    autojump_clock.autojump_threshold = 0.05
-    consoles = Consoles(Relay(), Recordings(), tmp_path, Metrics())
-    key = "relay_port" if kind == socket.SOCK_STREAM else "relay_enet_port"
-    async with trio.open_nursery() as nursery:
-        with socket.socket(type=kind) as taken, capture_logs() as logs:
-            taken.bind(("127.0.0.1", 0))
-            if kind == socket.SOCK_STREAM:
-                taken.listen()
-            port = taken.getsockname()[1]
-            config = StationConfig(id="main", folder=str(tmp_path), **{key: port})
-            station = SimpleNamespace(id="main", name="main", files=SimpleNamespace())
-            running: Any = SimpleNamespace(config=config, station=station, nursery=nursery)
-            consoles.start(running)
-            await trio.sleep(12)
-            taken.close()
-            await trio.sleep(12)
-        nursery.cancel_scope.cancel()
-    assert [(line["event"], line["log_level"], line["port"]) for line in logs] == [
-        ("cannot listen on relay port", "error", port),
-        ("relay listening", "info", port),
-    ]
-
-
-def test_missing_enet_is_a_config_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"stations\[1\]\.dolphin: needs ENet"):
-        check_sources([StationConfig(id="a", folder="/a"), StationConfig(id="b", dolphin="pc")])
 
 
 @pytest.mark.trio

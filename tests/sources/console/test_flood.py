@@ -19,7 +19,7 @@ from slpstream.api import messages
 from slpstream.simulate.play import write_replay
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, LogReader
-from tests.sources.console.dolphins import needs_enet
+from tests.parts.spectators.dolphins import needs_enet
 from tests.sources.console.flooders import ENET, TCP, flooding
 from tests.synthetic.match import synthetic_match
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.sources.console.spectators.enet import (
+from slpstream.parts.spectators.enet import (
     MAX_QUEUED_BYTES,
     MAX_UNFINISHED,
     UNFINISHED_SECONDS,
@@ -26,8 +26,8 @@ from slpstream.sources.console.spectators.enet import (
     Peer,
     Received,
 )
-from slpstream.sources.console.spectators.transmission import DEAD_SECONDS
-from tests.sources.console.enet_client import EnetClient, connect_datagram
+from slpstream.parts.spectators.transmission import DEAD_SECONDS
+from tests.parts.spectators.enet_client import EnetClient, connect_datagram
 
 ADDRESS = ("10.0.0.9", 50000)
 MAX_BEARABLE_LOSS = 0.1

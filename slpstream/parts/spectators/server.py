@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import trio
 
-from slpstream.sources.console.spectators import messages
-from slpstream.sources.console.spectators.enet import (
+from slpstream.parts.spectators import messages
+from slpstream.parts.spectators.enet import (
     MAX_DATAGRAM_BYTES,
     MAX_QUEUED_BYTES,
     Address,
@@ -26,7 +26,7 @@ from slpstream.sources.console.spectators.enet import (
     Peer,
     Received,
 )
-from slpstream.sources.console.spectators.history import SpectatorHistory
+from slpstream.parts.spectators.history import SpectatorHistory
 from slpstream.system.logs import LogLimit, get_logger
 
 REQUEST_SECONDS = 5.0

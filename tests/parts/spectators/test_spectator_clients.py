@@ -25,7 +25,7 @@ import pytest
 import trio
 
 from slpstream.config import StationConfig
-from slpstream.sources.console.spectators import server
+from slpstream.parts.spectators import server
 from tests.daemons.station import until
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js
 from tests.project import IN_CI

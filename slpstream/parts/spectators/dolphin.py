@@ -15,7 +15,6 @@ from __future__ import annotations
 import base64
 import binascii
 import importlib
-import importlib.util
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -32,9 +31,6 @@ from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDo
 from slpstream.sources.console.turns import Turns
 from slpstream.sources.console.wire import NO_TOKEN
 
-PORT = 51441
-PLAYED_ON = "dolphin"
-
 _CHANNELS = 3
 _CONNECT_DATA = 1337
 """The connection data of other spectators. No known server reads it."""
@@ -45,11 +41,6 @@ _POLL_SECONDS = 0.02
 """Interval of the polls that send acknowledgements and pings in time."""
 _MAX_PACKET_BYTES = 1 << 20
 """Far above the size of Dolphin's packets. A packet is decoded in one go, and blocks the event loop meanwhile."""
-
-
-def is_available() -> bool:
-    """Whether the extra `dolphin` is installed."""
-    return importlib.util.find_spec("enet") is not None
 
 
 class DolphinSession:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 import trio
 
-from slpstream.sources.console.dolphin import is_available
 from tests.project import IN_CI
 
-needs_enet = pytest.mark.skipif(not is_available() and not IN_CI, reason="the extra `dolphin` is not installed")
+needs_enet = pytest.mark.skipif(find_spec("enet") is None and not IN_CI, reason="the extra `dolphin` is not installed")
 
 
 def packet(**message: Any) -> bytes:

@@ -14,8 +14,8 @@ from collections import deque
 import trio
 
 from slpstream.model.errors import FramingError
+from slpstream.parts.spectators.messages import EventBatches, end_game, game_event, start_game
 from slpstream.sources.console.feed import RelayFeed, ServedGame
-from slpstream.sources.console.spectators.messages import EventBatches, end_game, game_event, start_game
 
 _MAX_GAMES = 4
 _MAX_MESSAGES = 1 << 20

@@ -9,11 +9,11 @@ import click
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
 from slpstream.cli.atomic_file import write_atomically
-from slpstream.cli.picture_folders import TOOLS, Picture, pictures, tool_of
+from slpstream.parts.pictures.folders import TOOLS, Picture, pictures, tool_of
 from slpstream.system.files import read_regular
 
 
-@click.command()
+@click.command("import-pictures")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--from", "tool", type=click.Choice(TOOLS), help="The tool. Found from the folder by default.")
 @click.option(
@@ -64,5 +64,5 @@ def _copy(picture: Picture, into: Path, *, overwrite: bool) -> bool:
     write_atomically(target, [read_regular(picture.source)], overwrite=True)
     for other in others:
         if other != target:
-            other.unlink()  # of another type: it might be shown in place of the new one
+            other.unlink()  # of another type: it could be shown instead of the new one
     return True

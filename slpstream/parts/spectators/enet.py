@@ -30,7 +30,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from slpstream.sources.console.spectators.transmission import (
+from slpstream.parts.spectators.transmission import (
     DEAD_SECONDS,
     MAX_WINDOW_BYTES,
     MIN_WINDOW_BYTES,

@@ -1,8 +1,8 @@
 """The pictures in the folders of other stream tools, and the names that they get in an overlay folder.
 
-Melee Stream Tool (commit bcaadfa) has `Resources/Characters/Portraits/{Character}/{Skin}.png` and `Stock Icons` beside
-`Portraits`. Sheik's skins are in Zelda's folder. TournamentStreamHelper 5 has `user_data/games/ssbm`: the names of all
-characters in `base_files/config.json`, and a `config.json` in each folder of pictures, which are named
+Melee Stream Tool (commit bcaadfa) has `Portraits/{Character}/{Skin}.png` and `Stock Icons/{Character}/{Skin}.png` in
+`Resources/Characters`. Sheik's skins are in Zelda's folder. TournamentStreamHelper 5 has `user_data/games/ssbm`: the
+names of all characters in `base_files/config.json`, and a `config.json` in each folder of pictures, which are named
 `{prefix}{codename}{postfix}{costume}`. Its costume index is that of the replay.
 """
 
@@ -106,7 +106,7 @@ def tool_of(folder: Path) -> str | None:
 
 
 def pictures(folder: Path, tool: str) -> list[Picture]:
-    """The pictures of Melee in the folder of a tool, in the order of their targets. Empty if it is not of that tool.
+    """The pictures of Melee in the folder of a tool, in the order of their targets. Empty for a folder of another tool.
 
     Raises `OSError` for a folder or a list that cannot be read, and `msgspec.DecodeError` for a list that is damaged.
     """
@@ -150,7 +150,7 @@ def _of_tsh(folder: Path) -> Iterator[Picture]:
         if config.parent.name != "base_files"
     ]
     for kind, types in _TSH_KINDS.items():
-        # Pictures of different packs do not go together: the fullest one of the preferred type is taken.
+        # Pictures of different packs do not match: use only the pack of the preferred type with the most pictures.
         for wanted in types:
             candidates = [_of_pack(kind, path, pack, codenames) for path, pack in packs if wanted in pack.type]
             chosen = max(candidates, key=len, default={})
@@ -165,7 +165,7 @@ def _read(file: Path, kind: type[T]) -> T:
 
 
 def _of_pack(kind: str, folder: Path, pack: _Pack, codenames: Mapping[str, int]) -> dict[str, Path]:
-    """The sources by target, of one file for each thing."""
+    """The pictures of a pack by target, one for each costume or stage."""
     found: dict[str, Path] = {}
     known = _TSH_STAGES if kind == "stages" else codenames
     number = "" if kind == "stages" else "0*([0-9]{1,2})"

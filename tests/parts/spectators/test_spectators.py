@@ -21,17 +21,17 @@ from structlog.testing import capture_logs
 
 from slpstream.config import StationConfig
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.parts.spectators import messages
+from slpstream.parts.spectators.enet import MAX_QUEUED_BYTES, Address, Peer
+from slpstream.parts.spectators.history import SpectatorHistory
+from slpstream.parts.spectators.messages import EventBatches, read_request
+from slpstream.parts.spectators.server import REQUEST_SECONDS, SpectatorServer, open_socket
 from slpstream.sources.console.event_framer import GameBegan, GameFramer
 from slpstream.sources.console.feed import RelayFeed
-from slpstream.sources.console.spectators import messages
-from slpstream.sources.console.spectators.enet import MAX_QUEUED_BYTES, Address, Peer
-from slpstream.sources.console.spectators.history import SpectatorHistory
-from slpstream.sources.console.spectators.messages import EventBatches, read_request
-from slpstream.sources.console.spectators.server import REQUEST_SECONDS, SpectatorServer, open_socket
 from tests.daemons.station import until
 from tests.formats.slippi.built import Built
+from tests.parts.spectators.enet_client import EnetClient
 from tests.sources.console.daemons import daemon_of, free_port
-from tests.sources.console.enet_client import EnetClient
 from tests.sources.console.relays import GrowingFile
 from tests.sources.console.wii import raw_of
 from tests.synthetic.match import synthetic_match

@@ -16,10 +16,10 @@ import trio
 import trio.testing
 
 from slpstream.model.errors import FormatError
-from slpstream.sources.console.dolphin import PLAYED_ON, DolphinSession, DolphinSource
+from slpstream.parts.spectators.dolphin import DolphinSession, DolphinSource
 from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, Idle
 from tests.formats.slippi.built import Built
-from tests.sources.console.dolphins import SpectatedDolphin, game_event, needs_enet, packet
+from tests.parts.spectators.dolphins import SpectatedDolphin, game_event, needs_enet, packet
 from tests.sources.console.listeners import Notices
 from tests.sources.console.recordings import recorded, recorder_of
 from tests.sources.console.wii import raw_of
@@ -89,7 +89,7 @@ def test_unknown_packets_are_ignored() -> None:
 @asynccontextmanager
 async def recording(folder: Path, dolphin: SpectatedDolphin) -> AsyncIterator[Notices]:
     notices = Notices()
-    recorder = recorder_of(folder, notices, played_on=PLAYED_ON)
+    recorder = recorder_of(folder, notices, played_on="dolphin")
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             source = DolphinSource("127.0.0.1", dolphin.port, recorder, notices, rng=random.Random(1))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.cli.import_pictures import command
+from slpstream.parts.pictures.cli import command
 from slpstream.web import own_pictures
 from slpstream.web.own_pictures import OwnPictures
 from tests.cli.command_line import called, error_line

@@ -11,11 +11,12 @@ import pytest
 import trio
 
 from slpstream.api import messages, read_codes, read_game
-from slpstream.daemon.archives import ArchiveSearch, find_archives, read_archive
+from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import replay_path
 from slpstream.game.record import record_of
+from slpstream.parts.archives.search import ArchiveSearch, find_archives
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.store.backfill import ArchivedGame
 from slpstream.stream import Hub
@@ -60,11 +61,11 @@ async def scene(tmp_path: Path, read: Callable[[Path], Iterator[ArchivedGame]] =
     folder = tmp_path / "replays"
     folder.mkdir(exist_ok=True)
     index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)), read_archive=read)
-    search = ArchiveSearch(index, lambda: {"main": folder}, look_seconds=0.01)
+    search = ArchiveSearch(index, search_seconds=0.01)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(index.run)
-            nursery.start_soon(search.run)
+            nursery.start_soon(search.run, "main", folder)
             yield Scene(folder, index)
             nursery.cancel_scope.cancel()
 
@@ -95,7 +96,7 @@ async def test_games_in_archives_are_listed_and_served_like_files(tmp_path: Path
             assert replay_path(found) is None  # Dolphin cannot read archives
 
 
-async def test_an_archive_that_changes_is_read_again_and_one_that_goes_takes_its_games_along(tmp_path: Path) -> None:
+async def test_changed_archive_is_read_again_and_removed_archive_loses_its_games(tmp_path: Path) -> None:
     first, second, third = (id_of(tmp_path, game(number)) for number in range(3))
     async with scene(tmp_path) as here:
         path = put(here.folder / "a.zip", zipped({"a.slp": game(0), "b.slp": game(1)}))
@@ -135,7 +136,7 @@ async def test_broken_members_leave_the_others_in_the_index(tmp_path: Path) -> N
         await here.until({id_of(tmp_path, game()): ["a.zip::a.slp"]})
 
 
-async def test_folder_of_our_own_zips_is_passed_over(tmp_path: Path) -> None:
+async def test_own_zips_are_ignored(tmp_path: Path) -> None:
     replays, zips = tmp_path / "replays", tmp_path / "replays" / "zips"
     (zips / "older").mkdir(parents=True)
     (tmp_path / "linked").symlink_to(replays)

@@ -1,0 +1,39 @@
+"""Reads the games in an archive for the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from slpstream.api import read_game
+from slpstream.formats.registry import suffixes
+from slpstream.game.record import record_of
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.sources.archives.members import members
+from slpstream.sources.archives.packed import keep
+from slpstream.store.backfill import ArchivedGame
+from slpstream.system.member_paths import path_text
+
+
+def read_archive(path: Path, *, stats: bool = False) -> Iterator[ArchivedGame]:
+    """Yield the games in an archive, in order, as the index stores them. With `stats`, read replays completely.
+
+    Blocks.
+    """
+    for member in members(path, suffixes()):
+        name = path_text(member.path)
+        if member.problem is not None:
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{name}: {member.problem}")
+            continue
+        try:
+            data = member.read()
+            keep(member.path, data)
+            record = record_of(read_game(member.path, stats=stats))
+        except OSError as error:
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{name}: {error.strerror}")
+        except FormatError as error:
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{name}: {error}")
+        except SourceError as error:
+            yield ArchivedGame(member.path, member.size_bytes, None, str(error))
+        else:
+            yield ArchivedGame(member.path, len(data), record)

@@ -1,0 +1,1 @@
+"""Archives and compressed replays in watched folders, whose games are indexed."""

@@ -1,0 +1,1 @@
+"""The pictures of other stream tools, copied for the overlay."""

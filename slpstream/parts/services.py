@@ -1,0 +1,42 @@
+"""The services that parts offer to the core and to each other, through `Host.provide` and `Host.find`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from slpstream.config import StationConfig
+    from slpstream.daemon.station import Station
+    from slpstream.sources.console.feed import RelayFeed
+    from slpstream.sources.console.reconnect import ConnectionObserver
+    from slpstream.sources.console.recorder import Recorder
+    from slpstream.sources.console.turns import Turns
+
+
+class SetZips(Protocol):
+    """The zips that slpstream writes of the replays of sets."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that zips are written into; `None` if there is none."""
+
+
+class Source(Protocol):
+    """A source whose games are recorded."""
+
+    async def run(self) -> None:
+        """Record until cancelled."""
+
+
+class DolphinSpectators(Protocol):
+    """The protocol of Dolphin's spectator server, in both directions."""
+
+    def is_available(self) -> bool:
+        """Whether the library that `source` needs is installed."""
+
+    def source(self, host: str, port: int, recorder: Recorder, observer: ConnectionObserver, turns: Turns) -> Source:
+        """Return a source that records the Dolphin at an address."""
+
+    async def serve(self, config: StationConfig, station: Station, feed: RelayFeed) -> None:
+        """Serve the `relay_enet_port` of a station until cancelled."""
