@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from time import time
+from typing import TYPE_CHECKING
 
 import structlog
 import trio

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from slpstream.config import StationConfig
-    from slpstream.daemon.station import Station
+    from slpstream.daemon.station.station import Station
     from slpstream.sources.console.feed import RelayFeed
     from slpstream.sources.console.reconnect import ConnectionObserver
     from slpstream.sources.console.recorder import Recorder

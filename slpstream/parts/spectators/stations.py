@@ -18,7 +18,7 @@ from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
     from slpstream.config import StationConfig
-    from slpstream.daemon.station import Station
+    from slpstream.daemon.station.station import Station
     from slpstream.parts.spectators.dolphin import DolphinSource
     from slpstream.sources.console.feed import RelayFeed
     from slpstream.sources.console.reconnect import ConnectionObserver
