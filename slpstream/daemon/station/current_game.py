@@ -39,10 +39,7 @@ class CurrentGame:
         )
 
     def note_growth(self, followed: FollowedFile) -> None:
-        """Turn to the game in a file that has just grown, if it is being played and the current game gives way.
-
-        It is not the current game.
-        """
+        """A file of another game has grown: turn to it if it is being played and the current game gives way."""
         candidate = followed.candidate
         if candidate is None:
             return

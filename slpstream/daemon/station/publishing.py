@@ -6,9 +6,9 @@ the counters, and `Copies` finds the files whose game another file holds already
 Decoding many bytes together takes a fraction of the time. So the bytes of a game that no client reads are held back,
 and published when a client, a request or the clock asks for them.
 
-Mirroring tools copy a replay while the game writes it, and people copy old replays. Nothing of a copy is published. It
-resumes its game's log if the other file stops growing or is lost: the log is a function of the bytes, so it continues
-where it was.
+Mirroring tools copy a replay while the game writes it, and people copy old replays. A copy is not published. It resumes
+its game's log if the other file stops growing or is lost: the log is a function of the bytes, so it continues where it
+was.
 """
 
 from __future__ import annotations
