@@ -133,7 +133,7 @@ class Daemon:
             on_air,
             config.on_air,
             on_switch=lambda by: self.metrics.counter("slpstream_on_air_switches_total", by).inc(),
-            is_hidden=lambda station: station == self.demo.station,
+            is_hidden=self.running.is_temporary,
         )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
@@ -399,7 +399,7 @@ class Daemon:
 
     def _setups(self) -> dict[str, str]:
         """The names of the stations whose setups are compared, by their ids."""
-        return {station.id: station.name for station in self.running.stations if station.id != self.demo.station}
+        return {station.id: station.name for station in self.running.lasting_stations}
 
     def _records(self, station: str) -> bool:
         """Whether the games of a station come over the network, so that their replays are written here."""
@@ -412,7 +412,7 @@ class Daemon:
 
     async def setup(self) -> schemas.Setup:
         """The watched folders, see `web.setup.Setup`."""
-        watched = [station for station in self.running.stations if station.id != self.demo.station]
+        watched = self.running.lasting_stations
         exist = await trio.to_thread.run_sync(lambda: [station.folder.is_dir() for station in watched])
         folders = [
             schemas.WatchedFolder(station=station.id, name=station.name, folder=str(station.folder), exists=exists)
@@ -432,7 +432,7 @@ class Daemon:
         await self.demo.stop()
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        if station != self.demo.station:
+        if not self.running.is_temporary(station):
             self.parts.set_changed(station, payload)
             if self._handover is not None:
                 with self.errors.contain("handover", station=station):
@@ -446,7 +446,7 @@ class Daemon:
 
     def _keeps(self, station: str) -> bool:
         """Whether a station exists, and the index has its games."""
-        return station in self.running and station != self.demo.station
+        return station in self.running and not self.running.is_temporary(station)
 
     async def set_of(self, station: str) -> SetScore | None:
         """The newest set of a station; `None` if the station does not exist."""
@@ -456,7 +456,7 @@ class Daemon:
         self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
         """Corrects the newest set of a station, see `web.stations.Stations`."""
-        if station == self.demo.station:
+        if self.running.is_temporary(station):
             raise ImpossibleCorrection("the demo counts for no set")
         return await self.sets.correct(station, patch, is_current, by=by)
 
@@ -576,7 +576,7 @@ class Daemon:
         return not self.starting() and (self._index is None or self._index.waiting_files == 0)
 
     def _station_names(self) -> dict[str, str]:
-        return {each.id: each.name for each in self.running.stations if each.id != self.demo.station}
+        return {each.id: each.name for each in self.running.lasting_stations}
 
     def _make_seats(self, index: GameIndex, state: Path) -> DaemonSeats | None:
         config = self._config
@@ -591,7 +591,7 @@ class Daemon:
             index,
             KeyFile(state),
             self.metrics,
-            stations=lambda: {s.id: s.name or s.id for s in self.running.stations if s.id != self.demo.station},
+            stations=lambda: {s.id: s.name or s.id for s in self.running.lasting_stations},
             listening=lambda: (config.server.host, self.service.port),
             expected=self._expected_at,
         )
