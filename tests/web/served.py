@@ -31,6 +31,7 @@ from slpstream.web.app import CORE_PAGES
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 from slpstream.web.observer import Observer
 from slpstream.web.server import Limits, WebServer, listen
+from slpstream.web.site import Page as SitePage
 from slpstream.web.site import Site
 from tests.stream.fakes import FakeStation
 
@@ -305,6 +306,7 @@ async def served(
     settled: bool = True,
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
+    pages: Sequence[SitePage] = CORE_PAGES,
 ) -> AsyncIterator[Served]:
     """Run a server for stations with these names, by default `main`."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
@@ -326,7 +328,7 @@ async def served(
             on_dropped=lambda reason: running.dropped.append(reason),
         ),
         site=Site(
-            (*CORE_PAGES, *registry.pages()),
+            (*pages, *registry.pages()),
             static_folders=registry.static_folders(),
             name_folders=name_folders,
             overlay_folder=overlay_folder,

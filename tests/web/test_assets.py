@@ -13,6 +13,7 @@ import pytest
 
 from slpstream.system.files import open_regular
 from slpstream.web.access import Access
+from slpstream.web.app import CORE_PAGES
 from tests.web.served import Served, served
 
 pytestmark = pytest.mark.trio
@@ -79,7 +80,7 @@ async def test_unreadable_files_are_404(tmp_path: Path, monkeypatch: pytest.Monk
 
 async def test_page_removed_by_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.web.app.STATIC", tmp_path)
-    async with served() as server:
+    async with served(pages=[page._replace(folder=tmp_path) for page in CORE_PAGES]) as server:
         for target in ("/", "/overlay/main", "/static/slpstream.js"):
             assert (await server.ask(target)).status == 404
         (tmp_path / "index.html").write_text("<p>new")
