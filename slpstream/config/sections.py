@@ -277,26 +277,6 @@ class Seats(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 30.0
 
 
-@prepared
-class Audit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[audit]`: the comparison of setups."""
-
-    games: Annotated[int, Meta(ge=1, le=20, description="How many of a station's newest games are compared.")] = 5
-    hours: Annotated[
-        float, Meta(gt=0, description="Games are not compared that were played this long before the newest one.")
-    ] = 24.0
-    clock_seconds: Annotated[
-        float, Meta(ge=0, description="Clocks of consoles that differ by more than this are reported.")
-    ] = 120.0
-    frame_rate: Annotated[
-        float, Meta(ge=0, description="Setups whose frames per second differ by more than this are reported.")
-    ] = 0.5
-    stutters_per_minute: Annotated[
-        float,
-        Meta(ge=0, description="Setups with this many more stutters per minute than the others are reported."),
-    ] = 10.0
-
-
 class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[log]`: the daemon's log."""
 
@@ -549,7 +529,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     sets: Sets = Sets()
     on_air: OnAir = OnAir()
     seats: Seats = Seats()
-    audit: Audit = Audit()
     log: Log = Log()
     web: Web = Web()
     playback: Playback = Playback()

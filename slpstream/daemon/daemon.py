@@ -44,7 +44,6 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
-from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
@@ -62,8 +61,8 @@ from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
+from slpstream.web import bracket as bracket_module
 from slpstream.web import (
-    audit,
     chapters,
     controllers,
     handover,
@@ -76,7 +75,6 @@ from slpstream.web import (
     seats,
     situations,
 )
-from slpstream.web import bracket as bracket_module
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
@@ -136,7 +134,6 @@ class Daemon:
         )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
-        self._audit: SetupAudit | None = None
         self._web: WebServer | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self._set_changed)
@@ -196,8 +193,6 @@ class Daemon:
             self._web.configure(access, limits_of(config))
         self.sets.use(_rules(config))
         self.on_air.use(config.on_air)
-        if self._audit is not None:
-            self._audit.use(config.audit)
         for station in self.running.stations:
             station.configure(config.watch)
         self.parts.configure(config)
@@ -240,17 +235,16 @@ class Daemon:
                     read_archive=read_archive,
                 )
                 self._host.index = index
+                self._host.codes = codes = GameCodes(index, read_codes)
                 self._host.port = service.port
                 temporary.callback(self.parts.close)
                 await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
-                codes = GameCodes(index, read_codes)
                 games = DaemonGames(
                     index, self.hub, limiter, self._folders, codes, config.search.me, self.sets.names_of
                 )
                 self._host.games = games
-                self._audit = setup_audit = SetupAudit(index, codes, self._setups, self._records, config.audit)
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
@@ -274,7 +268,6 @@ class Daemon:
                     search.endpoint(query_words),
                     *seats.endpoints(seated),
                     *seat_codes.endpoints(seated),
-                    *audit.endpoints(setup_audit),
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
@@ -326,7 +319,6 @@ class Daemon:
                     background.start_soon(self.errors.keep_running, "bracket", self.bracket.run)
                 if seated is not None:
                     background.start_soon(self.errors.keep_running, "seats", seated.run)
-                background.start_soon(self.errors.keep_running, "audit", setup_audit.run)
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
@@ -387,8 +379,6 @@ class Daemon:
     def _games_changed(self, station: str | None) -> None:
         self.sets.changed(station)
         self.parts.games_changed(station)
-        if self._audit is not None:
-            self._audit.changed(station)
         if self._handover is not None and station is not None:
             self._handover.games_changed(station)
 
@@ -397,15 +387,6 @@ class Daemon:
         for station in self.running.stations:
             station.index_again()
         self.parts.index_lost()
-
-    def _setups(self) -> dict[str, str]:
-        """The names of the stations whose setups are compared, by their ids."""
-        return {station.id: station.name for station in self.running.stations if station.id != self.demo.station}
-
-    def _records(self, station: str) -> bool:
-        """Whether the games of a station come over the network, so that their replays are written here."""
-        running = self.running.get(station)
-        return running is not None and bool(running.config.console or running.config.dolphin)
 
     def _folders(self) -> list[Path]:
         """The folders whose games the index keeps up to date."""
@@ -640,8 +621,6 @@ class Daemon:
             "slpstream_station_on_air",
             lambda: {on_air.station_id: 1.0} if on_air is not None and on_air.station_id is not None else {},
         )
-        setup_audit = self._audit
-        metrics.bind_all("slpstream_setup_differences", lambda: {} if setup_audit is None else setup_audit.differences)
         metrics.bind_each(
             "slpstream_watched_stations", lambda: Counter(station.strategy for station in self.running.stations)
         )

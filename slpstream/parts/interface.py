@@ -18,6 +18,7 @@ from slpstream.system.metric_row import Row
 if TYPE_CHECKING:
     from slpstream.daemon.consoles import Consoles
     from slpstream.daemon.deliveries.queue import DeliveryQueue
+    from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames
     from slpstream.daemon.sets import StationSets
     from slpstream.daemon.stations import RunningStations
@@ -131,10 +132,15 @@ class RunningPart:
 
 
 class Host:
-    """The services of a daemon for its parts. `index`, `games` and `state_folder` exist from `RunningPart.open` on."""
+    """The services of a daemon for its parts.
+
+    `index`, `codes`, `games` and `state_folder` exist from `RunningPart.open` on.
+    """
 
     index: GameIndex
     """The index of games."""
+    codes: GameCodes
+    """The Gecko codes of the games in the index."""
     games: DaemonGames
     """The games of the index and the hub, as the HTTP API answers for them."""
     state_folder: Path

@@ -147,12 +147,6 @@ TABLE = (
     Row("slpstream_station_ready", "gauge", "1 while the folder can be read and has been searched.", ("station",)),
     Row("slpstream_station_on_air", "gauge", "1 for the station on air.", ("station",)),
     Row(
-        "slpstream_setup_differences",
-        "gauge",
-        "1 for each value in which a setup has lastingly differed from the others; see `/v1/audit`.",
-        ("station", "what"),
-    ),
-    Row(
         "slpstream_watched_stations",
         "gauge",
         "Stations, by how changes of their files are noticed: inotify, directory changes, kqueue, watchdog, polling.",

@@ -22,7 +22,6 @@ from starlette.types import ASGIApp
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
 from slpstream.web import (
-    audit,
     bracket,
     chapters,
     controllers,
@@ -211,7 +210,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
-        *audit.endpoints(cast(audit.SetupAudit, None)),
         *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
