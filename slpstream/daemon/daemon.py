@@ -52,7 +52,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, SetZips
+from slpstream.parts.services import DolphinSpectators, ExpectedPlayers, SetZips
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -71,8 +71,6 @@ from slpstream.web import (
     marks,
     schemas,
     search,
-    seat_codes,
-    seats,
     situations,
 )
 from slpstream.web.server import WebServer
@@ -82,8 +80,6 @@ if TYPE_CHECKING:
     from slpstream.daemon.situations import DaemonSituations
     from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.daemon.tournament.controllers import DaemonControllers
-    from slpstream.daemon.tournament.seats import DaemonSeats
-    from slpstream.model.bracket_facts import ExpectedPlayer
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
@@ -155,7 +151,8 @@ class Daemon:
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
         self.bracket = self._make_bracket(config)
-        self.seats: DaemonSeats | None = None
+        if self.bracket is not None:
+            self._host.provide(ExpectedPlayers, self.bracket)
         self.controllers = self._make_controllers(config)
         self._handover: Handover | None = None
         self._reloading = trio.Lock()
@@ -249,7 +246,6 @@ class Daemon:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
-                self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 self._handover = handed_on = Handover(
                     config.handover,
                     index,
@@ -266,8 +262,6 @@ class Daemon:
                     self._situations.mark(marked)
                 more = [
                     search.endpoint(query_words),
-                    *seats.endpoints(seated),
-                    *seat_codes.endpoints(seated),
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
@@ -317,8 +311,6 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 if self.bracket is not None:
                     background.start_soon(self.errors.keep_running, "bracket", self.bracket.run)
-                if seated is not None:
-                    background.start_soon(self.errors.keep_running, "seats", seated.run)
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
@@ -465,7 +457,6 @@ class Daemon:
             *self.parts.not_ready(),
             *([] if self.playback is None else self.playback.not_ready()),
             *([] if self.bracket is None else self.bracket.not_ready()),
-            *([] if self.seats is None else self.seats.not_ready()),
             *([] if self._handover is None else self._handover.not_ready()),
             *self.errors.restarting(),
         ]
@@ -560,28 +551,6 @@ class Daemon:
     def _station_names(self) -> dict[str, str]:
         return {each.id: each.name for each in self.running.stations if each.id != self.demo.station}
 
-    def _make_seats(self, index: GameIndex, state: Path) -> DaemonSeats | None:
-        config = self._config
-        if not config.seats.on:
-            return None
-        from slpstream.daemon.tournament.seats import DaemonSeats  # noqa: PLC0415
-        from slpstream.daemon.tournament.seats.key_file import KeyFile  # noqa: PLC0415 -- few daemons have seats
-
-        return DaemonSeats(
-            config.seats,
-            self.sets,
-            index,
-            KeyFile(state),
-            self.metrics,
-            stations=lambda: {s.id: s.name or s.id for s in self.running.stations if s.id != self.demo.station},
-            listening=lambda: (config.server.host, self.service.port),
-            expected=self._expected_at,
-        )
-
-    def _expected_at(self, station: str) -> Sequence[ExpectedPlayer]:
-        """The players at a station now, as the bracket has it."""
-        return () if self.bracket is None else self.bracket.expected(station)
-
     def _make_controllers(self, config: Config) -> DaemonControllers | None:
         if not config.controllers.check:
             return None
@@ -638,9 +607,6 @@ class Daemon:
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
-        seated = self.seats
-        metrics.bind_each("slpstream_claimed_seats", lambda: {} if seated is None else seated.claimed())
-        metrics.bind("slpstream_seat_codes_kept", lambda: None if seated is None else float(seated.keys_are_kept))
         handed_on = self._handover
         metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         self._deliveries.bind_gauges()

@@ -71,6 +71,8 @@ class Part(NamedTuple):
     endpoints: str = ""
     """The function that makes its HTTP endpoints, as `module:function`. It takes the running part, or `None` if the
     part is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
+    claim_paths: Sequence[str] = ()
+    """The prefixes of paths whose requests have separate tokens, which the endpoints check: they need `Role.CLAIM`."""
     pages: Sequence[Page] = ()
     commands: Sequence[Command] = ()
     without_stations: str = ""

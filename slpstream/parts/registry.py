@@ -112,6 +112,11 @@ def pages() -> list[Page]:
     ]
 
 
+def claim_paths() -> list[str]:
+    """The prefixes of paths of all parts whose requests have separate tokens."""
+    return [path for part in parts() for path in part.claim_paths]
+
+
 def static_folders() -> Mapping[str, Path]:
     """The folders of scripts and styles that parts have, by the names under which they are served."""
     return {each.part.name: each.folder / "static" for each in _registered() if each.part.pages}

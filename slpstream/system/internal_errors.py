@@ -41,7 +41,6 @@ CORE_LABELS = (
     "reload",
     "request",
     "retention",
-    "seats",
     "sets",
     "situations",
     "station",

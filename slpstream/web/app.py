@@ -32,8 +32,6 @@ from slpstream.web import (
     marks,
     openapi,
     search,
-    seat_codes,
-    seats,
     sets,
     situations,
 )
@@ -84,8 +82,8 @@ CORE_PAGES = (
     Page("/audit", STATIC, "audit.html"),
     Page("/bracket", STATIC, "bracket/index.html"),
     Page("/docs", STATIC, "docs.html"),
-    Page(seat_codes.PAGE, STATIC, "seat_codes.html"),
-    Page(f"{seats.PAGE_PREFIX}{{station}}", STATIC, "seats.html"),
+    Page("/seat-codes", STATIC, "seat_codes.html"),
+    Page("/seats/{station}", STATIC, "seats.html"),
 )
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
@@ -217,8 +215,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
         *bracket.endpoints(None),
-        *seats.endpoints(None),
-        *seat_codes.endpoints(None),
         *controllers.endpoints(None, lambda _: False),
         *of_parts,
     ]

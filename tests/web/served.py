@@ -20,11 +20,12 @@ from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
 from slpstream.model.errors import ConfigError, StoreError
+from slpstream.parts import registry
 from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScore, changed, newest_set, score_of, undone
 from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub, WantedChannels
-from slpstream.web import schemas, seats
+from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.app import CORE_PAGES
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
@@ -326,7 +327,7 @@ async def served(
             on_closed=lambda code: running.closed.append(code),
             on_dropped=lambda reason: running.dropped.append(reason),
         ),
-        site=Site(pages, name_folders=name_folders, overlay_folder=overlay_folder, claim_paths=(seats.PREFIX,)),
+        site=Site(pages, name_folders=name_folders, overlay_folder=overlay_folder, claim_paths=registry.claim_paths()),
     )
     running = Served(port, server, hub, stations)
     running.fake = fake
