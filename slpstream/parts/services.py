@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from slpstream.config import StationConfig
     from slpstream.daemon.station.station import Station
+    from slpstream.model.bracket_facts import ExpectedPlayer
     from slpstream.sources.console.feed import RelayFeed
     from slpstream.sources.console.reconnect import ConnectionObserver
     from slpstream.sources.console.recorder import Recorder
     from slpstream.sources.console.turns import Turns
+
+
+class ExpectedPlayers(Protocol):
+    """The players whom the bracket expects at the stations."""
+
+    def expected(self, station: str) -> Sequence[ExpectedPlayer]:
+        """The players who are at a station now, according to the bracket."""
 
 
 class SetZips(Protocol):

@@ -22,7 +22,6 @@ from starlette.types import ASGIApp
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
 from slpstream.web import (
-    audit,
     bracket,
     chapters,
     controllers,
@@ -33,8 +32,6 @@ from slpstream.web import (
     marks,
     openapi,
     search,
-    seat_codes,
-    seats,
     sets,
     situations,
 )
@@ -83,10 +80,7 @@ _HEADERS = (
 _DASHBOARD = "index.html"
 CORE_PAGES = (
     Page("/", STATIC, _DASHBOARD),
-    Page("/audit", _PARTS / "audit" / "static", "audit.html"),
     Page("/bracket", _PARTS / "bracket" / "static", "bracket.html"),
-    Page(seat_codes.PAGE, _PARTS / "seats" / "static", "seat_codes.html"),
-    Page(f"{seats.PAGE_PREFIX}{{station}}", _PARTS / "seats" / "static", "seats.html"),
 )
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
@@ -211,7 +205,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
-        *audit.endpoints(cast(audit.SetupAudit, None)),
         *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
@@ -219,8 +212,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
         *bracket.endpoints(None),
-        *seats.endpoints(None),
-        *seat_codes.endpoints(None),
         *controllers.endpoints(None, lambda _: False),
         *of_parts,
     ]

@@ -25,7 +25,7 @@ from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScor
 from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub, WantedChannels
-from slpstream.web import schemas, seats
+from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.app import CORE_PAGES
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
@@ -332,7 +332,7 @@ async def served(
             static_folders=registry.static_folders(),
             name_folders=name_folders,
             overlay_folder=overlay_folder,
-            claim_paths=(seats.PREFIX,),
+            claim_paths=registry.claim_paths(),
         ),
     )
     running = Served(port, server, hub, stations)
