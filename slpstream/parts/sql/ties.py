@@ -16,7 +16,7 @@ def is_tied(summary: GameSummary, end: GameEnd | None) -> bool:
     """Whether several sides came first.
 
     In a stock game these are sides with the same stocks and whole percents when the time ran out, or all sides, if they
-    lost their last stocks at once.
+    lost their last stocks simultaneously.
     """
     if summary.tied:
         return True

@@ -1,4 +1,4 @@
-"""A table that is read when DuckDB asks for it: only the columns and, as far as DuckDB tells them, the rows of a query.
+"""A table that is read when DuckDB asks for it: only the columns and, as far as DuckDB names them, the rows of a query.
 
 DuckDB calls `scanner` of an Arrow dataset with the columns and the filter of the query, as it does for the datasets of
 Lance and other packages, and then takes one batch after another until it has enough.
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import dataset
 
-from slpstream.sql.scan import TABLES, Scan
+from slpstream.parts.sql.scan import TABLES, Scan
 
 Read = Callable[[Scan], Iterator[pa.Table]]
 """Reads the replays for a scan: tables with the columns of the scan."""
@@ -32,7 +32,7 @@ class LazyTable(dataset.Dataset):  # type: ignore[misc]
     """A table of `TABLES`."""
 
     def __init__(self, name: str, read: Read, current: Current) -> None:
-        # The base class has no replays of its own, and forbids its __init__.
+        # The base class forbids its __init__.
         self._name = name
         self._read = read
         self._current = current

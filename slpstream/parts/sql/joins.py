@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slpstream.sql.players import COMPUTED
-from slpstream.sql.scan import TABLES
+from slpstream.parts.sql.players import COMPUTED
+from slpstream.parts.sql.scan import TABLES
 
 Node = Mapping[str, Any]
-"""A part of a query as DuckDB's `json_serialize_sql` has it."""
+"""A part of a query in the form of DuckDB's `json_serialize_sql`."""
 
 _DECIDING = ("games", "players")
 _COSTLY = frozenset({"frames", "conversions"})

@@ -1,6 +1,6 @@
 """A DuckDB database whose tables are replays. It reads and writes no other files, and loads no extensions.
 
-A query that sorts or joins more than fits into memory puts parts of it into a folder of its own, which is removed
+A query that sorts or joins more than fits into memory puts parts of it into a temporary folder, which is removed
 afterwards.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from slpstream.sql.joins import deciding_files
-from slpstream.sql.lazy_table import Current, LazyTable, Read
-from slpstream.sql.scan import TABLES
+from slpstream.parts.sql.joins import deciding_files
+from slpstream.parts.sql.lazy_table import Current, LazyTable, Read
+from slpstream.parts.sql.scan import TABLES
 
 _STREAMED = "1MB"
-"""Rows of a result that wait for their reader. More would only be computed for nobody if the reader leaves."""
+"""Rows of a result that wait for their reader. More would be computed in vain if the reader leaves."""
 _INTERRUPTED = "Query interrupted"
 """The text of the RuntimeError that DuckDB raises after Ctrl-C."""
 _ROWS_AT_ONCE = 2048
@@ -99,7 +99,7 @@ class Database:
         try:
             self._connection.sql(query)
         except duckdb.Error:
-            return  # mistakes are found before anything is read; executing the query tells their place
+            return  # mistakes are found before anything is read; executing the query reports their position
         serialized = self._connection.execute("SELECT json_serialize_sql($1)", [query]).fetchall()[0][0]
         self._current.files = deciding_files(serialized, self._files)
 
