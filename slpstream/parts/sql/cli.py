@@ -1,4 +1,4 @@
-"""`slpstream sql`: answer a query in SQL over replays, by DuckDB. Only what the query touches is read."""
+"""`slpstream sql`: answer a query in SQL over replays, by DuckDB. Reads only the columns that the query needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
-    from slpstream.sql.database import InvalidQuery
+    from slpstream.parts.sql.database import InvalidQuery
 
 _EXIT_USAGE = 2
 _KINDS = (".parquet", ".arrow", ".csv", ".json", ".jsonl")
@@ -58,7 +58,7 @@ def command(
     if any(find_spec(name) is None for name in ("duckdb", "numpy", "pyarrow")):
         fail("sql needs DuckDB and pyarrow: pip install 'slpstream[sql]'", _EXIT_USAGE)
     if schema:
-        from slpstream.cli.sql_output import print_schema
+        from slpstream.parts.sql.cli_output import print_schema
 
         print_schema(as_json=as_json)
         return
@@ -94,11 +94,11 @@ def _answer(
 ) -> int:
     """Answer a query. Returns the exit code."""
     from slpstream.cli.replay_work import examined
-    from slpstream.cli.sql_output import printers, write_file
-    from slpstream.cli.sql_reading import ReplayReader, cores
     from slpstream.formats.registry import suffixes
     from slpstream.formats.slplog.container import SUFFIX
-    from slpstream.sql.database import FailedQuery, InvalidQuery, open_database
+    from slpstream.parts.sql.cli_output import printers, write_file
+    from slpstream.parts.sql.cli_reading import ReplayReader, cores
+    from slpstream.parts.sql.database import FailedQuery, InvalidQuery, open_database
 
     endings = (*suffixes(), SUFFIX)
     files = list(find_files(paths, endings))

@@ -17,11 +17,10 @@ from typing import Any
 import pytest
 
 from slpstream.api import Replay
-from slpstream.cli import sql_reading
 from slpstream.formats.slippi.arrow import frames_table
-from slpstream.sql import frames
-from slpstream.sql.players import COMPUTED
-from tests.sql.answers import Answers
+from slpstream.parts.sql import cli_reading, frames
+from slpstream.parts.sql.players import COMPUTED
+from tests.parts.sql.answers import Answers
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.stages import BATTLEFIELD, FINAL_DESTINATION
 
@@ -70,8 +69,8 @@ def counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Counted:
 
         monkeypatch.setattr(of, name, call)
 
-    noted("preview_replay", lambda arguments: arguments[0].name, query.opened, sql_reading)
-    noted("open_replay", lambda arguments: arguments[0].name, query.opened, sql_reading)
+    noted("preview_replay", lambda arguments: arguments[0].name, query.opened, cli_reading)
+    noted("open_replay", lambda arguments: arguments[0].name, query.opened, cli_reading)
     noted("read_to_end", lambda arguments: arguments[0].name, query.read_to_end, sys.modules["slpstream.api"])
     noted("stats", lambda arguments: arguments[0].path.name, query.with_stats, Replay)
     noted("frames_table", lambda arguments: frozenset(arguments[1]), query.decoded, frames)

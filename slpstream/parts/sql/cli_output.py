@@ -20,8 +20,8 @@ from pyarrow import parquet
 
 from slpstream.cli.atomic_file import write_atomically
 from slpstream.model.csv_cells import csv_cell
-from slpstream.sql.database import Database
-from slpstream.sql.scan import TABLES
+from slpstream.parts.sql.database import Database
+from slpstream.parts.sql.scan import TABLES
 from slpstream.system.text import printable
 
 _MEASURED_ROWS = 1000

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from slpstream.api import open_replay
-from slpstream.cli import sql, sql_reading
+from slpstream.parts.sql import cli, cli_reading
 from tests.cli.command_line import exit_code
 from tests.formats.games import games
 from tests.synthetic.match import synthetic_match
@@ -204,7 +204,7 @@ def test_mistakes_are_shown(
 def test_missing_extra_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sql, "find_spec", lambda name: None)
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
     assert run(folder, "select 1") == 2
     assert capfd.readouterr().err == "slpstream: sql needs DuckDB and pyarrow: pip install 'slpstream[sql]'\n"
 
@@ -213,7 +213,7 @@ def test_interrupt_ends_the_command(folder: Path, monkeypatch: pytest.MonkeyPatc
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sql_reading, "examine", interrupt)
+    monkeypatch.setattr(cli_reading, "examine", interrupt)
     assert run(folder, "select count(*) from games") == 130
 
 
@@ -238,7 +238,7 @@ def test_several_processes_give_the_same_rows(
     with zipfile.ZipFile(folder / "games.zip", "w") as archive:
         for number in range(9):
             archive.write(folder / f"{number}.slp")
-    monkeypatch.setattr(sql_reading, "ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(cli_reading, "ALONE_SECONDS", 0.0)
     for query in (
         f"{PERCENTS} where frame > 100 and post_percent < 50",
         "select file, character, kill_count from players",

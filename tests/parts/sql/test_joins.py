@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.sql import database
-from tests.sql.answers import Answers
+from slpstream.parts.sql import database
+from tests.parts.sql.answers import Answers
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.stages import BATTLEFIELD, FINAL_DESTINATION
 

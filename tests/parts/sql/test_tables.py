@@ -12,11 +12,11 @@ from msgspec import UNSET
 
 from slpstream.api import open_replay, read_game
 from slpstream.cli.replay_files import FoundReplay
-from slpstream.cli.sql_reading import Found, examine
 from slpstream.formats.slippi.action_states import state_name, states_called
 from slpstream.formats.slippi.result import GAME, NO_CONTEST, TIME
-from slpstream.sql.database import Database, open_database
-from slpstream.sql.scan import TABLES, Scan
+from slpstream.parts.sql.cli_reading import Found, examine
+from slpstream.parts.sql.database import Database, open_database
+from slpstream.parts.sql.scan import TABLES, Scan
 from tests.formats.slippi.built import Built, bookend, post, pre, start
 from tests.replays import NOT_REPLAYS, real_replays, replay_path
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from slpstream.cli.replay_files import find_files
 from slpstream.cli.replay_work import examined
-from slpstream.cli.sql_reading import ReplayReader
-from slpstream.sql.database import open_database
-from slpstream.sql.scan import Scan
+from slpstream.parts.sql.cli_reading import ReplayReader
+from slpstream.parts.sql.database import open_database
+from slpstream.parts.sql.scan import Scan
 
 
 class Answers:

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.model.events import Metadata
-from slpstream.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
-from slpstream.sql.queried import Holds, Queried, Row
-from slpstream.sql.ties import is_tied
+from slpstream.parts.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
+from slpstream.parts.sql.queried import Holds, Queried, Row
+from slpstream.parts.sql.ties import is_tied
 
 SCHEMA = pa.schema(
     [

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from slpstream.sql import conversions, filters, frames, games, players
-from slpstream.sql.queried import Holds, Queried, Row
+from slpstream.parts.sql import conversions, filters, frames, games, players
+from slpstream.parts.sql.queried import Holds, Queried, Row
 
 Rows = list[dict[str, Any]] | Any
 """Rows by names of columns, or an Arrow table."""

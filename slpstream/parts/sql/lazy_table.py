@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import dataset
 
-from slpstream.sql.scan import TABLES, Scan
+from slpstream.parts.sql.scan import TABLES, Scan
 
 Read = Callable[[Scan], Iterator[pa.Table]]
 """Reads the replays for a scan: tables with the columns of the scan."""

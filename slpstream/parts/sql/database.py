@@ -14,9 +14,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from slpstream.sql.joins import deciding_files
-from slpstream.sql.lazy_table import Current, LazyTable, Read
-from slpstream.sql.scan import TABLES
+from slpstream.parts.sql.joins import deciding_files
+from slpstream.parts.sql.lazy_table import Current, LazyTable, Read
+from slpstream.parts.sql.scan import TABLES
 
 _STREAMED = "1MB"
 """Maximum number of rows that wait for their reader. Further rows would be wasted if the reader leaves."""

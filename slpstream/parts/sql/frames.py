@@ -12,8 +12,8 @@ from pyarrow import compute
 from slpstream.formats.slippi.action_states import state_name
 from slpstream.formats.slippi.arrow import FRAMES_SCHEMA, frames_table
 from slpstream.formats.slippi.names import character_name, stage_name
-from slpstream.sql.column import FILE, GAME_ID, SMALL, STAGE, TEXT, column
-from slpstream.sql.queried import Holds, Queried
+from slpstream.parts.sql.column import FILE, GAME_ID, SMALL, STAGE, TEXT, column
+from slpstream.parts.sql.queried import Holds, Queried
 
 _STATE, _FIGHTER = "post_action_state_id", "post_internal_character_id"
 _MAX_PLAYERS = 256

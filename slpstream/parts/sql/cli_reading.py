@@ -18,7 +18,7 @@ from slpstream.cli.replay_files import FoundReplay, ReplayFile, at_hand, each_re
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Metadata
-from slpstream.sql.scan import Rows, Scan
+from slpstream.parts.sql.scan import Rows, Scan
 from slpstream.system.member_paths import path_text
 
 ALONE_SECONDS = 2.0
@@ -29,7 +29,7 @@ _MAX_ROWS_IN_BATCH = 2048
 
 
 class QueriedReplay:
-    """A replay, of which only what is used is read."""
+    """A replay, read only as far as it is used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

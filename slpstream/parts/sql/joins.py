@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slpstream.sql.players import COMPUTED
-from slpstream.sql.scan import TABLES
+from slpstream.parts.sql.players import COMPUTED
+from slpstream.parts.sql.scan import TABLES
 
 Node = Mapping[str, Any]
 """A part of a query in the form of DuckDB's `json_serialize_sql`."""

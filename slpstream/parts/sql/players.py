@@ -9,9 +9,9 @@ import pyarrow as pa
 from msgspec import UNSET
 
 from slpstream.model.summary import GameSummary, PlayerSummary
-from slpstream.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
-from slpstream.sql.queried import Holds, Queried, Row
-from slpstream.sql.ties import is_tied
+from slpstream.parts.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
+from slpstream.parts.sql.queried import Holds, Queried, Row
+from slpstream.parts.sql.ties import is_tied
 from slpstream.stats.schema import ActionCounts, Overall, Ratio, Stats
 
 _DESCRIBED = (
