@@ -68,7 +68,6 @@ OWN: Mapping[str, str] = {
     "search/query/vocabulary.py": _SHIPPED,
     "search/situations/messages.py": _LOG,
     "sets/changes.py": "corrections encoded one line earlier",
-    "parts/sql/joins.py": "DuckDB's internal form of a query",
     "store/documents.py": _STORED,
     "store/opening.py": "handles the errors of each row of a damaged database",
     "store/tables/corrections.py": "corrections that were encoded before",
