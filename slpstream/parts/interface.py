@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from slpstream.config.sections import Config, Section
@@ -72,6 +73,9 @@ class Part(NamedTuple):
     is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
     pages: Sequence[Page] = ()
     commands: Sequence[Command] = ()
+    functions: Mapping[str, str] = MappingProxyType({})
+    """Functions of the command `export` and of the Python interface that the part implements, each as
+    `module:function`, by the names under which the core looks them up."""
     without_stations: str = ""
     """What `check-config` says about a configuration that asks for the part and has no stations."""
 

@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from slpstream.training.columns import COLUMNS
-from slpstream.training.parts import ARROW_TYPES, WrittenPart
-from slpstream.training.rows import Rows
+from slpstream.parts.training.columns import COLUMNS
+from slpstream.parts.training.parts import ARROW_TYPES, WrittenPart
+from slpstream.parts.training.rows import Rows
 
 _WRITTEN_BYTES = 256 * 1024
 """Written at once."""
@@ -97,7 +97,7 @@ class _FileWithHoles(FileIO):
 
 
 class PartWriter:
-    """Writes the shards of one part. Leaving it after an exception removes what was not finished."""
+    """Writes the shards of one part. Leaving it after an exception removes unfinished files."""
 
     def __init__(self, folder: Path, number: int, *, max_bytes: int) -> None:
         """A shard of more than `max_bytes` has one game."""
