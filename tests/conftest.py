@@ -73,6 +73,7 @@ MARKS: Mapping[str, str] = {
     "parts/sql": "sweep",
     "parts/test_outputs.py": "process",
     "parts/test_outputs_page.py": "process",
+    "parts/test_without_parts.py": "process slow",
     "parts/training/test_page.py": "process slow",
     "parts/training/test_rows.py": "sweep",
     "parts/training/test_training_set.py": "sweep",
