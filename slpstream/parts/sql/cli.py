@@ -1,4 +1,4 @@
-"""`slpstream sql`: answer a query in SQL over replays, by DuckDB. Reads only the columns that the query needs."""
+"""`slpstream sql`: answer a query in SQL over replays, by DuckDB. Reads no more than the query needs."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from slpstream.api import Replay, read_game
+from slpstream.api import Replay, Sending, read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
 from slpstream.cli.game_query import GameQuery, is_match
 from slpstream.cli.process_pool import map_in_order, process_pool
@@ -32,22 +32,22 @@ from slpstream.cli.replay_files import (
     open_exportable,
     size_bytes_of,
 )
-from slpstream.cli.training_folder import prepare, tidy
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import of_name
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import GameStart, first_of
 from slpstream.model.version import __version__
+from slpstream.parts.training.cli_folder import prepare, tidy
+from slpstream.parts.training.names import INDEX
+from slpstream.parts.training.parts import WrittenPart, complete_part, finish_set, game_name, list_of, split_of
 from slpstream.sources.archives.names import is_archive
 from slpstream.sources.archives.packed import head_of_member
 from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
-from slpstream.training.names import INDEX
-from slpstream.training.parts import WrittenPart, complete_part, finish_set, game_name, list_of, split_of
 
 if TYPE_CHECKING:  # needs numpy and pyarrow, which only the workers load
-    from slpstream.training.rows import Rows, Sending
+    from slpstream.parts.training.rows import Rows
 
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
@@ -121,8 +121,12 @@ class Head(NamedTuple):
         return self.wanted and not self.problem
 
 
-def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: int, overwrite: bool) -> None:
-    """Write a training set, or what is missing of it. Exits with the code of the worst problem."""
+def export(files: Sequence[ReplayFile], out: Path, *, jobs: int, overwrite: bool, **given: Any) -> None:
+    """Write a training set, or the missing parts of it. `given` are the `Options`.
+
+    Exits with the code of the worst problem.
+    """
+    options = Options(**given)
     named = [[str(file.path), size_bytes_of(file.path)] for file in files]
     wanted = {"form": _FORM, **options._asdict(), "files": named}
     prepare(out, wanted, [file.path for file in files], overwrite=overwrite)
@@ -135,7 +139,7 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
         described = {name: wanted[name] for name in ("form", *Options._fields)}
         description = {"slpstream": __version__, **described, "left_out_by_query": others}
         if options.layout == "slippi-ai":
-            from slpstream.training import slippi_ai
+            from slpstream.parts.training import slippi_ai
 
             slippi_ai.write_meta(out, parts)
         index = finish_set(out, parts, description)
@@ -257,7 +261,7 @@ def _read_heads(part: Part, query: GameQuery) -> list[Head]:
 
 
 def _read_head(found: FoundReplay, query: GameQuery) -> Head:
-    from slpstream.training.rows import NotForTraining, players_of
+    from slpstream.parts.training.rows import NotForTraining, players_of
 
     file = path_text(found.path)
     try:
@@ -269,11 +273,11 @@ def _read_head(found: FoundReplay, query: GameQuery) -> Head:
             if not is_match(query, found.path, record_of(read_game(found.path))):
                 return Head(file, game, wanted=False)
         players_of(settings)
+    except NotForTraining as reason:
+        return Head(file, "", 0, f"{file}: left out, because it has {reason}")
     except (FormatError, SourceError) as error:
         message, code = describe_error(found.path, error)
         return Head(file, "", code, message)
-    except NotForTraining as reason:
-        return Head(file, "", 0, f"{file}: left out, because it has {reason}")
     return Head(file, game, extent=None if found.data is None else _extent_of(found.path))
 
 
@@ -299,7 +303,7 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
     problems: list[tuple[int, str]] = []
     games = _games(part, heads, options, problems)
     if options.layout == "slippi-ai":
-        from slpstream.training import slippi_ai
+        from slpstream.parts.training import slippi_ai
 
         files = slippi_ai.GameFiles(out, part.number)
         for file, replay, rows in games:
@@ -308,7 +312,7 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
             about = slippi_ai.meta(replay.settings, rows, last_frame=int(rows["frame"][-1]), winners=winners)
             files.add(rows, replay.frames.data, file, {"gameId": replay.game_id, "frames": len(rows["frame"]), **about})
         return files.finish(problems)
-    from slpstream.training.shards import PartWriter
+    from slpstream.parts.training.shards import PartWriter
 
     with PartWriter(out, part.number, max_bytes=options.shard_bytes) as writer:
         for file, replay, rows in games:
@@ -322,7 +326,7 @@ def _games(
     part: Part, heads: Sequence[Head], options: Options, problems: list[tuple[int, str]]
 ) -> Iterator[tuple[str, Replay, Rows]]:
     """The games of a part with their rows. Problems with the other replays go to `problems`."""
-    from slpstream.training.rows import game_rows
+    from slpstream.parts.training.rows import game_rows
 
     for found, head in zip(part.files, heads, strict=True):
         file = head.file

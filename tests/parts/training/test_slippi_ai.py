@@ -17,7 +17,7 @@ import pytest
 
 from slpstream.api import open_replay
 from slpstream.cli.export import command
-from slpstream.training import slippi_ai
+from slpstream.parts.training import slippi_ai
 from tests.cli.command_line import called
 from tests.formats.slippi.built import ONLINE, Built
 from tests.project import IN_CI

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,10 @@ from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.offsets import Slot
 from slpstream.formats.slippi.side_by_side import side_by_side
-from slpstream.training.columns import COLUMNS, MAX_ITEMS, PLAYERS, Column
-from slpstream.training.item_slots import ItemSlots
-from slpstream.training.stage_objects import (
+from slpstream.model.errors import UnsupportedFile
+from slpstream.parts.training.columns import COLUMNS, MAX_ITEMS, PLAYERS, Column
+from slpstream.parts.training.item_slots import ItemSlots
+from slpstream.parts.training.stage_objects import (
     FOD_LEFT_AT_FIRST,
     FOD_RIGHT_AT_FIRST,
     FOUNTAIN_OF_DREAMS,
@@ -23,13 +24,12 @@ from slpstream.training.stage_objects import (
     randall,
 )
 
+if TYPE_CHECKING:
+    from slpstream.api import Sending
+
 Array = npt.NDArray[Any]
 Rows = dict[str, Array]
 """Columns by name, in the order of `COLUMNS`, all of the same length."""
-
-Sending = Literal["first", "last"]
-"""The sending that counts of a frame that was sent more than once: `first` is the state that the player saw, `last` the
-final state."""
 
 
 _SLOTS: dict[str, Callable[[int], Slot]] = {
@@ -50,8 +50,8 @@ _FIELDS = tuple(column.name for column in COLUMNS if column.source in _SLOTS)
 _WANTED = tuple((_slot_of(c.source, c.player), c.field) for c in COLUMNS if c.source in _SLOTS)
 
 
-class NotForTraining(Exception):
-    """The game cannot be converted to rows of two players. The message is the reason."""
+class NotForTraining(UnsupportedFile):
+    """A game that cannot be rows of two players. The message is the reason."""
 
 
 def players_of(settings: Settings) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 This module needs nothing but numpy and pyarrow. Shards are Arrow IPC files without compression; they are mapped into
 memory, and a window is a view of the mapped bytes.
 
-    from slpstream.training.windows import TrainingSet
+    from slpstream.parts.training.windows import TrainingSet
 
     data = TrainingSet("shards")
     for window in data.windows(64, seed=1):
@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slpstream.training.names import INDEX
+from slpstream.parts.training.names import INDEX
 
 WINDOWS_AT_ONCE = 1 << 16
 """Number of windows converted to Python numbers at a time. These take ten times the memory of numpy's."""

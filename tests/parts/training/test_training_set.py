@@ -20,13 +20,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from slpstream.api import open_replay
+from slpstream.api import Sending, open_replay
 from slpstream.cli.export import command
-from slpstream.cli.training_folder import prepare
-from slpstream.training import windows
-from slpstream.training.columns import COLUMNS
-from slpstream.training.rows import Sending
-from slpstream.training.windows import IncompleteSet, TrainingSet
+from slpstream.parts.training import windows
+from slpstream.parts.training.cli_folder import prepare
+from slpstream.parts.training.columns import COLUMNS
+from slpstream.parts.training.windows import IncompleteSet, TrainingSet
 from tests.cli.command_line import called, slpstream
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.writer import PlayerSetup, game_start
@@ -532,7 +531,7 @@ def test_batches_are_the_same_windows(finished: Path) -> None:
 def test_reader_needs_only_numpy_and_pyarrow(finished: Path) -> None:
     script = f"""
 import sys
-from slpstream.training.windows import TrainingSet
+from slpstream.parts.training.windows import TrainingSet
 print(sum(window["p0_post_percent"].size for window in TrainingSet({str(finished)!r}).windows(16)))
 ours = {{name.split(".")[0] for name in sys.modules}}
 print(sorted(ours & {{"trio", "msgspec", "structlog", "watchdog", "click", "prometheus_client", "starlette"}}))

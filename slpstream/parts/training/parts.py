@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from slpstream.formats.slippi.game_start import Settings
-from slpstream.training.columns import COLUMNS
-from slpstream.training.names import INDEX, PARTS
+from slpstream.parts.training.columns import COLUMNS
+from slpstream.parts.training.names import INDEX, PARTS
 
 ARROW_TYPES = {"f4": "float", "u1": "uint8", "i1": "int8", "u2": "uint16", "u4": "uint32", "i4": "int32"}
 """The types of columns by their names in numpy, in the order in which they are in a shard."""

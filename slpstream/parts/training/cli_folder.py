@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from slpstream.cli import fail
-from slpstream.training.names import GAMES, INDEX, PARTS
-from slpstream.training.parts import sync, write_whole
+from slpstream.parts.training.names import GAMES, INDEX, PARTS
+from slpstream.parts.training.parts import sync, write_whole
 
 PLAN = "plan.json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slpstream.training.columns import MAX_ITEMS
+from slpstream.parts.training.columns import MAX_ITEMS
 
 
 class ItemSlots:

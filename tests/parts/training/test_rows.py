@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from slpstream.api import open_replay
+from slpstream.api import Sending, open_replay
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.commands import FOD_PLATFORMS, FRAME_START, ITEM_UPDATE, POST_FRAME
 from slpstream.formats.slippi.game_start import set_field
@@ -19,11 +19,11 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import FormatError, Unsupported
 from slpstream.model.events import Frame
 from slpstream.model.fields import Table
-from slpstream.training.columns import COLUMNS, MAX_ITEMS
-from slpstream.training.item_slots import ItemSlots
-from slpstream.training.live import ROW_DTYPE, LiveRows
-from slpstream.training.rows import Rows, Sending
-from slpstream.training.stage_objects import FOUNTAIN_OF_DREAMS, randall
+from slpstream.parts.training.columns import COLUMNS, MAX_ITEMS
+from slpstream.parts.training.item_slots import ItemSlots
+from slpstream.parts.training.live import ROW_DTYPE, LiveRows
+from slpstream.parts.training.rows import Rows
+from slpstream.parts.training.stage_objects import FOUNTAIN_OF_DREAMS, randall
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.pure import without_kernel
 from tests.replays import NOT_REPLAYS, real_replays, replay_path

@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from slpstream.training.columns import COLUMNS
-from slpstream.training.parts import ARROW_TYPES, WrittenPart
-from slpstream.training.rows import Rows
+from slpstream.parts.training.columns import COLUMNS
+from slpstream.parts.training.parts import ARROW_TYPES, WrittenPart
+from slpstream.parts.training.rows import Rows
 
 _WRITTEN_BYTES = 256 * 1024
 """Bytes per write."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import UNSET
@@ -13,16 +13,19 @@ from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.frame_entry import FrameEntry
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.model.events import Event, Frame, GameStart
-from slpstream.training.columns import COLUMNS
-from slpstream.training.item_slots import ItemSlots
-from slpstream.training.rows import Sending, players_of
-from slpstream.training.stage_objects import (
+from slpstream.parts.training.columns import COLUMNS
+from slpstream.parts.training.item_slots import ItemSlots
+from slpstream.parts.training.rows import players_of
+from slpstream.parts.training.stage_objects import (
     FOD_LEFT_AT_FIRST,
     FOD_RIGHT_AT_FIRST,
     FOUNTAIN_OF_DREAMS,
     YOSHIS_STORY,
     randall,
 )
+
+if TYPE_CHECKING:
+    from slpstream.api import Sending
 
 ROW_DTYPE = np.dtype([(column.name, column.dtype) for column in COLUMNS])
 """A row as one numpy value: `row["p0_post_percent"]`."""

@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import timer_start
-from slpstream.training.columns import MAX_ITEMS, PLAYERS
-from slpstream.training.names import GAMES, META
-from slpstream.training.parts import WrittenPart, listed, write_whole
-from slpstream.training.rows import Rows, players_of
+from slpstream.parts.training.columns import MAX_ITEMS, PLAYERS
+from slpstream.parts.training.names import GAMES, META
+from slpstream.parts.training.parts import WrittenPart, listed, write_whole
+from slpstream.parts.training.rows import Rows, players_of
 
 _INTERNAL_STAGE = {2: 8, 3: 18, 8: 6, 28: 26, 31: 24, 32: 25}
 """libmelee's number of a stage by the one in Game Start, for the stages of tournaments; 0 for all others."""
