@@ -22,7 +22,7 @@ MARKS: Mapping[str, str] = {
     "bench/test_tournament.py": "release",
     "cli": "process",
     "parts/announce/test_announce.py": "process",
-    "daemon/test_chapters.py": "process",
+    "parts/chapters/test_chapters.py": "process",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
     "daemon/test_highlights.py": "process",

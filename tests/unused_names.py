@@ -23,7 +23,6 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "formats/slippi/reader.py": {"gecko_list": "a decoded part of the file, for programs that use the reader"},
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
-    "parts/interface.py": {"provide": "for parts of other packages: docs/howto/add_a_part.md"},
     "sources/archives/compressed.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/archives/streams.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},

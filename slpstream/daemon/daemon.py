@@ -25,7 +25,6 @@ from slpstream.config import (
     state_folder,
 )
 from slpstream.daemon.archives import ArchiveSearch, read_archive
-from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.demo import Demo
@@ -62,7 +61,6 @@ from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
 from slpstream.web import (
     audit,
-    chapters,
     controllers,
     handover,
     highlights,
@@ -273,7 +271,6 @@ class Daemon:
                     *seats.endpoints(seated),
                     *seat_codes.endpoints(seated),
                     *audit.endpoints(setup_audit),
-                    *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *marks.endpoints(marked),

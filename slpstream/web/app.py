@@ -24,7 +24,6 @@ from slpstream.model.version import __version__
 from slpstream.web import (
     audit,
     bracket,
-    chapters,
     controllers,
     events,
     handover,
@@ -211,7 +210,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
         *audit.endpoints(cast(audit.SetupAudit, None)),
-        *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
         *handover.endpoints(cast(handover.Replays, None)),
