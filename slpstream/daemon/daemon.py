@@ -33,7 +33,6 @@ from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import DaemonHighlights
-from slpstream.daemon.marks import StationMarks
 from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.running_parts import RunningParts
@@ -51,6 +50,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
+from slpstream.parts.services import Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -65,7 +65,6 @@ from slpstream.web import (
     handover,
     highlights,
     instant_replay,
-    marks,
     schemas,
     search,
     seat_codes,
@@ -251,7 +250,7 @@ class Daemon:
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
-                marked = StationMarks(index, self.hub, self._keeps)
+                marked = self._host.find(Marks)  # type: ignore[type-abstract]
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 self._handover = handed_on = Handover(
                     config.handover,
@@ -264,7 +263,7 @@ class Daemon:
                 )
                 if self.bracket is not None:
                     handed_on.bracket_of = self.bracket.context_of
-                if self._situations is not None:
+                if self._situations is not None and marked is not None:
                     self._situations.mark(marked)
                 more = [
                     search.endpoint(query_words),
@@ -273,7 +272,6 @@ class Daemon:
                     *audit.endpoints(setup_audit),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
-                    *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *bracket_module.endpoints(self.bracket),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
