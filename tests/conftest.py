@@ -23,7 +23,7 @@ MARKS: Mapping[str, str] = {
     "cli": "process",
     "parts/audit/test_daemon.py": "process",
     "parts/announce/test_announce.py": "process",
-    "daemon/test_chapters.py": "process",
+    "parts/chapters/test_chapters.py": "process",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
     "daemon/test_highlights.py": "process",

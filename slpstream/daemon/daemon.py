@@ -25,7 +25,6 @@ from slpstream.config import (
     state_folder,
 )
 from slpstream.daemon.archived_games import read_archive
-from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.console_discovery import same_consoles
 from slpstream.daemon.consoles import Consoles, check_sources
 from slpstream.daemon.deliveries.queue import DeliveryQueue
@@ -35,7 +34,6 @@ from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import DaemonHighlights
-from slpstream.daemon.marks import StationMarks
 from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.running_parts import RunningParts
@@ -53,7 +51,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, ExpectedPlayers, SetZips
+from slpstream.parts.services import DolphinSpectators, ExpectedPlayers, Marks, SetZips
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -64,12 +62,10 @@ from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
 from slpstream.web import bracket as bracket_module
 from slpstream.web import (
-    chapters,
     controllers,
     handover,
     highlights,
     instant_replay,
-    marks,
     schemas,
     search,
     situations,
@@ -246,7 +242,7 @@ class Daemon:
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
-                marked = StationMarks(index, self.hub, self._keeps)
+                marked = self._host.find(Marks)
                 self._handover = handed_on = Handover(
                     config.handover,
                     index,
@@ -259,14 +255,12 @@ class Daemon:
                 self._host.provide(SetZips, handed_on)
                 if self.bracket is not None:
                     handed_on.bracket_of = self.bracket.context_of
-                if self._situations is not None:
+                if self._situations is not None and marked is not None:
                     self._situations.mark(marked)
                 more = [
                     search.endpoint(query_words),
-                    *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
-                    *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *bracket_module.endpoints(self.bracket),
                     *controllers.endpoints(self.controllers, self.running.__contains__),

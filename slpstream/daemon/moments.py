@@ -12,12 +12,12 @@ from slpstream.daemon.highlights import replay_path
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
 from slpstream.outputs.playback_dolphin import Clip, around
+from slpstream.parts.services import Marks
 from slpstream.stats.timer import first_frame
 from slpstream.store import HighlightRow, StoredGame
 from slpstream.stream import Hub
 from slpstream.web.games import EncodedStats
 from slpstream.web.instant_replay import WantedReplay
-from slpstream.web.marks import Marks
 
 FindGame = Callable[[str], Awaitable[StoredGame | None]]
 StatsOf = Callable[[str], Awaitable[EncodedStats | None]]
@@ -75,7 +75,7 @@ class Moments:
         hub: Hub,
         find: FindGame,
         stats: StatsOf,
-        marks: Marks,
+        marks: Marks | None,
     ) -> None:
         """`find` returns a game of the index, and `stats` the stats of a game."""
         self._hub = hub
@@ -121,8 +121,8 @@ class Moments:
         return clips
 
     async def _of_mark(self, station: str, mark: int | None) -> Found:
-        marks = await self._marks.marks(station) or []
-        for each in marks:
+        marks = None if self._marks is None else await self._marks.marks(station)
+        for each in marks or []:
             if mark in (None, each.id):
                 return await self._found(station, each.game_id, each.frame - MARK_FRAMES, each.frame)
         raise NoSuchMoment("there is no such mark")

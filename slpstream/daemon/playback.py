@@ -16,11 +16,11 @@ from slpstream.daemon.moments import FindGame, Moments, StatsOf, distinct
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.messages import ON_AIR
 from slpstream.outputs.playback_dolphin import CommunicationFile, PlaybackDolphin
+from slpstream.parts.services import Marks
 from slpstream.store import HighlightPage, HighlightsQuery
 from slpstream.stream import Hub, OnAir, Role
 from slpstream.system.metrics import Metrics
 from slpstream.web.instant_replay import PlaybackState, ShownReplay, WantedReplay
-from slpstream.web.marks import Marks
 
 _LOOK_SECONDS = 1.0
 _COLLECT_SECONDS = 0.25
@@ -68,7 +68,7 @@ class Playback:
             self._running_set = None
             self._over.set()
 
-    async def run(self, find: FindGame, stats: StatsOf, marks: Marks, highlights: HighlightsOf) -> None:
+    async def run(self, find: FindGame, stats: StatsOf, marks: Marks | None, highlights: HighlightsOf) -> None:
         """Keep Dolphin up to date until cancelled. `find` and `stats` are those of `Moments`."""
         self._moments = moments = Moments(self._hub, find, stats, marks)
         async with trio.open_nursery() as nursery:

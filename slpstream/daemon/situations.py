@@ -21,13 +21,13 @@ from slpstream.model.errors import ConfigError, NoSuchMoment, ProtocolViolation
 from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary
 from slpstream.model.topics import Topic
+from slpstream.parts.services import MAX_WORDS, Marks, NewMark
 from slpstream.search.problem import QueryProblem
 from slpstream.search.situations import LiveSituations, Occurrence, Query, described, frame_of, parse, setup_of
 from slpstream.store import FoundSituation, GameIndex
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web.marks import MAX_WORDS, Marks, NewMark
 
 _TOPICS: frozenset[Topic] = frozenset({"game", "frame"})
 _KEPT_GAMES = 8

@@ -23,13 +23,11 @@ from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
 from slpstream.web import (
     bracket,
-    chapters,
     controllers,
     events,
     handover,
     highlights,
     instant_replay,
-    marks,
     openapi,
     search,
     sets,
@@ -205,11 +203,9 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
-        *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
         *handover.endpoints(cast(handover.Replays, None)),
-        *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
         *bracket.endpoints(None),
         *controllers.endpoints(None, lambda _: False),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import msgspec
 import trio
@@ -11,10 +10,12 @@ import trio
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.messages import timestamp
 from slpstream.model.prepared import prepared
-from slpstream.store.index import GameIndex
-from slpstream.stream import Hub
+from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import Mark, Marks, NewMark
 from slpstream.system.logs import get_logger
-from slpstream.web.marks import MAX_MARKS, Mark, NewMark
+
+MAX_MARKS = 200
+"""Marks kept for a station."""
 
 
 @prepared
@@ -25,16 +26,14 @@ class _Kept(msgspec.Struct):
     marks: list[Mark] = []
 
 
-class StationMarks:
-    """The marks of all stations, see `web.marks.Marks`."""
+class StationMarks(RunningPart):
+    """The marks of all stations. A demo keeps none."""
 
-    def __init__(self, index: GameIndex, hub: Hub, keeps: Callable[[str], bool]) -> None:
-        """`keeps` tells whether a station exists and keeps marks, which that of a demo does not."""
-        self._index = index
-        self._hub = hub
-        self._keeps = keeps
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._changing = trio.Lock()
         self._log = get_logger()
+        host.provide(Marks, self)
 
     async def marks(self, station: str) -> list[Mark] | None:
         """The marks of a station, newest first; `None` if the station keeps none."""
@@ -43,7 +42,7 @@ class StationMarks:
         return (await self._kept(station)).marks[::-1]
 
     async def mark(self, station: str, wanted: NewMark) -> Mark | None:
-        """Marks a moment; `None` if the station keeps none. Raises `NoSuchMoment`."""
+        """Mark a moment; `None` if the station keeps none. Raises `NoSuchMoment`."""
         if not self._keeps(station):
             return None
         # The newest frame of the moment in which the request came, not of when the others were read.
@@ -55,12 +54,12 @@ class StationMarks:
                 id=kept.last_id + 1, game_id=game_id, frame=frame, at=timestamp(time.time()), words=wanted.words.strip()
             )
             kept = _Kept(made.id, [*kept.marks, made][-MAX_MARKS:])
-            self._index.remember(_key(station), msgspec.to_builtins(kept))
+            self._host.index.remember(_key(station), msgspec.to_builtins(kept))
         self._log.info("moment marked", station=station, game_id=game_id, frame=frame, words=made.words)
         return made
 
     async def unmark(self, station: str, mark: int) -> list[Mark] | None:
-        """Removes a mark and returns the others, newest first; `None` if it does not exist."""
+        """Remove a mark and return the others, newest first; `None` if it does not exist."""
         if not self._keeps(station):
             return None
         async with self._changing:
@@ -68,12 +67,16 @@ class StationMarks:
             left = [each for each in kept.marks if each.id != mark]
             if len(left) == len(kept.marks):
                 return None
-            self._index.remember(_key(station), msgspec.to_builtins(_Kept(kept.last_id, left)))
+            self._host.index.remember(_key(station), msgspec.to_builtins(_Kept(kept.last_id, left)))
         self._log.info("mark removed", station=station, mark=mark)
         return left[::-1]
 
+    def _keeps(self, station: str) -> bool:
+        stations = self._host.stations
+        return station in stations and not stations.is_temporary(station)
+
     async def _kept(self, station: str) -> _Kept:
-        kept = await self._index.remembered(_key(station))
+        kept = await self._host.index.remembered(_key(station))
         try:
             return _Kept() if kept is None else msgspec.convert(kept, _Kept)
         except msgspec.ValidationError as error:
@@ -82,7 +85,7 @@ class StationMarks:
 
     def _newest(self, station: str) -> tuple[str, int] | None:
         """The newest frame of a station's game; `None` if it has none."""
-        channel = self._hub.channels.get(station)
+        channel = self._host.hub.channels.get(station)
         game = None if channel is None else channel.current
         number = None if game is None else game.newest_frame_number
         return None if game is None or number is None else (game.game_id, number)
@@ -90,7 +93,7 @@ class StationMarks:
     async def _moment(self, wanted: NewMark, newest: tuple[str, int] | None) -> tuple[str, int]:
         """The game and the frame to mark. Raises `NoSuchMoment`."""
         if wanted.game_id is not None and (newest is None or newest[0] != wanted.game_id):
-            found = await self._index.game(wanted.game_id)
+            found = await self._host.index.game(wanted.game_id)
             if found is None:
                 raise NoSuchMoment(f"no such game: {wanted.game_id}")
             if found.row.last_frame is None and wanted.frame is not None:  # its end is not known (yet)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from slpstream.sets.video.clips import Clip
+from slpstream.parts.chapters.clips import Clip
 
 MIN_CHAPTERS = 3
 MIN_SECONDS = 10

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from slpstream.model.csv_cells import csv_cell
-from slpstream.sets.video.clips import Clip
+from slpstream.parts.chapters.clips import Clip
 
 MAX_EVENTS = 999
 """Maximum number of events in an edit decision list, where numbers have three digits."""

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slpstream.parts.chapters.clips import Clip, clips_of
+from slpstream.parts.chapters.cut_lists import MAX_EVENTS, cuts, edit_decision_list, table, timecode
+from slpstream.parts.chapters.youtube import MAX_CHARACTERS, NoChapters, chapters, text
 from slpstream.sets import Rules, sets_of
-from slpstream.sets.video.chapters import MAX_CHARACTERS, NoChapters, chapters, text
-from slpstream.sets.video.clips import Clip, clips_of
-from slpstream.sets.video.cut_lists import MAX_EVENTS, cuts, edit_decision_list, table, timecode
 from tests.parts.scoreboards.sets import game, player
 from tests.sets.games import CorrectedGames
 

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, cast
 
-import msgspec
 from msgspec import Meta
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from slpstream.model.errors import NoSuchMoment
+from slpstream.parts.marks.station_marks import MAX_MARKS, StationMarks
+from slpstream.parts.services import Mark, NewMark
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
-from slpstream.web.schemas import GameId, Moment, Schema
+from slpstream.web.schemas import Schema
 from slpstream.web.station_path import STATION_IN_PATH, no_such_station
 
-MAX_MARKS = 200
-MAX_WORDS = 200
-_Frame = Annotated[int, Meta(ge=-123, le=10_000_000)]
 _MARK_IN_PATH: dict[str, Any] = {
     **STATION_IN_PATH,
     "mark": Annotated[int, Meta(ge=1, le=1 << 31, description="Id of a mark.")],
 }
 _NOT_FOUND = {404: "No such station."}
-
-
-class NewMark(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename="camel"):
-    """A moment to mark: now, or a frame."""
-
-    frame: Annotated[_Frame | None, Meta(description="Frame number; left out for the newest frame.")] = None
-    game_id: Annotated[GameId | None, Meta(description="The game of `frame`; left out for the station's game.")] = None
-    words: Annotated[str, Meta(max_length=MAX_WORDS, description="What it was, for people.")] = ""
-
-
-class Mark(Schema, kw_only=True):
-    """A marked moment."""
-
-    id: Annotated[int, Meta(description="From 1; a later mark has a greater id.")]
-    game_id: GameId
-    frame: int
-    at: Annotated[Moment, Meta(description="When it was marked.")]
-    words: Annotated[str, Meta(description="What it was, for people; left out if nothing was said.")] = ""
 
 
 class MarkList(Schema, kw_only=True):
@@ -49,21 +29,9 @@ class MarkList(Schema, kw_only=True):
     marks: Annotated[list[Mark], Meta(description=f"Newest first, at most {MAX_MARKS}.")]
 
 
-class Marks(Protocol):
-    """The marks of a daemon, as the web server sees them. A gateway has none."""
-
-    async def marks(self, station: str) -> list[Mark] | None:
-        """The marks of a station, newest first; `None` if the station does not exist."""
-
-    async def mark(self, station: str, wanted: NewMark) -> Mark | None:
-        """Marks a moment; `None` if the station does not exist. Raises `NoSuchMoment`."""
-
-    async def unmark(self, station: str, mark: int) -> list[Mark] | None:
-        """Removes a mark and returns the others; `None` if it does not exist."""
-
-
-def endpoints(marks: Marks) -> list[Endpoint]:
-    """The endpoints of this module."""
+def endpoints(running: StationMarks | None) -> list[Endpoint]:
+    """The endpoints of this module. `running` is `None` if they are only described."""
+    marks = cast(StationMarks, running)
 
     async def list_marks(request: Request, _: NoParameters) -> Response:
         found = await marks.marks(request.path_params["station"])

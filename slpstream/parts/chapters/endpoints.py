@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Protocol
+from typing import Annotated, cast
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -13,9 +13,10 @@ from starlette.responses import Response
 
 from slpstream.model.errors import StoreError
 from slpstream.model.messages import timestamp
-from slpstream.sets.video.chapters import NoChapters, chapters, text
-from slpstream.sets.video.clips import Clip, Per
-from slpstream.sets.video.cut_lists import Cut, cuts, edit_decision_list, table
+from slpstream.parts.chapters.clips import Clip, Per
+from slpstream.parts.chapters.cut_lists import Cut, cuts, edit_decision_list, table
+from slpstream.parts.chapters.station_clips import StationClips
+from slpstream.parts.chapters.youtube import NoChapters, chapters, text
 from slpstream.store.games_query import StartTime
 from slpstream.web.endpoint import Endpoint, json_response
 
@@ -84,20 +85,13 @@ class Chapters(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
     cuts: Annotated[list[ListedCut], Meta(description="In and out points, without padding.")] = []
 
 
-class Clips(Protocol):
-    """The sets and games of a daemon, as the web server sees them. A gateway has none."""
-
-    async def clips(self, station: str | None, since_ms: int, per: Per) -> Sequence[Clip]:
-        """The clips since a time of a station, or of all stations. Raises `StoreError`."""
-
-
-def endpoints(clips: Clips) -> list[Endpoint]:
-    """The endpoints of this module."""
+def endpoints(running: StationClips | None) -> list[Endpoint]:
+    """The endpoints of this module. `running` is `None` if they are only described."""
 
     async def found(query: VideoQuery) -> Sequence[Clip]:
         station = None if query.station is UNSET else query.station
         try:
-            return await clips.clips(station, int(query.start), query.per)
+            return await cast(StationClips, running).clips(station, int(query.start), query.per)
         except StoreError as error:
             raise HTTPException(503, str(error)) from None
 

@@ -1,0 +1,1 @@
+"""The moments that operators mark, to be shown again."""
