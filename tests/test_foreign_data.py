@@ -77,7 +77,7 @@ OWN: Mapping[str, str] = {
     "store/tables/search.py": _STORED,
     "stream/channel.py": _LOG,
     "stream/delta_bases.py": _LOG,
-    "tournament/bracket/startgg/variables.py": _SHIPPED,
+    "sets/startgg/variables.py": _SHIPPED,
     "tournament/controllers/samples.py": _LOG,
     "training/parts.py": _EXPORT,
     "training/windows.py": "the index of an export; the module requires only numpy and pyarrow",

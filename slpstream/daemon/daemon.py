@@ -54,7 +54,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, SetZips
+from slpstream.parts.services import DolphinSpectators, ExpectedPlayers, SetContexts, SetZips
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -77,13 +77,11 @@ from slpstream.web import (
     seats,
     situations,
 )
-from slpstream.web import bracket as bracket_module
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
     from slpstream.daemon.situations import DaemonSituations
-    from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.daemon.tournament.controllers import DaemonControllers
     from slpstream.daemon.tournament.seats import DaemonSeats
     from slpstream.model.bracket_facts import ExpectedPlayer
@@ -158,7 +156,6 @@ class Daemon:
         check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
-        self.bracket = self._make_bracket(config)
         self.seats: DaemonSeats | None = None
         self.controllers = self._make_controllers(config)
         self._handover: Handover | None = None
@@ -223,9 +220,6 @@ class Daemon:
             self._host.state_folder = state
             temporary.callback(self._deliveries.close)
             await trio.to_thread.run_sync(self._deliveries.open, state)
-            if self.bracket is not None:
-                temporary.callback(self.bracket.close)
-                await trio.to_thread.run_sync(self.bracket.open, state)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,
                 service.background(handle_signals=handle_signals) as background,
@@ -257,6 +251,7 @@ class Daemon:
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
+                contexts = self._host.find(SetContexts)
                 self._handover = handed_on = Handover(
                     config.handover,
                     index,
@@ -264,11 +259,11 @@ class Daemon:
                     self._keeps,
                     self.metrics,
                     self.errors,
-                    lambda: self._has_read_old_files() and (self.bracket is None or self.bracket.has_looked),
+                    lambda: self._host.has_read_old_files() and (contexts is None or contexts.has_looked),
                 )
                 self._host.provide(SetZips, handed_on)
-                if self.bracket is not None:
-                    handed_on.bracket_of = self.bracket.context_of
+                if contexts is not None:
+                    handed_on.bracket_of = contexts.context_of
                 if self._situations is not None:
                     self._situations.mark(marked)
                 more = [
@@ -281,7 +276,6 @@ class Daemon:
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
-                    *bracket_module.endpoints(self.bracket),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
                     *handover.endpoints(handed_on),
                     *registry.endpoints(self.parts.by_name),
@@ -321,8 +315,6 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
-                if self.bracket is not None:
-                    background.start_soon(self.errors.keep_running, "bracket", self.bracket.run)
                 if seated is not None:
                     background.start_soon(self.errors.keep_running, "seats", seated.run)
                 background.start_soon(self.errors.keep_running, "audit", setup_audit.run)
@@ -440,9 +432,6 @@ class Daemon:
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
-            if self.bracket is not None:
-                with self.errors.contain("bracket", station=station):
-                    self.bracket.set_changed(station, payload)
 
     def _keeps(self, station: str) -> bool:
         """Whether a station exists, and the index has its games."""
@@ -482,7 +471,6 @@ class Daemon:
             ),
             *self.parts.not_ready(),
             *([] if self.playback is None else self.playback.not_ready()),
-            *([] if self.bracket is None else self.bracket.not_ready()),
             *([] if self.seats is None else self.seats.not_ready()),
             *([] if self._handover is None else self._handover.not_ready()),
             *self.errors.restarting(),
@@ -562,22 +550,6 @@ class Daemon:
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
 
-    def _make_bracket(self, config: Config) -> DaemonBracket | None:
-        if not config.bracket.kind:
-            return None
-        from slpstream.daemon.tournament.bracket import DaemonBracket  # noqa: PLC0415 -- few daemons have one
-
-        return DaemonBracket(
-            config.bracket, config.sets.best_of, self.metrics, self.sets, self._station_names, self._has_read_old_files
-        )
-
-    def _has_read_old_files(self) -> bool:
-        """Whether the index has the games of all stations."""
-        return not self.starting() and (self._index is None or self._index.waiting_files == 0)
-
-    def _station_names(self) -> dict[str, str]:
-        return {each.id: each.name for each in self.running.stations if each.id != self.demo.station}
-
     def _make_seats(self, index: GameIndex, state: Path) -> DaemonSeats | None:
         config = self._config
         if not config.seats.on:
@@ -598,7 +570,8 @@ class Daemon:
 
     def _expected_at(self, station: str) -> Sequence[ExpectedPlayer]:
         """The players at a station now, as the bracket has it."""
-        return () if self.bracket is None else self.bracket.expected(station)
+        bracket = self._host.find(ExpectedPlayers)
+        return () if bracket is None else bracket.expected(station)
 
     def _make_controllers(self, config: Config) -> DaemonControllers | None:
         if not config.controllers.check:
@@ -664,10 +637,6 @@ class Daemon:
         handed_on = self._handover
         metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         self._deliveries.bind_gauges()
-        bracket = self.bracket
-        metrics.bind("slpstream_bracket_connected", lambda: float(bracket is not None and bracket.is_connected))
-        metrics.bind_each("slpstream_bracket_waiting_sets", lambda: {} if bracket is None else bracket.waiting())
-        metrics.bind("slpstream_bracket_lag_seconds", lambda: 0.0 if bracket is None else bracket.lag_seconds)
         metrics.bind_idle()
 
     def _free_bytes(self) -> float | None:

@@ -23,7 +23,6 @@ from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
 from slpstream.web import (
     audit,
-    bracket,
     chapters,
     controllers,
     events,
@@ -84,7 +83,6 @@ _DASHBOARD = "index.html"
 CORE_PAGES = (
     Page("/", STATIC, _DASHBOARD),
     Page("/audit", _PARTS / "audit" / "static", "audit.html"),
-    Page("/bracket", _PARTS / "bracket" / "static", "bracket.html"),
     Page(seat_codes.PAGE, _PARTS / "seats" / "static", "seat_codes.html"),
     Page(f"{seats.PAGE_PREFIX}{{station}}", _PARTS / "seats" / "static", "seats.html"),
 )
@@ -218,7 +216,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
         *handover.endpoints(cast(handover.Replays, None)),
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
-        *bracket.endpoints(None),
         *seats.endpoints(None),
         *seat_codes.endpoints(None),
         *controllers.endpoints(None, lambda _: False),
