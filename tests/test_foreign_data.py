@@ -47,7 +47,7 @@ OWN: Mapping[str, str] = {
     "daemon/moments.py": _LOG,
     "daemon/on_air/rule.py": _LOG,
     "daemon/situations.py": _LOG,
-    "daemon/tournament/audit.py": _STORED,
+    "parts/audit/setup_audit.py": _STORED,
     "daemon/tournament/controllers.py": _LOG,
     "daemon/tournament/handover/contents.py": _STORED,
     "formats/name_tables.py": _SHIPPED,

@@ -21,7 +21,6 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "row_of": "for users: docs/reference/columns.md",
     },
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
-    "daemon/stations.py": {"lasting_stations": "until daemon.py uses it"},
     "sources/archives/compressed.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/archives/streams.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},

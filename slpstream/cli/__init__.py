@@ -51,10 +51,8 @@ _COMMANDS = {
     "play": "Print a range of frames of a replay or a replay log.",
     "replays": "Make a zip of the replays of each set, for other programs.",
     "verify": "Find the first difference between two replays or logs.",
-    "audit": "Compare the setups of a tournament.",
     "simulate": "Write a replay again the way a game would.",
     "reindex": "Rebuild the index of games from the replays.",
-    "seats": "Print the QR codes with which players claim seats.",
     "check-config": "Validate a configuration file.",
     "reference": "Print the reference pages.",
 }

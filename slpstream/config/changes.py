@@ -15,11 +15,6 @@ from slpstream.config.sections import CORE, Config, Section
 
 APPLIED_AT_RELOAD = frozenset(
     {
-        "audit.clock_seconds",
-        "audit.frame_rate",
-        "audit.games",
-        "audit.hours",
-        "audit.stutters_per_minute",
         "log.format",
         "log.level",
         "on_air.choose",

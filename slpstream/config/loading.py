@@ -34,14 +34,12 @@ from slpstream.config.sections import (
     Config,
     CoreSections,
     Relay,
-    Seats,
     Section,
     Server,
     StationConfig,
     Web,
     all_keys,
 )
-from slpstream.config.urls import check_url
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
 from slpstream.system.files import real_path
@@ -130,7 +128,6 @@ def _check_core(config: Config, file: str) -> None:
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
     _check_playback(config, file)
-    _check_seats(config.seats, file)
     _check_handover(config, file)
     _check_situations(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
@@ -302,12 +299,3 @@ def _check_playback(config: Config, file: str) -> None:
     if not playback.station:
         raise ConfigError(file, "playback.station", f"expected the id of a station, or {ON_AIR!r}")
     check_followed(playback.station, config, file, "playback.station")
-
-
-def _check_seats(seats: Seats, file: str) -> None:
-    if not seats.address:
-        return
-    expected = "expected http:// or https:// with a host, and at most a port and a path"
-    parts = check_url(seats.address, _HTTP, file, "seats.address", expected=expected)
-    if parts.username is not None or parts.query or parts.fragment:
-        raise ConfigError(file, "seats.address", expected)

@@ -258,46 +258,6 @@ class OnAir(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 0.0
 
 
-@prepared
-class Seats(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[seats]`: players say on their phones who sits at which port."""
-
-    on: Annotated[bool, Meta(description="Whether players can claim seats with the QR code of their station.")] = False
-    address: Annotated[
-        str,
-        Meta(
-            description="Address in the codes, such as `http://192.168.1.20:5151`: where phones reach this daemon or a "
-            "proxy in front of it. Empty: the address of this machine in the local network."
-        ),
-    ] = ""
-    typed_names: Annotated[
-        bool, Meta(description="Let players type a name. Without it they can only tap one that is known.")
-    ] = True
-    free_minutes: Annotated[
-        Positive, Meta(description="Free the seats of a station at which nothing has happened for this long.")
-    ] = 30.0
-
-
-@prepared
-class Audit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[audit]`: the comparison of setups."""
-
-    games: Annotated[int, Meta(ge=1, le=20, description="How many of a station's newest games are compared.")] = 5
-    hours: Annotated[
-        float, Meta(gt=0, description="Games are not compared that were played this long before the newest one.")
-    ] = 24.0
-    clock_seconds: Annotated[
-        float, Meta(ge=0, description="Clocks of consoles that differ by more than this are reported.")
-    ] = 120.0
-    frame_rate: Annotated[
-        float, Meta(ge=0, description="Setups whose frames per second differ by more than this are reported.")
-    ] = 0.5
-    stutters_per_minute: Annotated[
-        float,
-        Meta(ge=0, description="Setups with this many more stutters per minute than the others are reported."),
-    ] = 10.0
-
-
 class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[log]`: the daemon's log."""
 
@@ -465,8 +425,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     relay: Relay = Relay()
     sets: Sets = Sets()
     on_air: OnAir = OnAir()
-    seats: Seats = Seats()
-    audit: Audit = Audit()
     log: Log = Log()
     web: Web = Web()
     playback: Playback = Playback()

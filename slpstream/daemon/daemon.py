@@ -45,7 +45,6 @@ from slpstream.daemon.station.services import SharedServices
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
-from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
@@ -54,7 +53,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, ExpectedPlayers, SetContexts, SetZips
+from slpstream.parts.services import DolphinSpectators, SetContexts, SetZips
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -64,7 +63,6 @@ from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
 from slpstream.web import (
-    audit,
     chapters,
     controllers,
     handover,
@@ -73,8 +71,6 @@ from slpstream.web import (
     marks,
     schemas,
     search,
-    seat_codes,
-    seats,
     situations,
 )
 from slpstream.web.server import WebServer
@@ -83,8 +79,6 @@ if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
     from slpstream.daemon.situations import DaemonSituations
     from slpstream.daemon.tournament.controllers import DaemonControllers
-    from slpstream.daemon.tournament.seats import DaemonSeats
-    from slpstream.model.bracket_facts import ExpectedPlayer
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
@@ -131,11 +125,10 @@ class Daemon:
             on_air,
             config.on_air,
             on_switch=lambda by: self.metrics.counter("slpstream_on_air_switches_total", by).inc(),
-            is_hidden=lambda station: station == self.demo.station,
+            is_hidden=self.running.is_temporary,
         )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
-        self._audit: SetupAudit | None = None
         self._web: WebServer | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self._set_changed)
@@ -156,7 +149,6 @@ class Daemon:
         check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
-        self.seats: DaemonSeats | None = None
         self.controllers = self._make_controllers(config)
         self._handover: Handover | None = None
         self._reloading = trio.Lock()
@@ -194,8 +186,6 @@ class Daemon:
             self._web.configure(access, limits_of(config))
         self.sets.use(_rules(config))
         self.on_air.use(config.on_air)
-        if self._audit is not None:
-            self._audit.use(config.audit)
         for station in self.running.stations:
             station.configure(config.watch)
         self.parts.configure(config)
@@ -235,22 +225,20 @@ class Daemon:
                     read_archive=read_archive,
                 )
                 self._host.index = index
+                self._host.codes = codes = GameCodes(index, read_codes)
                 self._host.port = service.port
                 temporary.callback(self.parts.close)
                 await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
-                codes = GameCodes(index, read_codes)
                 games = DaemonGames(
                     index, self.hub, limiter, self._folders, codes, config.search.me, self.sets.names_of
                 )
                 self._host.games = games
-                self._audit = setup_audit = SetupAudit(index, codes, self._setups, self._records, config.audit)
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
-                self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 contexts = self._host.find(SetContexts)
                 self._handover = handed_on = Handover(
                     config.handover,
@@ -268,9 +256,6 @@ class Daemon:
                     self._situations.mark(marked)
                 more = [
                     search.endpoint(query_words),
-                    *seats.endpoints(seated),
-                    *seat_codes.endpoints(seated),
-                    *audit.endpoints(setup_audit),
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
@@ -315,9 +300,6 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
-                if seated is not None:
-                    background.start_soon(self.errors.keep_running, "seats", seated.run)
-                background.start_soon(self.errors.keep_running, "audit", setup_audit.run)
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
@@ -378,8 +360,6 @@ class Daemon:
     def _games_changed(self, station: str | None) -> None:
         self.sets.changed(station)
         self.parts.games_changed(station)
-        if self._audit is not None:
-            self._audit.changed(station)
         if self._handover is not None and station is not None:
             self._handover.games_changed(station)
 
@@ -389,22 +369,13 @@ class Daemon:
             station.index_again()
         self.parts.index_lost()
 
-    def _setups(self) -> dict[str, str]:
-        """The names of the stations whose setups are compared, by their ids."""
-        return {station.id: station.name for station in self.running.stations if station.id != self.demo.station}
-
-    def _records(self, station: str) -> bool:
-        """Whether the games of a station come over the network, so that their replays are written here."""
-        running = self.running.get(station)
-        return running is not None and bool(running.config.console or running.config.dolphin)
-
     def _folders(self) -> list[Path]:
         """The folders whose games the index keeps up to date."""
         return [station.folder for station in self.running.stations]
 
     async def setup(self) -> schemas.Setup:
         """The watched folders, see `web.setup.Setup`."""
-        watched = [station for station in self.running.stations if station.id != self.demo.station]
+        watched = self.running.lasting_stations
         exist = await trio.to_thread.run_sync(lambda: [station.folder.is_dir() for station in watched])
         folders = [
             schemas.WatchedFolder(station=station.id, name=station.name, folder=str(station.folder), exists=exists)
@@ -424,7 +395,7 @@ class Daemon:
         await self.demo.stop()
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        if station != self.demo.station:
+        if not self.running.is_temporary(station):
             self.parts.set_changed(station, payload)
             if self._handover is not None:
                 with self.errors.contain("handover", station=station):
@@ -435,7 +406,7 @@ class Daemon:
 
     def _keeps(self, station: str) -> bool:
         """Whether a station exists, and the index has its games."""
-        return station in self.running and station != self.demo.station
+        return station in self.running and not self.running.is_temporary(station)
 
     async def set_of(self, station: str) -> SetScore | None:
         """The newest set of a station; `None` if the station does not exist."""
@@ -445,7 +416,7 @@ class Daemon:
         self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
         """Corrects the newest set of a station, see `web.stations.Stations`."""
-        if station == self.demo.station:
+        if self.running.is_temporary(station):
             raise ImpossibleCorrection("the demo counts for no set")
         return await self.sets.correct(station, patch, is_current, by=by)
 
@@ -471,7 +442,6 @@ class Daemon:
             ),
             *self.parts.not_ready(),
             *([] if self.playback is None else self.playback.not_ready()),
-            *([] if self.seats is None else self.seats.not_ready()),
             *([] if self._handover is None else self._handover.not_ready()),
             *self.errors.restarting(),
         ]
@@ -550,29 +520,6 @@ class Daemon:
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
 
-    def _make_seats(self, index: GameIndex, state: Path) -> DaemonSeats | None:
-        config = self._config
-        if not config.seats.on:
-            return None
-        from slpstream.daemon.tournament.seats import DaemonSeats  # noqa: PLC0415
-        from slpstream.daemon.tournament.seats.key_file import KeyFile  # noqa: PLC0415 -- few daemons have seats
-
-        return DaemonSeats(
-            config.seats,
-            self.sets,
-            index,
-            KeyFile(state),
-            self.metrics,
-            stations=lambda: {s.id: s.name or s.id for s in self.running.stations if s.id != self.demo.station},
-            listening=lambda: (config.server.host, self.service.port),
-            expected=self._expected_at,
-        )
-
-    def _expected_at(self, station: str) -> Sequence[ExpectedPlayer]:
-        """The players at a station now, as the bracket has it."""
-        bracket = self._host.find(ExpectedPlayers)
-        return () if bracket is None else bracket.expected(station)
-
     def _make_controllers(self, config: Config) -> DaemonControllers | None:
         if not config.controllers.check:
             return None
@@ -612,8 +559,6 @@ class Daemon:
             "slpstream_station_on_air",
             lambda: {on_air.station_id: 1.0} if on_air is not None and on_air.station_id is not None else {},
         )
-        setup_audit = self._audit
-        metrics.bind_all("slpstream_setup_differences", lambda: {} if setup_audit is None else setup_audit.differences)
         metrics.bind_each(
             "slpstream_watched_stations", lambda: Counter(station.strategy for station in self.running.stations)
         )
@@ -631,9 +576,6 @@ class Daemon:
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
-        seated = self.seats
-        metrics.bind_each("slpstream_claimed_seats", lambda: {} if seated is None else seated.claimed())
-        metrics.bind("slpstream_seat_codes_kept", lambda: None if seated is None else float(seated.keys_are_kept))
         handed_on = self._handover
         metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         self._deliveries.bind_gauges()

@@ -33,7 +33,6 @@ from slpstream.system import systemd
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import seats
 from slpstream.web.access import Access
 from slpstream.web.app import CORE_PAGES
 from slpstream.web.endpoint import Endpoint
@@ -219,7 +218,7 @@ def make_web_server(
             static_folders=registry.static_folders(),
             name_folders=name_folders(),
             overlay_folder=Path(folder).expanduser() if folder else None,
-            claim_paths=(seats.PREFIX,),
+            claim_paths=registry.claim_paths(),
         ),
         setup=setup,
         on_air=on_air,

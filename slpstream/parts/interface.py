@@ -18,6 +18,7 @@ from slpstream.system.metric_row import Row
 if TYPE_CHECKING:
     from slpstream.daemon.consoles import Consoles
     from slpstream.daemon.deliveries.queue import DeliveryQueue
+    from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames
     from slpstream.daemon.sets import StationSets
     from slpstream.daemon.stations import RunningStations
@@ -70,6 +71,8 @@ class Part(NamedTuple):
     endpoints: str = ""
     """The function that makes its HTTP endpoints, as `module:function`. It takes the running part, or `None` if the
     part is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
+    claim_paths: Sequence[str] = ()
+    """The prefixes of paths whose requests have separate tokens, which the endpoints check: they need `Role.CLAIM`."""
     pages: Sequence[Page] = ()
     commands: Sequence[Command] = ()
     without_stations: str = ""
@@ -131,10 +134,15 @@ class RunningPart:
 
 
 class Host:
-    """The services of a daemon for its parts. `index`, `games` and `state_folder` exist from `RunningPart.open` on."""
+    """The services of a daemon for its parts.
+
+    `index`, `codes`, `games` and `state_folder` exist from `RunningPart.open` on.
+    """
 
     index: GameIndex
     """The index of games."""
+    codes: GameCodes
+    """The Gecko codes of the games in the index."""
     games: DaemonGames
     """The games of the index and the hub, as the HTTP API answers for them."""
     state_folder: Path

@@ -112,6 +112,11 @@ def pages() -> list[Page]:
     ]
 
 
+def claim_paths() -> list[str]:
+    """The prefixes of paths of all parts whose requests have separate tokens."""
+    return [path for part in parts() for path in part.claim_paths]
+
+
 def static_folders() -> Mapping[str, Path]:
     """The folders of pages, scripts and styles of all parts, by the names under which they are served."""
     built_in = {static.parent.name: static for path in folder.__path__ for static in Path(path).glob("*/static")}

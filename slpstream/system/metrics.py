@@ -85,14 +85,6 @@ TABLE = (
     ),
     Row("slpstream_situations_total", "counter", "Situations found in the games of stations.", ("station",)),
     Row(
-        "slpstream_seat_requests_total",
-        "counter",
-        "Requests of phones for seats, by outcome: done, taken (by another phone, or nothing can be done now), "
-        "refused (a wrong token), limited (too many from one address), failed (it cannot be kept).",
-        ("outcome",),
-        known_values=("done", "taken", "refused", "limited", "failed"),
-    ),
-    Row(
         "slpstream_controller_findings_total",
         "counter",
         "Findings of the controller check in finished games, by check and confidence.",
@@ -139,12 +131,6 @@ TABLE = (
     Row("slpstream_station_ready", "gauge", "1 while the folder can be read and has been searched.", ("station",)),
     Row("slpstream_station_on_air", "gauge", "1 for the station on air.", ("station",)),
     Row(
-        "slpstream_setup_differences",
-        "gauge",
-        "1 for each value in which a setup has lastingly differed from the others; see `/v1/audit`.",
-        ("station", "what"),
-    ),
-    Row(
         "slpstream_watched_stations",
         "gauge",
         "Stations, by how changes of their files are noticed: inotify, directory changes, kqueue, watchdog, polling.",
@@ -162,8 +148,6 @@ TABLE = (
     Row("slpstream_unwritten_bytes", "gauge", "Received bytes that wait for the disk.", ("station",)),
     Row("slpstream_relay_clients", "gauge", "Clients of the station's relay ports.", ("station",)),
     Row("slpstream_playback_unread", "gauge", "1 while the Playback Dolphin does not read its communication file."),
-    Row("slpstream_claimed_seats", "gauge", "Seats that players have claimed on their phones.", ("station",)),
-    Row("slpstream_seat_codes_kept", "gauge", "0 while the codes of seats would not survive a restart."),
     Row("slpstream_handover_waiting_sets", "gauge", "Sets that are over and whose zip is not written yet."),
     Row("slpstream_webhook_waiting_deliveries", "gauge", "Deliveries not accepted yet.", ("webhook",)),
     Row("slpstream_webhook_lag_seconds", "gauge", "Age of the oldest waiting delivery.", ("webhook",)),

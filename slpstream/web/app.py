@@ -22,7 +22,6 @@ from starlette.types import ASGIApp
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
 from slpstream.web import (
-    audit,
     chapters,
     controllers,
     events,
@@ -32,8 +31,6 @@ from slpstream.web import (
     marks,
     openapi,
     search,
-    seat_codes,
-    seats,
     sets,
     situations,
 )
@@ -80,12 +77,7 @@ _HEADERS = (
 )
 
 _DASHBOARD = "index.html"
-CORE_PAGES = (
-    Page("/", STATIC, _DASHBOARD),
-    Page("/audit", _PARTS / "audit" / "static", "audit.html"),
-    Page(seat_codes.PAGE, _PARTS / "seats" / "static", "seat_codes.html"),
-    Page(f"{seats.PAGE_PREFIX}{{station}}", _PARTS / "seats" / "static", "seats.html"),
-)
+CORE_PAGES = (Page("/", STATIC, _DASHBOARD),)
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
 """The scenes of one station. The ticker shows all of them."""
@@ -209,15 +201,12 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
-        *audit.endpoints(cast(audit.SetupAudit, None)),
         *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
         *handover.endpoints(cast(handover.Replays, None)),
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
-        *seats.endpoints(None),
-        *seat_codes.endpoints(None),
         *controllers.endpoints(None, lambda _: False),
         *of_parts,
     ]

@@ -1,6 +1,6 @@
 """Create the lock files after a change of the dependencies: `python -m tests.deploy.locks [--upgrade]`.
 
-- `deploy/requirements.lock` is for an installation.
+- `deploy/requirements.lock` is for an installation, and for the programs, which contain the extra `seats`.
 - `deploy/requirements-extras.lock` adds all extras, at the versions that are tested.
 - `requirements-dev.lock` adds all extras and the dependency groups `dev`, `peers` and `docs`.
 - `deploy/requirements-release.lock` has only the tools that make the files of a release.
@@ -25,7 +25,7 @@ DEVELOPMENT = ROOT / "requirements-dev.lock"
 
 # The contents of each lock file, as arguments of `uv pip compile`.
 COVERED = {
-    DEPLOY: ["pyproject.toml"],
+    DEPLOY: ["pyproject.toml", "--extra", "seats"],
     EXTRAS: ["pyproject.toml", "--all-extras", "--constraints", DEVELOPMENT.name],
     RELEASE: ["--group", "pyproject.toml:release"],
     DEVELOPMENT: ["pyproject.toml", "--all-extras", "--group", "dev", "--group", "peers", "--group", "docs"],

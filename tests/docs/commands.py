@@ -28,7 +28,7 @@ REASONS: Mapping[str, str] = {
     ),
     r"(mkdir -p|chmod -R go=|tar -czf|slpstream .*) ~/tournament": "tests/docs/test_tournament_day.py has a whole day",
     r"slpstream .* ~/melee": "tests/docs/test_data.py has replays for each of them",
-    r"slpstream seats": "needs a daemon with seats; tests/cli/test_seats.py has one",
+    r"slpstream seats": "needs a daemon with seats; tests/parts/seats/test_cli.py has one",
     r"git pull": "needs a remote repository",
     r"launchctl": "needs macOS",
     r"curl .* http://192\.168": "needs a second machine; tests/web/test_access.py has requests from other addresses",

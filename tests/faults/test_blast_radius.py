@@ -26,6 +26,7 @@ from slpstream.daemon.station import followed_files, publishing
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.following import Following
+from slpstream.daemon.station.publishing import Feeder
 from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import pipeline, replay_check
@@ -48,6 +49,7 @@ from slpstream.search.situations import LiveSituations
 from slpstream.sources.tail import (
     CaughtUp,
     FolderTail,
+    Grew,
     Lost,
     Opened,
     Refused,
@@ -262,6 +264,8 @@ async def test_bug_in_any_tail_event(tmp_path: Path) -> None:
             of_station = kind in (Scanned, Settled, Touched)
 
             def bug(station: str, kind: Any = kind, of_station: bool = of_station) -> Any:
+                if kind is Grew:
+                    return bug_in(Feeder, "feed", station=station)
                 reactions: Any = Following.REACTIONS
                 return bug_in(reactions, kind, station="late" if of_station else station)
 

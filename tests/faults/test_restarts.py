@@ -25,13 +25,14 @@ from slpstream.config import (
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers, Seats
+from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.obs.part import Obs, ObsRule
 from slpstream.parts.scoreboards.part import Scoreboard
+from slpstream.parts.seats.part import Seats
 from slpstream.parts.text_files.part import ObsFolder
 from slpstream.parts.verify.part import Verify
 from slpstream.parts.webhooks.part import Webhook
@@ -102,7 +103,6 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="main"),
         handover=Handover(folder=str(folder / "zips"), delay_seconds=0.0),
-        seats=Seats(on=True, address="http://127.0.0.1:5151"),
         parts={
             "bracket": [
                 Bracket(
@@ -114,6 +114,7 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
                     hold_seconds=0.0,
                 )
             ],
+            "seats": [Seats(on=True, address="http://127.0.0.1:5151")],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "obs_rules": [ObsRule(on="game_start", station="main", scene="Game")],

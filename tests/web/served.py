@@ -25,7 +25,7 @@ from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScor
 from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub, WantedChannels
-from slpstream.web import schemas, seats
+from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.app import CORE_PAGES
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
@@ -306,7 +306,7 @@ async def served(
     settled: bool = True,
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
-    pages: Sequence[SitePage] | None = None,
+    pages: Sequence[SitePage] = CORE_PAGES,
 ) -> AsyncIterator[Served]:
     """Run a server for stations with these names, by default `main`."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
@@ -328,11 +328,11 @@ async def served(
             on_dropped=lambda reason: running.dropped.append(reason),
         ),
         site=Site(
-            (*CORE_PAGES, *registry.pages()) if pages is None else pages,
+            (*pages, *registry.pages()),
             static_folders=registry.static_folders(),
             name_folders=name_folders,
             overlay_folder=overlay_folder,
-            claim_paths=(seats.PREFIX,),
+            claim_paths=registry.claim_paths(),
         ),
     )
     running = Served(port, server, hub, stations)

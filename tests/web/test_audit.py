@@ -13,7 +13,7 @@ from tests.browsers.pages import PHONE, WIDE, open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.marks import release
-from tests.tournament.audit.fleet import USUAL, Console, fixes, write_fleet
+from tests.parts.audit.fleet import USUAL, Console, fixes, write_fleet
 
 pytestmark = pytest.mark.slow
 

@@ -105,8 +105,8 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
         assert not IN_CI, "CI installs the dependency group `peers`"
         pytest.skip("schemathesis is not installed (dependency group `peers`)")
     known = [game["gameId"] for game in daemon.get("/v1/games")["games"]]
-    # Seats need a separate token (tested in tests/web/test_seats_api.py). No Dolphin reads the file of this daemon, so
-    # `/readyz` answers 503 after a while, as it should. There is no discovered station to remove.
+    # Seats need a separate token (tested in tests/parts/seats/test_api.py). No Dolphin reads the file of this daemon,
+    # so `/readyz` answers 503 after a while, as it should. There is no discovered station to remove.
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "run", f"{daemon.url}/openapi.json", "--checks", "all",
         "--exclude-path", "/v1/events", "--exclude-path", "/v1/seats/{station}",

@@ -39,11 +39,11 @@ class CurrentGame:
         )
 
     def note_growth(self, followed: FollowedFile) -> None:
-        """Turn to the game in a file that has just grown, if it is being played and the current game gives way."""
-        candidate, current = followed.candidate, self._channel.current
-        if candidate is None or candidate.game is current:
+        """A file of another game has grown: turn to it if it is being played and the current game gives way."""
+        candidate = followed.candidate
+        if candidate is None:
             return
-        file = self._files.of_game(current)
+        file = self._files.of_game(self._channel.current)
         current_file = None if file is None else file.candidate
         self._apply(self._settings.choice.on_growth(candidate, current_file, trio.current_time()))
 

@@ -68,9 +68,13 @@ class Following:
 
     def take(self, event: TailEvent) -> None:
         """React to an event. A bug in the work on one file quarantines this file."""
+        if isinstance(event, Grew):
+            followed = self._files.get(event.file)
+            if followed is not None:
+                self._containment.run(event.file, self._feeder.feed, followed, event.offset, event.data)
+            return
+        self._feeder.publish_held()
         react = self.REACTIONS[type(event)]
-        if react is not Following._grew:
-            self._feeder.publish_held()
         if isinstance(event, Scanned | Settled | Touched):
             react(self, event)
         else:
@@ -126,11 +130,6 @@ class Following:
             # A file written in one go has another game once its bytes have changed, and that game is not an old one.
             is_another = event.changed and of_name(file.path.name).written_whole
             self._files.follow(file, existed=event.existed and not is_another)
-
-    def _grew(self, event: Grew) -> None:
-        followed = self._files.get(event.file)
-        if followed is not None:
-            self._feeder.feed(followed, event.offset, event.data)
 
     def _rewritten(self, event: Rewritten) -> None:
         followed = self._files.get(event.file)
@@ -196,10 +195,9 @@ class Following:
         Touched: _touched,
         Settled: _settled,
         Opened: _opened,
-        Grew: _grew,
         Rewritten: _rewritten,
         CaughtUp: _caught_up,
         Lost: _lost,
         Refused: _refused,
     }
-    """The reaction to each type of event."""
+    """The reaction to each type of event but `Grew`, the frequent one."""

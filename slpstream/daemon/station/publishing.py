@@ -6,9 +6,9 @@ the counters, and `Copies` finds the files whose game another file holds already
 Decoding many bytes together takes a fraction of the time. So the bytes of a game that no client reads are held back,
 and published when a client, a request or the clock asks for them.
 
-Mirroring tools copy a replay while the game writes it, and people copy old replays. Nothing of a copy is published. It
-resumes its game's log if the other file stops growing or is lost: the log is a function of the bytes, so it continues
-where it was.
+Mirroring tools copy a replay while the game writes it, and people copy old replays. A copy is not published. It resumes
+its game's log if the other file stops growing or is lost: the log is a function of the bytes, so it continues where it
+was.
 """
 
 from __future__ import annotations
@@ -270,15 +270,17 @@ class Feeder:
         if self._can_wait(followed) and followed.hold(data):
             self._held = followed
         else:
-            self._feed_held()
-            if not self._files.follows(followed):
-                return  # its held bytes have failed, so its pipeline is not used any more
+            if self._held is not None:
+                self._feed_held()
+                if not self._files.follows(followed):
+                    return  # its held bytes have failed, so its pipeline is not used any more
             self._feed_pipeline(followed, data)
         if followed.is_copy():
             return
         if self._files.on_bytes is not None:
             self._files.on_bytes(followed, offset, data)
-        self._current.note_growth(followed)
+        if followed.game is not self._channel.current:
+            self._current.note_growth(followed)
         if pipeline.closed:
             self._files.stop_reading_if_exhausted(followed)
             self._files.release_if_done(followed)
@@ -319,8 +321,7 @@ class Feeder:
         if unread:
             self._unwritten[followed] = None
         self._publisher.publish(followed, followed.pipeline.feed(data, unread), held=held)
-        if not followed.is_copy():
-            followed.keep_checkpoint()
+        followed.keep_checkpoint()
 
     def _feed_held(self) -> None:
         followed, self._held = self._held, None

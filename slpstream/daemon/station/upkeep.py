@@ -1,6 +1,6 @@
 """The work of a station that time alone causes, twice a second.
 
-Among it is the release of files that never end: broken ones, copies, and games that were never finished.
+`QuietFiles` releases the files that never end: broken ones, copies, and games that were never finished.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Announcements(RunningPart):
         return {
             "version": __version__,
             "path": "/",
-            "stations": str(sum(not stations.is_temporary(name) for name in list(stations))),
+            "stations": str(len(stations.lasting_stations)),
             "token": "required" if needs_token else "none",
         }
 

@@ -8,11 +8,11 @@ from typing import Literal
 import trio
 
 from slpstream.config import is_loopback
-from slpstream.daemon.tournament.seats.key_file import KeyFile
+from slpstream.parts.seats import tokens
+from slpstream.parts.seats.code_api import SeatCode, SeatCodes, seat_url
+from slpstream.parts.seats.key_file import KeyFile
 from slpstream.system.lan_address import lan_address
 from slpstream.system.logs import get_logger
-from slpstream.tournament.seats import tokens
-from slpstream.web.seat_codes import SeatCode, SeatCodes, seat_url
 
 
 class StationCodes:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import trio
 
-from slpstream.config import Audit as AuditConfig
-from slpstream.daemon.game_codes import GameCodes
+from slpstream.config import Config
 from slpstream.formats.registry import describe_setup
 from slpstream.model.clock_skew import clock_skew
 from slpstream.model.prepared import prepared
 from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import GameSummary, IndexedGame
-from slpstream.store import GameIndex, SetupRow
-from slpstream.tournament.audit.clock import said_ms
-from slpstream.tournament.audit.compare import Limits, audit
-from slpstream.tournament.audit.findings import Audit
-from slpstream.tournament.audit.played_games import PlayedGame
+from slpstream.parts.audit.clock import said_ms
+from slpstream.parts.audit.compare import Limits, audit
+from slpstream.parts.audit.findings import Audit
+from slpstream.parts.audit.part import Audit as AuditConfig
+from slpstream.parts.audit.played_games import PlayedGame
+from slpstream.parts.interface import Host, RunningPart
+from slpstream.store import SetupRow
 
 _GAMES = 20
 """Number of games of a station that are searched for comparable ones."""
@@ -34,28 +35,12 @@ class _Started(msgspec.Struct, rename="camel"):
     started_at: str = ""
 
 
-class SetupAudit:
+class SetupAudit(RunningPart):
     """The audit of one daemon's stations."""
 
-    def __init__(
-        self,
-        index: GameIndex,
-        codes: GameCodes,
-        stations: Callable[[], Mapping[str, str]],
-        is_recorded: Callable[[str], bool],
-        config: AuditConfig,
-        gather_seconds: float = _GATHER_SECONDS,
-    ) -> None:
-        """`stations` returns the names of the stations to compare, by id.
-
-        `is_recorded` returns whether the daemon records the games of a station: their times come from the daemon's
-        clock and show nothing about the clock of the console.
-        """
-        self._index = index
-        self._codes = codes
-        self._stations = stations
-        self._is_recorded = is_recorded
-        self._config = config
+    def __init__(self, host: Host, gather_seconds: float = _GATHER_SECONDS) -> None:
+        self._host = host
+        self._config = host.config.section(AuditConfig)
         self._gather_seconds = gather_seconds
         self._games: dict[str, list[PlayedGame]] = {}
         self._names: Mapping[str, str] = {}
@@ -67,17 +52,21 @@ class SetupAudit:
         self._audit = Audit(setups=[], findings=[])
         self._differences: Mapping[tuple[str, ...], float] = {}
 
+    def open(self) -> None:
+        """Export the differences."""
+        self._host.metrics.bind_all("slpstream_setup_differences", lambda: self.differences)
+
     @property
     def differences(self) -> Mapping[tuple[str, ...], float]:
         """The number of lasting differences by station and value. May be called from any thread."""
         return self._differences
 
-    def use(self, config: AuditConfig) -> None:
+    def configure(self, config: Config) -> None:
         """Replace the configuration."""
-        self._config = config
-        self.changed(None)
+        self._config = config.section(AuditConfig)
+        self.games_changed(None)
 
-    def changed(self, station: str | None) -> None:
+    def games_changed(self, station: str | None) -> None:
         """Note that the games of a station, or of any station (`None`), have changed."""
         if station is None:
             self._all_changed = True
@@ -96,7 +85,7 @@ class SetupAudit:
     async def audit(self) -> Audit:
         """Compare all stations."""
         async with self._looking:
-            names = dict(self._stations())
+            names = self.compared_stations()
             stations = list(names)
             changed, self._changed = self._changed, set()
             if self._all_changed:
@@ -125,6 +114,18 @@ class SetupAudit:
             }
             return self._audit
 
+    def compared_stations(self) -> dict[str, str]:
+        """The names of the stations to compare, by id."""
+        return {station.id: station.name for station in self._host.stations.lasting_stations}
+
+    def is_recorded(self, station: str) -> bool:
+        """Whether the daemon records the games of a station.
+
+        Their times come from the daemon's clock and show nothing about the clock of the console.
+        """
+        running = self._host.stations.get(station)
+        return running is not None and bool(running.config.console or running.config.dolphin)
+
     def _limits(self) -> Limits:
         config = self._config
         return Limits(
@@ -138,14 +139,14 @@ class SetupAudit:
 
     async def _newest_games(self, station: str) -> list[PlayedGame]:
         """The newest games of a station, newest first, with the codes of those that are compared."""
-        await self._index.written()
-        rows = await self._index.setups(station, _GAMES)
-        clock_hours = None if self._is_recorded(station) else self._config.hours
+        await self._host.index.written()
+        rows = await self._host.index.setups(station, _GAMES)
+        clock_hours = None if self.is_recorded(station) else self._config.hours
         games = await trio.to_thread.run_sync(_played_games, rows, {}, clock_hours)
         codes: dict[str, CodeList] = {}
         comparable = [row for row, game in zip(rows, games, strict=True) if not game.revealed.incomparable]
         for row in comparable[: self._config.games]:
-            found = await self._codes.codes(row.game_id, row.codes, [row.path], has_ended=row.reason is not None)
+            found = await self._host.codes.codes(row.game_id, row.codes, [row.path], has_ended=row.reason is not None)
             if found is not None:
                 codes[row.game_id] = found
         return await trio.to_thread.run_sync(_played_games, rows, codes, clock_hours) if codes else games

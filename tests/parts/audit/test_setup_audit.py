@@ -11,15 +11,17 @@ import pytest
 import trio
 
 from slpstream.api import read_codes, read_game
-from slpstream.config import Audit as AuditConfig
+from slpstream.config import Config
 from slpstream.daemon.game_codes import GameCodes
-from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.game.record import record_of
 from slpstream.model.setup import Pacing
+from slpstream.parts.audit.findings import Audit
+from slpstream.parts.audit.part import Audit as AuditConfig
+from slpstream.parts.audit.setup_audit import SetupAudit
 from slpstream.store import FILE_NAME, GameIndex, SetupRow, open_database
-from slpstream.tournament.audit.findings import Audit
+from tests.daemons.hosts import host_of
 from tests.daemons.station import until
-from tests.tournament.audit.fleet import FIRST_GAME_AT, USUAL, Console, game
+from tests.parts.audit.fleet import FIRST_GAME_AT, USUAL, Console, game
 
 pytestmark = pytest.mark.trio
 Ask = Callable[[str, int], Awaitable[list[SetupRow]]]
@@ -65,16 +67,17 @@ def audit_of(
     index: GameIndex, stations: Sequence[str], config: AuditConfig | None = None, *, recorded: str = ""
 ) -> SetupAudit:
     """The audit of these stations. The daemon records the games of those in `recorded` itself."""
-    is_recorded = recorded.__contains__
-    codes = GameCodes(index, read_codes)
-    return SetupAudit(
-        index,
-        codes,
-        lambda: {each: each for each in stations},
-        is_recorded,
-        config or AuditConfig(),
-        gather_seconds=0.01,
-    )
+    host = host_of(Config(parts={"audit": [config or AuditConfig()]}))
+    host.index, host.codes = index, GameCodes(index, read_codes)
+
+    class AuditOfStations(SetupAudit):
+        def compared_stations(self) -> dict[str, str]:
+            return {each: each for each in stations}
+
+        def is_recorded(self, station: str) -> bool:
+            return station in recorded
+
+    return AuditOfStations(host, gather_seconds=0.01)
 
 
 def clocks(found: Audit) -> list[str]:
@@ -113,7 +116,7 @@ async def test_clock_that_was_set_is_right_after_two_games(tmp_path: Path) -> No
         assert difference.words == "d differs from the other 3: clock 37 min ahead, elsewhere exact"
         for number in (8, 9):
             played(index, tmp_path, "d", USUAL, number)
-        audit.changed("d")
+        audit.games_changed("d")
         assert (await audit.audit()).differences == []
 
 

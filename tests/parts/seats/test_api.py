@@ -295,7 +295,8 @@ def test_no_token_is_logged(folder: Path) -> None:
         assert any(line.get("by") == "phone: Ann" for line in daemon.lines)
 
 
-def test_off_by_default(empty_daemon: DaemonProcess) -> None:
-    assert empty_daemon.get("/v1/seats") == {"on": False}
-    assert ask(empty_daemon, "/v1/seats/main").status == 401
-    assert ask(empty_daemon, "/v1/seat-codes").status == 409
+def test_off_by_default(folder: Path) -> None:
+    with running(folder / "main") as daemon:
+        assert daemon.get("/v1/seats") == {"on": False}
+        assert ask(daemon, "/v1/seats/main").status == 401
+        assert ask(daemon, "/v1/seat-codes").status == 409

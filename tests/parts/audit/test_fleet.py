@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from slpstream.api import read_game
-from slpstream.cli.audit import command
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import Unreadable
-from tests.tournament.audit.fleet import TWENTY, USUAL, Console, name_of, write_fleet, write_setup
+from slpstream.parts.audit.cli import command
+from tests.parts.audit.fleet import TWENTY, USUAL, Console, name_of, write_fleet, write_setup
 
 SETUPS = 50
 PLACES = [2 * number + 1 for number in range(len(TWENTY))]

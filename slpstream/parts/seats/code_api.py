@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote
 
 import msgspec
@@ -13,13 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from slpstream.model.prepared import prepared
+from slpstream.parts.seats.phone_api import PAGE_PREFIX
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import Schema
-from slpstream.web.seats import PAGE_PREFIX
 from slpstream.web.station_path import STATION_IN_PATH, no_such_station
 
+if TYPE_CHECKING:
+    from slpstream.parts.seats.seats import DaemonSeats
+
 PATH = "/v1/seat-codes"
-PAGE = "/seat-codes"
 
 
 class SeatCode(Schema, kw_only=True):
@@ -51,16 +53,6 @@ class SeatRenewal(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     station: Annotated[str | None, Meta(description="Id of a station; left out for all.")] = None
 
 
-class Codes(Protocol):
-    """The codes of a daemon, as the web server sees them. A gateway has none."""
-
-    def codes(self) -> SeatCodes:
-        """The codes of all stations."""
-
-    async def renew(self, station: str | None) -> bool:
-        """Replace the token of a station, or of all stations. Returns whether the station exists."""
-
-
 def seat_url(address: str, station: str, token: str) -> str:
     """The address in a code. The token is in the fragment, which browsers do not send."""
     return f"{address}{PAGE_PREFIX}{quote(station, safe='')}#{token}"
@@ -77,10 +69,10 @@ def draw_svg(url: str) -> bytes:
     return out.getvalue()
 
 
-def endpoints(codes: Codes | None) -> list[Endpoint]:
+def endpoints(codes: DaemonSeats | None) -> list[Endpoint]:
     """The endpoints of this module. `codes` is `None` if seats are not configured."""
 
-    def configured() -> Codes:
+    def configured() -> DaemonSeats:
         if codes is None:
             raise HTTPException(409, "seats are off: `[seats]` in the configuration has no `on = true`")
         return codes

@@ -11,18 +11,38 @@ import pytest
 import trio
 import trio.testing
 
-from slpstream.config import Seats as SeatsConfig
-from slpstream.daemon.tournament.seats import DaemonSeats, station_codes
-from slpstream.daemon.tournament.seats.key_file import KeyFile
+from slpstream.config import Config, Server
 from slpstream.model.bracket_facts import ExpectedPlayer
+from slpstream.model.errors import ConfigError
+from slpstream.parts.seats import station_codes
+from slpstream.parts.seats.part import Seats as SeatsConfig
+from slpstream.parts.seats.phone_api import MAX_NAME as MAX_SENT_NAME
+from slpstream.parts.seats.phone_api import SeatAct, StationSeats
+from slpstream.parts.seats.seats import DaemonSeats
+from slpstream.parts.services import ExpectedPlayers
 from slpstream.sets import SetPatch
-from slpstream.system.metrics import Metrics
-from slpstream.web.seats import MAX_NAME as MAX_SENT_NAME
-from slpstream.web.seats import SeatAct, StationSeats
+from tests.daemons.hosts import host_of, parts_of
 from tests.daemons.sets import Sets, running_sets
 
 PHONE = "a" * 32
 STATIONS = {"main": "Main stage", "side": "Side stage"}
+
+
+class Bracket:
+    """A bracket that expects these players at all stations."""
+
+    def __init__(self, players: Sequence[ExpectedPlayer]) -> None:
+        self._players = players
+
+    def expected(self, station: str) -> Sequence[ExpectedPlayer]:
+        return self._players
+
+
+class SeatsOfStations(DaemonSeats):
+    """The seats of `STATIONS`."""
+
+    def stations(self) -> dict[str, str]:
+        return STATIONS
 
 
 @asynccontextmanager
@@ -35,10 +55,14 @@ async def running_seats(
 
 
 def seats_over(sets: Sets, folder: Path, expected: Sequence[ExpectedPlayer], **config: Any) -> DaemonSeats:
-    return DaemonSeats(
-        SeatsConfig(on=True, **config), sets.board, sets.index, KeyFile(folder), Metrics(),
-        stations=lambda: STATIONS, listening=lambda: ("0.0.0.0", 5151), expected=lambda station: expected,
-    )  # fmt: skip
+    """The open seats of a daemon, which follow the sets."""
+    host = host_of(Config(server=Server(host="0.0.0.0"), parts={"seats": [SeatsConfig(on=True, **config)]}))
+    host.sets, host.index, host.state_folder, host.port = sets.board, sets.index, folder, 5151
+    host.provide(ExpectedPlayers, Bracket(expected))
+    running = SeatsOfStations(host)
+    running.open()
+    sets.board.listen(running.set_changed)
+    return running
 
 
 @pytest.mark.trio
@@ -112,3 +136,9 @@ async def test_people_invented_by_one_phone_do_not_hide_the_real_ones(
         assert len(made_up) == 20, "the newest of each code, as the page about seats says"
         assert "Other phone" in offered
         nursery.cancel_scope.cancel()
+
+
+def test_seats_need_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"seats\.on.*extra"):
+        parts_of(Config(parts={"seats": [SeatsConfig(on=True)]}))

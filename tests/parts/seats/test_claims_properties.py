@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from slpstream.tournament.seats.claims import NoSeat, SeatTaken
-from tests.tournament.seats.station import Station
+from slpstream.parts.seats.claims import NoSeat, SeatTaken
+from tests.parts.seats.station import Station
 
 PHONES = st.sampled_from("abcd")
 PORTS = st.integers(1, 4)

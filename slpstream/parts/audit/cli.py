@@ -20,8 +20,8 @@ from slpstream.model.errors import FormatError, SourceError
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
-    from slpstream.tournament.audit.findings import Audit, AuditedSetup
-    from slpstream.tournament.audit.played_games import PlayedGame
+    from slpstream.parts.audit.findings import Audit, AuditedSetup
+    from slpstream.parts.audit.played_games import PlayedGame
 
 _SCHEMES = ("http://", "https://")
 _RESPONSE_SECONDS = 30.0
@@ -70,7 +70,7 @@ def command(targets: tuple[str, ...], games: int, as_json: bool, token_file: Pat
 def _of_daemon(url: str, token_file: Path | None) -> Audit:
     """The audit of a running daemon."""
     from slpstream.cli.answers import decoded
-    from slpstream.tournament.audit.findings import Audit
+    from slpstream.parts.audit.findings import Audit
 
     headers = {} if token_file is None else {"Authorization": f"Bearer {read_token(token_file)}"}
     try:
@@ -86,7 +86,7 @@ def _of_daemon(url: str, token_file: Path | None) -> Audit:
 
 def _of_folders(folders: tuple[Path, ...], games: int) -> tuple[Audit, int]:
     """The audit of the setups whose replays are in folders, and the exit code of the replays that cannot be read."""
-    from slpstream.tournament.audit.compare import Limits, audit
+    from slpstream.parts.audit.compare import Limits, audit
 
     for folder in folders:
         if not folder.is_dir():
@@ -179,7 +179,7 @@ def _played_game(path: Path, game: Any, at_ms: int) -> PlayedGame:
 
     from slpstream.api import read_codes
     from slpstream.formats.registry import describe_setup
-    from slpstream.tournament.audit.played_games import PlayedGame
+    from slpstream.parts.audit.played_games import PlayedGame
 
     try:
         codes = read_codes(path)

@@ -6,28 +6,29 @@ a set, its seats are compared with it again.
 
 from __future__ import annotations
 
+import importlib.util
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import trio
 
-from slpstream.config import Seats as SeatsConfig
-from slpstream.daemon.sets import StationSets
-from slpstream.daemon.tournament.seats.key_file import KeyFile
-from slpstream.daemon.tournament.seats.offered_people import Expected, OfferedPeople
-from slpstream.daemon.tournament.seats.station_codes import StationCodes
-from slpstream.model.errors import StoreError
+from slpstream.model.bracket_facts import ExpectedPlayer
+from slpstream.model.errors import ConfigError, StoreError
+from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.seats import claims, people, tokens
+from slpstream.parts.seats.claims import Claim, Person, Seats, SetNow, Step
+from slpstream.parts.seats.code_api import SeatCodes
+from slpstream.parts.seats.key_file import KeyFile
+from slpstream.parts.seats.offered_people import OfferedPeople
+from slpstream.parts.seats.part import Seats as SeatsConfig
+from slpstream.parts.seats.phone_api import SeatAct, SeatPort, SeatRefused, StationSeats, TooMany
+from slpstream.parts.seats.rate_limit import RateLimit
+from slpstream.parts.seats.station_codes import StationCodes
+from slpstream.parts.services import ExpectedPlayers
 from slpstream.sets import ImpossibleCorrection, SetPatch
-from slpstream.store.index import GameIndex
 from slpstream.system.logs import get_logger
-from slpstream.system.metrics import Metrics
-from slpstream.tournament.seats import claims, people, tokens
-from slpstream.tournament.seats.claims import Claim, Person, Seats, SetNow, Step
-from slpstream.tournament.seats.rate_limit import RateLimit
-from slpstream.web.seat_codes import SeatCodes
-from slpstream.web.seats import SeatAct, SeatPort, SeatRefused, StationSeats, TooMany
 
 POLL_SECONDS = 25.0
 _CHECK_SECONDS = 60.0
@@ -48,32 +49,15 @@ class StationNow(msgspec.Struct):
     changed: trio.Event
 
 
-class DaemonSeats:
-    """The seats of one daemon, with the interfaces of `web.seats.Seats` and `web.seat_codes.Codes`.
+class DaemonSeats(RunningPart):
+    """The seats of one daemon."""
 
-    `run` it in one task. It can run again after a bug.
-    """
-
-    def __init__(
-        self,
-        config: SeatsConfig,
-        sets: StationSets,
-        index: GameIndex,
-        key_file: KeyFile,
-        metrics: Metrics,
-        *,
-        stations: Callable[[], Mapping[str, str]],
-        listening: Callable[[], tuple[str, int]],
-        expected: Expected = lambda station: (),
-    ) -> None:
-        """`stations` returns the names of all stations by id, `listening` the host and port of the daemon, and
-        `expected` the players whom a bracket expects at a station. Blocks, to read the `key_file`."""
-        self._config = config
-        self._sets = sets
-        self._index = index
-        self._stations = stations
-        self._codes = StationCodes(config.address, key_file, stations, listening)
-        self._people = OfferedPeople(index, expected)
+    def __init__(self, host: Host) -> None:
+        """Raises `ConfigError` if the library for QR codes is not installed."""
+        self._host = host
+        self._config = host.config.section(SeatsConfig)
+        if importlib.util.find_spec("segno") is None:
+            raise ConfigError("configuration", "seats.on", "needs segno: install the extra, `slpstream[seats]`")
         self._known: dict[str, StationNow] = {}
         self._version = time.time_ns() // 1_000_000  # larger than all versions of earlier runs
         self._changing = trio.Lock()
@@ -81,12 +65,28 @@ class DaemonSeats:
         self._work = trio.Event()
         self._acts = RateLimit(_ACTS_PER_MINUTE, _ACTS_BURST)
         self._wrong = RateLimit(_WRONG_PER_MINUTE, _WRONG_BURST)
-        self._metrics = metrics
         self._log = get_logger()
-        sets.listen(self._set_changed)
+
+    def open(self) -> None:
+        """Read the secret of the codes, and export the gauges."""
+        host, address = self._host, self._config.address
+        self._codes = StationCodes(
+            address, KeyFile(host.state_folder), self.stations, lambda: (host.config.server.host, host.port)
+        )
+        self._people = OfferedPeople(host.index, self._expected)
+        host.metrics.bind_each("slpstream_claimed_seats", self.claimed)
+        host.metrics.bind("slpstream_seat_codes_kept", lambda: float(self.keys_are_kept))
+
+    def stations(self) -> dict[str, str]:
+        """The names of all stations with seats, by id."""
+        return {station.id: station.name or station.id for station in self._host.stations.lasting_stations}
+
+    def _expected(self, station: str) -> Sequence[ExpectedPlayer]:
+        bracket = self._host.find(ExpectedPlayers)
+        return () if bracket is None else bracket.expected(station)
 
     def _count(self, outcome: str) -> None:
-        self._metrics.counter("slpstream_seat_requests_total", outcome).inc()
+        self._host.metrics.counter("slpstream_seat_requests_total", outcome).inc()
 
     @property
     def keys_are_kept(self) -> bool:
@@ -115,7 +115,7 @@ class DaemonSeats:
         while True:
             self._work = trio.Event()
             dirty, self._dirty = self._dirty, set()
-            for station in sorted(dirty & self._stations().keys()):
+            for station in sorted(dirty & self.stations().keys()):
                 await self._follow(station)
             with trio.move_on_after(_CHECK_SECONDS) as waited:
                 await self._work.wait()
@@ -123,7 +123,8 @@ class DaemonSeats:
                 self._dirty |= self._known.keys()  # seats are freed after a while
                 await self._codes.keep()
 
-    def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+    def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Note the people in the set, and that its seats must be compared with it."""
         self._people.set_changed(station, payload)
         self._dirty.add(station)
         self._work.set()
@@ -152,7 +153,7 @@ class DaemonSeats:
 
     def is_known(self, station: str) -> bool:
         """Whether a station exists."""
-        return station in self._stations()
+        return station in self.stations()
 
     async def seats(self, station: str, phone: str, after: int) -> StationSeats:
         """The seats of a station. Waits for a while if their version is still `after`. Raises `StoreError`."""
@@ -225,7 +226,7 @@ class DaemonSeats:
         """
         async with self._changing:
             for _ in range(_ATTEMPTS):
-                score = await self._sets.score(station)
+                score = await self._host.sets.score(station)
                 payload: Mapping[str, Any] = msgspec.to_builtins(score)
                 now = claims.set_now(payload)
                 before = claims.followed(await self._kept(station), now, _now_ms())
@@ -233,7 +234,7 @@ class DaemonSeats:
                 seats = step.seats
                 if step.patch is not None:
                     patch = msgspec.convert(step.patch, SetPatch)
-                    corrected = await self._sets.correct(station, patch, lambda found: found == score, by=by)  # noqa: B023
+                    corrected = await self._host.sets.correct(station, patch, lambda found: found == score, by=by)  # noqa: B023
                     if corrected is None:
                         continue  # an operator was faster
                     payload = msgspec.to_builtins(corrected)
@@ -246,7 +247,7 @@ class DaemonSeats:
         known = self._known.get(station)
         if known is not None:
             return known.seats
-        return _decoded(await self._index.remembered(_key(station)))
+        return _decoded(await self._host.index.remembered(_key(station)))
 
     def _keep(self, station: str, seats: Seats, payload: Mapping[str, Any]) -> None:
         """Keep the seats, and wake the phones that wait for a change."""
@@ -254,7 +255,7 @@ class DaemonSeats:
         if known is not None and (known.seats, known.payload) == (seats, payload):
             return
         if known is None or known.seats != seats:
-            self._index.remember(_key(station), msgspec.to_builtins(seats))
+            self._host.index.remember(_key(station), msgspec.to_builtins(seats))
         self._version += 1
         self._known[station] = StationNow(seats, payload, self._version, trio.Event())
         if known is not None:
@@ -267,7 +268,7 @@ class DaemonSeats:
         players = {player["playerIndex"]: player for player in known.payload["players"]}
         return StationSeats(
             station=station,
-            name=self._stations().get(station, station),
+            name=self.stations().get(station, station),
             version=known.version,
             state=now.state,
             playing=now.playing,

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from slpstream.parts.seats import claims
+from slpstream.parts.seats.claims import Claim, Person, Seats, SetNow, Step
 from slpstream.sets import PlayedGame, Player, Rules
-from slpstream.tournament.seats import claims
-from slpstream.tournament.seats.claims import Claim, Person, Seats, SetNow, Step
 from tests.sets.games import CorrectedGames
 
 FOX, MARTH = 2, 9

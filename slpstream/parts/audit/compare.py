@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from slpstream.tournament.audit.findings import Audit, AuditedSetup, AuditedValue, Finding, Mark
-from slpstream.tournament.audit.played_games import (
+from slpstream.parts.audit.findings import Audit, AuditedSetup, AuditedValue, Finding, Mark
+from slpstream.parts.audit.played_games import (
     CLOCK,
     FRAME_RATE,
     STUTTERS,

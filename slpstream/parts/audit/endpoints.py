@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.tournament.audit.findings import Audit
+from slpstream.parts.audit.findings import Audit
+from slpstream.parts.audit.setup_audit import SetupAudit
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 
 
-class SetupAudit(Protocol):
-    """The setup audit of a daemon, as the web server sees it. A gateway has none."""
-
-    async def audit(self) -> Audit:
-        """The comparison of all stations."""
-
-
-def endpoints(found: SetupAudit) -> list[Endpoint]:
-    """The endpoint of this module."""
+def endpoints(running: SetupAudit) -> list[Endpoint]:
+    """The endpoint of this module. The audit runs in every daemon, so only descriptions pass `None`."""
 
     async def get_audit(request: Request, _: NoParameters) -> Response:
-        return await json_response(request, await found.audit())
+        return await json_response(request, await running.audit())
 
     return [
         Endpoint(

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from slpstream.model.setup import Pacing, RevealedSetup, SetupValue
-from slpstream.tournament.audit.clock import said_ms
-from slpstream.tournament.audit.compare import Limits, audit
-from slpstream.tournament.audit.findings import Audit
-from slpstream.tournament.audit.played_games import PlayedGame, clock_text
+from slpstream.parts.audit.clock import said_ms
+from slpstream.parts.audit.compare import Limits, audit
+from slpstream.parts.audit.findings import Audit
+from slpstream.parts.audit.played_games import PlayedGame, clock_text
 
 _MEASURES = ("duration_seconds", "skew_seconds", "pacing", "at_ms")
 

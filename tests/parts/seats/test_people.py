@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.model.bracket_facts import ExpectedPlayer
-from slpstream.tournament.seats.claims import Person
-from slpstream.tournament.seats.people import (
+from slpstream.parts.seats.claims import Person
+from slpstream.parts.seats.people import (
     MAX_CLAIMED,
     MAX_RECENT,
     MAX_TYPED_NAME,
@@ -18,8 +18,8 @@ from slpstream.tournament.seats.people import (
     person_named,
     with_recent,
 )
-from slpstream.tournament.seats.rate_limit import RateLimit
-from slpstream.tournament.seats.tokens import Keys, is_token, renewed, token_of
+from slpstream.parts.seats.rate_limit import RateLimit
+from slpstream.parts.seats.tokens import Keys, is_token, renewed, token_of
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from slpstream.model.bracket_facts import ExpectedPlayer
+from slpstream.parts.seats import people
+from slpstream.parts.seats.claims import Person, folded
+from slpstream.parts.seats.people import RecentPerson
+from slpstream.parts.seats.phone_api import SeatPerson
 from slpstream.store import GameIndex
-from slpstream.tournament.seats import people
-from slpstream.tournament.seats.claims import Person, folded
-from slpstream.tournament.seats.people import RecentPerson
-from slpstream.web.seats import SeatPerson
 
 _KEY = "people_at_seats"
 """The key of the recent people in the index."""

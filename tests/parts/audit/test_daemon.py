@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
-from slpstream.cli.audit import command
+from slpstream.parts.audit.cli import command
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
-from tests.tournament.audit.fleet import USUAL, Console, fixes, game, name_of, write_fleet, write_setup
+from tests.parts.audit.fleet import USUAL, Console, fixes, game, name_of, write_fleet, write_setup
 
 SETUPS = 12
 ODD = {3: Console(fixes=fixes(3, 0, 0)), 8: Console(rows={**USUAL.rows, "starting_timer_seconds": 420})}

@@ -11,11 +11,11 @@ import msgspec
 
 from slpstream.model.foreign_data import read_json
 from slpstream.model.prepared import prepared
+from slpstream.parts.seats.tokens import SECRET_BYTES, Keys
 from slpstream.store.opening import rename_damaged
 from slpstream.system.files import read_regular
 from slpstream.system.logs import get_logger
 from slpstream.system.private_files import create_private_file, private_file, private_folder
-from slpstream.tournament.seats.tokens import SECRET_BYTES, Keys
 
 FOLDER_NAME = "secrets"
 """The only folder in the state folder with secrets. No recipe of the documentation copies it."""

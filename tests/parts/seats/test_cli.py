@@ -71,3 +71,9 @@ def test_seats_are_off(tmp_path: Path) -> None:
         result = run(daemon.url)
         assert result.exit_code == 78
         assert "seats are off" in result.stderr
+
+
+def test_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = run()
+    assert (result.exit_code, result.stderr) == (2, "slpstream: seats needs segno: pip install 'slpstream[seats]'\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import http.client
+import importlib.util
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -24,7 +25,7 @@ from slpstream.system.private_files import write_private_file
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
-    from slpstream.web.seat_codes import SeatCode, SeatCodes
+    from slpstream.parts.seats.code_api import SeatCode, SeatCodes
 
 _PATH = "/v1/seat-codes"
 _TIMEOUT_SECONDS = 10.0
@@ -70,6 +71,8 @@ def command(
 
     The codes contain secrets: whoever has seen a code can claim seats at its station until it is renewed.
     """
+    if importlib.util.find_spec("segno") is None:
+        fail("seats needs segno: pip install 'slpstream[seats]'", 2)
     config = registry.load(config_file) if config_file is not None else configuration.Config()
     base = url or base_address(config.server.host, config.server.port)
     if urlsplit(base).scheme not in ("http", "https"):
@@ -97,7 +100,7 @@ def command(
 
 def _codes(base: str, token: str | None, station: str | None, *, renew: bool) -> SeatCodes:
     """The codes of a daemon. Ends the process if there are none."""
-    from slpstream.web.seat_codes import SeatCodes
+    from slpstream.parts.seats.code_api import SeatCodes
 
     headers = {"accept": "application/json", "content-type": "application/json"}
     if token is not None:
@@ -130,7 +133,7 @@ def _print(code: SeatCode) -> None:
 
 
 def _sheet(codes: list[SeatCode]) -> str:
-    from slpstream.web.seat_codes import draw_svg
+    from slpstream.parts.seats.code_api import draw_svg
 
     items = [
         f"<li><h2>{html.escape(code.name)}</h2>{draw_svg(code.url).decode()}<p>Scan: who sits here?</p></li>"
@@ -140,7 +143,7 @@ def _sheet(codes: list[SeatCode]) -> str:
 
 
 def _write_pictures(codes: list[SeatCode], folder: Path) -> None:
-    from slpstream.web.seat_codes import draw_svg
+    from slpstream.parts.seats.code_api import draw_svg
 
     folder.mkdir(parents=True, exist_ok=True)
     for code in codes:

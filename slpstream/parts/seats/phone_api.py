@@ -6,7 +6,7 @@ These requests need only the token in the station's code, so they must neither s
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -18,6 +18,9 @@ from slpstream.model.errors import StoreError
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import PlayerIndex, Schema
 from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+
+if TYPE_CHECKING:
+    from slpstream.parts.seats.seats import DaemonSeats
 
 STATE_PATH = "/v1/seats"
 PREFIX = f"{STATE_PATH}/"
@@ -107,32 +110,13 @@ class TooMany(Exception):
         self.retry_seconds = retry_seconds
 
 
-class Seats(Protocol):
-    """The seats of a daemon, as the web server sees them. A gateway has none."""
-
-    def admits(self, station: str, token: str, peer: str) -> bool:
-        """Whether a token is the one of a station. Raises `TooMany` for too many wrong ones from an address."""
-
-    def is_known(self, station: str) -> bool:
-        """Whether a station exists."""
-
-    async def seats(self, station: str, phone: str, after: int) -> StationSeats:
-        """The seats of a station. Waits for a while if their version is still `after`. Raises `StoreError`."""
-
-    async def act(self, station: str, phone: str, peer: str, wanted: SeatAct) -> StationSeats:
-        """Carry out the act of a phone, and return the seats after it.
-
-        Raises `SeatRefused`, `TooMany` and `StoreError`.
-        """
-
-
-def endpoints(seats: Seats | None) -> list[Endpoint]:
+def endpoints(seats: DaemonSeats | None) -> list[Endpoint]:
     """The endpoints of this module. `seats` is `None` if they are not configured."""
 
     async def state(request: Request, _: NoParameters) -> Response:
         return await json_response(request, SeatsState(on=seats is not None))
 
-    def admitted(request: Request) -> tuple[Seats, str]:
+    def admitted(request: Request) -> tuple[DaemonSeats, str]:
         """The seats and the station of a request with the right token."""
         station: str = request.path_params["station"]
         peer = "" if request.client is None else request.client.host

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slpstream.tournament.seats.claims import SeatTaken
-from tests.tournament.seats.station import Station
+from slpstream.parts.seats.claims import SeatTaken
+from tests.parts.seats.station import Station
 
 
 def ann_and_bob(best_of: int = 3) -> Station:

@@ -10,7 +10,7 @@ import msgspec
 
 from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.model.prepared import prepared
-from slpstream.tournament.seats.claims import Person, folded
+from slpstream.parts.seats.claims import Person, folded
 
 MAX_TYPED_NAME = 30
 MAX_NAME, MAX_DETAIL = 60, 40
