@@ -14,7 +14,7 @@ from slpstream.web.schemas import GameId, Moment, Schema
 if TYPE_CHECKING:
     from slpstream.config import StationConfig
     from slpstream.daemon.station.station import Station
-    from slpstream.model.bracket_facts import ExpectedPlayer
+    from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
     from slpstream.sources.console.feed import RelayFeed
     from slpstream.sources.console.reconnect import ConnectionObserver
     from slpstream.sources.console.recorder import Recorder
@@ -53,10 +53,21 @@ class Marks(Protocol):
 
 
 class ExpectedPlayers(Protocol):
-    """The players whom the bracket expects at the stations."""
+    """The players whom a bracket expects at the stations."""
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """The players who are at a station now, according to the bracket."""
+        """The players whom the bracket expects at a station."""
+
+
+class SetContexts(Protocol):
+    """The facts that a bracket knows about played sets."""
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether the bracket was asked for its sets since the daemon started."""
+
+    def context_of(self, station: str, set_id: str) -> SetContext | None:
+        """The bracket's facts about a played set; `None` if it has no known set of the bracket."""
 
 
 class SetZips(Protocol):
