@@ -31,7 +31,7 @@ class Clip(NamedTuple):
 
     @property
     def playable(self) -> bool:
-        """Whether the frames are in order. Blocks: it also looks whether the file exists."""
+        """Whether the file exists and the frames are in order. Blocks."""
         return self.first_frame <= self.start_frame < self.end_frame and self.path.is_file()
 
 
@@ -44,9 +44,9 @@ def around(
     last_frame: int | None = None,
     station: str = "",
 ) -> Clip | None:
-    """The clip of a moment, with what comes before and after it; `None` if the game has too few frames for it.
+    """Return the clip of a moment with some seconds before and after it; `None` if the game has too few frames for it.
 
-    `first_frame` and `last_frame` are those that the replay has.
+    `first_frame` and `last_frame` are the first and last frame of the replay.
     """
     start = max(first_frame, start_frame - COMBO_LEAD_FRAMES)
     end = end_frame + COMBO_TAIL_FRAMES
@@ -56,7 +56,7 @@ def around(
 
 
 def combos(clips: Sequence[Clip]) -> bytes:
-    """A file like Clippi's `combos.json`, which Dolphin and Clippi can open."""
+    """Return a file like Clippi's `combos.json`, which Dolphin and Clippi can open."""
     content = {
         "mode": "queue",
         "replay": "",
@@ -68,7 +68,7 @@ def combos(clips: Sequence[Clip]) -> bytes:
 
 
 def queue_of(clips: Iterable[Clip]) -> list[dict[str, Any]]:
-    """The clips as Dolphin's files list them."""
+    """Return the clips as Dolphin's files list them."""
     return [
         {
             "path": str(clip.path),
