@@ -33,7 +33,7 @@ from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
-    from slpstream.outputs.playback_dolphin import Clip
+    from slpstream.game.dolphin_queue import Clip
     from slpstream.search.situations import Occurrence
 
 _MIN_PARALLEL_FILES = 64
@@ -127,7 +127,7 @@ def command(
             code = max(code, result.code)
     if dolphin is not None:
         from slpstream.cli.atomic_file import write_atomically
-        from slpstream.outputs.playback_dolphin import combos
+        from slpstream.game.dolphin_queue import combos
 
         write_atomically(dolphin, [combos(clips)], overwrite=True)
     sys.stdout.flush()
@@ -152,7 +152,7 @@ def examine(search: Search, replay_file: FoundReplay) -> FileResult:
             return FileResult()
         from slpstream.cli.game_text import summary_of
         from slpstream.formats.slippi.game_time import timer_start_at_end
-        from slpstream.outputs.playback_dolphin import around
+        from slpstream.game.dolphin_queue import around
 
         end = replay.game_end
         starts_at = timer_start_at_end(end.last_frame, end.duration_seconds)

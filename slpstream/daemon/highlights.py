@@ -80,7 +80,7 @@ class DaemonHighlights:
 
     async def combos(self, query: HighlightsQuery) -> bytes | None:
         """The same as a queue for Dolphin."""
-        from slpstream.outputs.playback_dolphin import around, combos  # noqa: PLC0415 -- few ask for it
+        from slpstream.game.dolphin_queue import around, combos  # noqa: PLC0415 -- few ask for it
 
         page = await self.page(query)
         if page is None:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from slpstream.daemon.highlights import replay_path
+from slpstream.game.dolphin_queue import Clip, around
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
-from slpstream.outputs.playback_dolphin import Clip, around
 from slpstream.parts.services import Marks
 from slpstream.stats.timer import first_frame
 from slpstream.store import HighlightRow, StoredGame

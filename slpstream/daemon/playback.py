@@ -15,7 +15,8 @@ from slpstream.config import Playback as PlaybackConfig
 from slpstream.daemon.moments import FindGame, Moments, StatsOf, distinct
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.messages import ON_AIR
-from slpstream.outputs.playback_dolphin import CommunicationFile, PlaybackDolphin
+from slpstream.outputs.playback_dolphin.communication_file import CommunicationFile
+from slpstream.outputs.playback_dolphin.playback import PlaybackDolphin
 from slpstream.parts.services import Marks
 from slpstream.store import HighlightPage, HighlightsQuery
 from slpstream.stream import Hub, OnAir, Role

@@ -14,8 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from slpstream.outputs.playback_dolphin import Clip, CommunicationFile, PlaybackDolphin, around, combos
-from slpstream.outputs.playback_dolphin.playback import UNREAD_SECONDS
+from slpstream.game.dolphin_queue import Clip, around, combos
+from slpstream.outputs.playback_dolphin.communication_file import CommunicationFile
+from slpstream.outputs.playback_dolphin.playback import UNREAD_SECONDS, PlaybackDolphin
 from tests.parts.communication import CommunicationChecks
 from tests.virtual_time import START, inline
 

@@ -7,20 +7,14 @@ mainline Dolphin was not available.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from slpstream.game.dolphin_queue import Clip, queue_of
 from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
-
-FIRST_FRAME = -123
-"""The default of `startFrame`: the first frame of nearly every game."""
-FRAMES_PER_SECOND = 60
-COMBO_LEAD_FRAMES, COMBO_TAIL_FRAMES = 240, 180
-"""The frames shown before and after a moment, as by Clippi (586339f)."""
 
 
 @prepared
@@ -30,23 +24,6 @@ class _Content(msgspec.Struct, frozen=True):
     mode: str = "normal"
     replay: str = ""
     station: str = msgspec.field(default="", name="gameStation")
-
-
-class Clip(NamedTuple):
-    """A part of a replay, both frames included."""
-
-    path: Path
-    start_frame: int
-    end_frame: int
-    station: str = ""
-    """The station in the title of Dolphin's window."""
-    first_frame: int = FIRST_FRAME
-    """The first frame of the replay, from which Dolphin fast-forwards to the clip."""
-
-    @property
-    def playable(self) -> bool:
-        """Whether the frames are in order. Blocks: it also looks whether the file exists."""
-        return self.first_frame <= self.start_frame < self.end_frame and self.path.is_file()
 
 
 class Mirror(NamedTuple):
@@ -106,7 +83,7 @@ def encode(command: Command, command_id: str) -> bytes:
             "gameStation": clip.station,
         }
     else:
-        content = {"mode": "queue", "replay": "", "queue": _queue(command.clips)}
+        content = {"mode": "queue", "replay": "", "queue": queue_of(command.clips)}
     return msgspec.json.encode({**content, "commandId": command_id, "outputOverlayFiles": True}) + b"\n"
 
 
@@ -116,27 +93,3 @@ def mirrored(content: bytes) -> Mirror | None:
     if found is None or found.mode != "mirror" or not found.replay:
         return None
     return Mirror(Path(found.replay), found.station)
-
-
-def combos(clips: Sequence[Clip]) -> bytes:
-    """A file like Clippi's `combos.json`, which Dolphin and Clippi can open."""
-    content = {
-        "mode": "queue",
-        "replay": "",
-        "isRealTimeMode": False,
-        "outputOverlayFiles": True,
-        "queue": _queue(clips),
-    }
-    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
-
-
-def _queue(clips: Iterable[Clip]) -> list[dict[str, Any]]:
-    return [
-        {
-            "path": str(clip.path),
-            "startFrame": clip.start_frame,
-            "endFrame": clip.end_frame,
-            "gameStation": clip.station,
-        }
-        for clip in clips
-    ]

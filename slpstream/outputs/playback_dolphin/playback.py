@@ -16,12 +16,8 @@ from pathlib import Path
 
 import trio
 
+from slpstream.game.dolphin_queue import FRAMES_PER_SECOND, Clip
 from slpstream.outputs.playback_dolphin.commands import (
-    COMBO_LEAD_FRAMES,
-    COMBO_TAIL_FRAMES,
-    FIRST_FRAME,
-    FRAMES_PER_SECOND,
-    Clip,
     Command,
     Mirror,
     Queue,
@@ -43,26 +39,6 @@ LOADING_SECONDS = 3.0
 UNREAD_SECONDS = 15.0
 """Dolphin looks at the file sixty times a second, so it is not running if it takes this long."""
 _CHECK_SECONDS = 5.0
-
-
-def around(
-    path: Path,
-    start_frame: int,
-    end_frame: int,
-    *,
-    first_frame: int = FIRST_FRAME,
-    last_frame: int | None = None,
-    station: str = "",
-) -> Clip | None:
-    """The clip of a moment, with what comes before and after it; `None` if the game has too few frames for it.
-
-    `first_frame` and `last_frame` are those that the replay has.
-    """
-    start = max(first_frame, start_frame - COMBO_LEAD_FRAMES)
-    end = end_frame + COMBO_TAIL_FRAMES
-    if last_frame is not None:
-        end = min(end, last_frame)
-    return Clip(path, start, end, station, first_frame) if start < end else None
 
 
 class PlaybackDolphin:

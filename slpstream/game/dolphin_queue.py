@@ -1,0 +1,80 @@
+"""Clips of replays, and the queues of them that Dolphin plays.
+
+The format is that of Clippi's `combos.json` and of Dolphin's communication file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+FIRST_FRAME = -123
+"""The default of `startFrame`: the first frame of nearly every game."""
+FRAMES_PER_SECOND = 60
+COMBO_LEAD_FRAMES, COMBO_TAIL_FRAMES = 240, 180
+"""The frames shown before and after a moment, as by Clippi (586339f)."""
+
+
+class Clip(NamedTuple):
+    """A part of a replay, both frames included."""
+
+    path: Path
+    start_frame: int
+    end_frame: int
+    station: str = ""
+    """The station in the title of Dolphin's window."""
+    first_frame: int = FIRST_FRAME
+    """The first frame of the replay, from which Dolphin fast-forwards to the clip."""
+
+    @property
+    def playable(self) -> bool:
+        """Whether the file exists and the frames are in order. Blocks."""
+        return self.first_frame <= self.start_frame < self.end_frame and self.path.is_file()
+
+
+def around(
+    path: Path,
+    start_frame: int,
+    end_frame: int,
+    *,
+    first_frame: int = FIRST_FRAME,
+    last_frame: int | None = None,
+    station: str = "",
+) -> Clip | None:
+    """Return the clip of a moment with some seconds before and after it; `None` if the game has too few frames for it.
+
+    `first_frame` and `last_frame` are the first and last frame of the replay.
+    """
+    start = max(first_frame, start_frame - COMBO_LEAD_FRAMES)
+    end = end_frame + COMBO_TAIL_FRAMES
+    if last_frame is not None:
+        end = min(end, last_frame)
+    return Clip(path, start, end, station, first_frame) if start < end else None
+
+
+def combos(clips: Sequence[Clip]) -> bytes:
+    """Return a file like Clippi's `combos.json`, which Dolphin and Clippi can open."""
+    content = {
+        "mode": "queue",
+        "replay": "",
+        "isRealTimeMode": False,
+        "outputOverlayFiles": True,
+        "queue": queue_of(clips),
+    }
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+
+
+def queue_of(clips: Iterable[Clip]) -> list[dict[str, Any]]:
+    """Return the clips as Dolphin's files list them."""
+    return [
+        {
+            "path": str(clip.path),
+            "startFrame": clip.start_frame,
+            "endFrame": clip.end_frame,
+            "gameStation": clip.station,
+        }
+        for clip in clips
+    ]
