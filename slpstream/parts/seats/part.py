@@ -8,10 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from slpstream.config.sections import Positive, Section
+from slpstream.model.prepared import prepared
 from slpstream.parts.interface import Command, Page, Part
 from slpstream.system.metric_row import Row
 
 
+@prepared
 class Seats(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[seats]`: players say on their phones who sits at which port."""
 
