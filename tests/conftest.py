@@ -99,7 +99,7 @@ MARKS: Mapping[str, str] = {
     "test_wheel.py": "process slow",
     "tournament/controllers/test_labelled.py": "process slow sweep",
     "tournament/controllers/test_planted.py": "sweep",
-    "tournament/handover/test_handed_set.py": "sweep",
+    "parts/handover/test_handed_set.py": "sweep",
     "training/test_page.py": "process slow",
     "training/test_rows.py": "sweep",
     "training/test_training_set.py": "sweep",

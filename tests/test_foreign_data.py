@@ -32,7 +32,7 @@ _OPERATOR = "a file of the operator, of which a part that is not UTF-8 is a `Con
 _EXPORT = "a file of an export; its paths can have lone surrogates, which msgspec refuses"
 OWN: Mapping[str, str] = {
     "cli/log_comparison.py": _LOG,
-    "cli/replays.py": _STORED,
+    "parts/handover/cli.py": _STORED,
     "cli/sql_output.py": "the notes of a schema in the package",
     "cli/training_folder.py": _EXPORT,
     "cli/training_set.py": _EXPORT,
@@ -49,7 +49,7 @@ OWN: Mapping[str, str] = {
     "daemon/situations.py": _LOG,
     "parts/audit/setup_audit.py": _STORED,
     "daemon/tournament/controllers.py": _LOG,
-    "daemon/tournament/handover/contents.py": _STORED,
+    "parts/handover/contents.py": _STORED,
     "formats/name_tables.py": _SHIPPED,
     "formats/slippi/action_states.py": _SHIPPED,
     "formats/slippi/frame_forms.py": "a frame that was encoded the line before",

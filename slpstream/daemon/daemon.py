@@ -45,7 +45,6 @@ from slpstream.daemon.station.services import SharedServices
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
-from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
@@ -53,7 +52,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, ExpectedPlayers, SetZips
+from slpstream.parts.services import DolphinSpectators, ExpectedPlayers, SetContexts
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -66,7 +65,6 @@ from slpstream.web import bracket as bracket_module
 from slpstream.web import (
     chapters,
     controllers,
-    handover,
     highlights,
     instant_replay,
     marks,
@@ -154,8 +152,8 @@ class Daemon:
         self.bracket = self._make_bracket(config)
         if self.bracket is not None:
             self._host.provide(ExpectedPlayers, self.bracket)
+            self._host.provide(SetContexts, self.bracket)
         self.controllers = self._make_controllers(config)
-        self._handover: Handover | None = None
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -247,18 +245,6 @@ class Daemon:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
-                self._handover = handed_on = Handover(
-                    config.handover,
-                    index,
-                    self.sets,
-                    self._keeps,
-                    self.metrics,
-                    self.errors,
-                    lambda: self._has_read_old_files() and (self.bracket is None or self.bracket.has_looked),
-                )
-                self._host.provide(SetZips, handed_on)
-                if self.bracket is not None:
-                    handed_on.bracket_of = self.bracket.context_of
                 if self._situations is not None:
                     self._situations.mark(marked)
                 more = [
@@ -270,7 +256,6 @@ class Daemon:
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *bracket_module.endpoints(self.bracket),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
-                    *handover.endpoints(handed_on),
                     *registry.endpoints(self.parts.by_name),
                 ]
                 self._web = web = make_web_server(
@@ -291,10 +276,10 @@ class Daemon:
                     self.running.run, make, self._start_companions, partial(self._release_station, watcher)
                 )
                 await self._apply_stations(self._station_configs)
-                background.start_soon(self.parts.run)
                 background.start_soon(self.errors.keep_running, "subfolders", self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
+                background.start_soon(self.parts.run)
                 discover = partial(
                     self.consoles.discover,
                     self._station_configs_now,
@@ -313,7 +298,6 @@ class Daemon:
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
-                background.start_soon(self.errors.keep_running, "handover", handed_on.run)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -370,8 +354,6 @@ class Daemon:
     def _games_changed(self, station: str | None) -> None:
         self.sets.changed(station)
         self.parts.games_changed(station)
-        if self._handover is not None and station is not None:
-            self._handover.games_changed(station)
 
     def _index_again(self) -> None:
         """Reports all files to the index, which has lost the games in them."""
@@ -407,9 +389,6 @@ class Daemon:
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if not self.running.is_temporary(station):
             self.parts.set_changed(station, payload)
-            if self._handover is not None:
-                with self.errors.contain("handover", station=station):
-                    self._handover.set_changed(station, payload)
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
@@ -456,7 +435,6 @@ class Daemon:
             *self.parts.not_ready(),
             *([] if self.playback is None else self.playback.not_ready()),
             *([] if self.bracket is None else self.bracket.not_ready()),
-            *([] if self._handover is None else self._handover.not_ready()),
             *self.errors.restarting(),
         ]
 
@@ -606,8 +584,6 @@ class Daemon:
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
-        handed_on = self._handover
-        metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         self._deliveries.bind_gauges()
         bracket = self.bracket
         metrics.bind("slpstream_bracket_connected", lambda: float(bracket is not None and bracket.is_connected))

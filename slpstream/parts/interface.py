@@ -178,6 +178,10 @@ class Host:
         self.errors = errors
         self._services: dict[type, Any] = {}
 
+    def has_read_old_files(self) -> bool:
+        """Whether the index has the games of all stations."""
+        return not any(station.starting for station in self.stations.stations) and self.index.waiting_files == 0
+
     def provide(self, service: type[S], provider: S) -> None:
         """Offer a service to the core and to other parts. Its type is usually a Protocol in `parts.services`."""
         self._services[service] = provider

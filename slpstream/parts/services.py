@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from slpstream.config import StationConfig
     from slpstream.daemon.station.station import Station
-    from slpstream.model.bracket_facts import ExpectedPlayer
+    from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
     from slpstream.sources.console.feed import RelayFeed
     from slpstream.sources.console.reconnect import ConnectionObserver
     from slpstream.sources.console.recorder import Recorder
@@ -21,6 +21,17 @@ class ExpectedPlayers(Protocol):
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
         """The players who are at a station now, according to the bracket."""
+
+
+class SetContexts(Protocol):
+    """The facts that a bracket knows about played sets."""
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether the bracket was asked for its sets since the daemon started."""
+
+    def context_of(self, station: str, set_id: str) -> SetContext | None:
+        """The bracket's facts about a played set; `None` if it has no known set of the bracket."""
 
 
 class SetZips(Protocol):

@@ -19,6 +19,7 @@ from slpstream.config.bracket import event_slug
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.fanout.part import Fanout
+from slpstream.parts.handover.part import Handover
 from tests.project import ROOT
 
 SECTIONS = registry.sections()
@@ -449,7 +450,7 @@ def test_zip_folder_must_be_outside_all_stations(tmp_path: Path, station: dict[s
     assert refused.value.key == "handover.folder"
     assert f"in the folder of the station {station['id']}" in refused.value.expected
     table["handover"] = {"folder": f"{tmp_path}-zips"}
-    assert config.check(table, SECTIONS).handover.folder == f"{tmp_path}-zips"
+    assert config.check(table, SECTIONS).section(Handover).folder == f"{tmp_path}-zips"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from websockets.trio.client import connect
 from slpstream.config import (
     Bracket,
     Config,
-    Handover,
     Playback,
     Recordings,
     Server,
@@ -40,6 +39,7 @@ from slpstream.config import (
 from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.scoreboards.part import Scoreboard
 from slpstream.parts.text_files.part import ObsFolder
@@ -358,8 +358,8 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
         bracket=Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True),
-        handover=Handover(folder=str(folder / "zips")),
         parts={
+            "handover": [Handover(folder=str(folder / "zips"))],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],

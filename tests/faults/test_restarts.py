@@ -16,7 +16,6 @@ import trio
 from slpstream.config import (
     Bracket,
     Config,
-    Handover,
     Playback,
     Recordings,
     Relay,
@@ -29,6 +28,7 @@ from slpstream.config import (
 from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.obs.part import Obs, ObsRule
 from slpstream.parts.scoreboards.part import Scoreboard
@@ -105,8 +105,8 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         bracket=Bracket(
             kind="webhook", url=f"{url}/bracket", token_file=str(secret), report=True, confirm=False, hold_seconds=0.0
         ),
-        handover=Handover(folder=str(folder / "zips"), delay_seconds=0.0),
         parts={
+            "handover": [Handover(folder=str(folder / "zips"), delay_seconds=0.0)],
             "seats": [Seats(on=True, address="http://127.0.0.1:5151")],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],

@@ -12,6 +12,7 @@ import trio.testing
 from slpstream.model.errors import ActRefused
 from slpstream.tournament.bracket.interface import BracketSet, Refused
 from slpstream.tournament.bracket.startgg.client import StartggBracket
+from tests.parts.handover.validator import STARTGG
 from tests.tournament.bracket.desks import (
     KEY,
     event,
@@ -24,7 +25,6 @@ from tests.tournament.bracket.desks import (
 )
 from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble, Trouble
 from tests.tournament.bracket.venue import set_payload
-from tests.tournament.handover.validator import STARTGG
 from tests.virtual_time import now
 
 
