@@ -6,7 +6,7 @@ All functions run the daemon's own pipeline over the same bytes, so a script see
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from functools import cached_property
 from importlib.util import find_spec
@@ -32,6 +32,7 @@ from slpstream.system.member_paths import path_text
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
     from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from slpstream.stats.schema import Stats
     from slpstream.stats.targets import TargetTest
     from slpstream.tournament.controllers.report import ControllerReport
-    from slpstream.training.rows import Rows, Sending
+
+    TrainingRows = dict[str, npt.NDArray[Any]]
 
 _READ_BYTES = 64 * 1024  # with 256 KiB, stats of a replay before 3.0 take 40 % longer
 _PREVIEW_BYTES = 4096
@@ -55,6 +57,9 @@ _NEEDS_TRIO = (
     "asyncio, run that in a thread: `await asyncio.to_thread(trio.run, function)`"
 )
 _FOLLOW_POLL_SECONDS = 0.05
+
+Sending = Literal["first", "last"]
+"""The transmission of a rolled-back frame that counts: the one that the player saw, or the one that the game kept."""
 
 Output_co = TypeVar("Output_co", covariant=True)
 
@@ -187,18 +192,14 @@ class Replay:
         frames: Frames = whole.frames
         return frames
 
-    def training_rows(self, *, sending: Sending = "last") -> Rows:
+    def training_rows(self, *, sending: Sending = "last") -> TrainingRows:
         """Return the rows of `slpstream export --to training`: numpy columns by name, one row per frame.
 
         `sending` chooses the transmission of a rolled-back frame: the last one, from which the game continued, or the
         first one, which the player saw. Raises the errors of `frames`, and `Unsupported` without exactly two players.
         """
-        from slpstream.training.rows import NotForTraining, game_rows  # noqa: PLC0415 -- needs numpy
-
-        try:
-            return game_rows(self.frames, self.settings, sending=sending)
-        except NotForTraining as reason:
-            raise UnsupportedFile(str(reason)) from None
+        rows: TrainingRows = _training("training_rows")(self.frames, self.settings, sending=sending)
+        return rows
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -469,24 +470,27 @@ def follow(
 
 async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, None]:
     """Iterate over the rows of a game while its file is written."""
-    from slpstream.training.live import LiveRows  # noqa: PLC0415 -- needs numpy
-    from slpstream.training.rows import NotForTraining  # noqa: PLC0415
-
     file = _followed(path)
     format_ = of_name(file.name)
     if format_.whole is None:
         raise UnsupportedFile(f"{format_.name} replays have no columns")
-    reader, rows = format_.new_reader(file.name), LiveRows(sending=sending)
+    reader, rows = format_.new_reader(file.name), _training("live_training_rows")(sending=sending)
     async with aclosing(_decoded(file, format_, reader)) as batches:
         async for events in batches:
-            try:
-                made = list(rows.take(events))
-            except NotForTraining as reason:
-                raise UnsupportedFile(str(reason)) from None
-            for row in made:
+            for row in rows.take(events):
                 yield row
             if reader.failure is not None and not rows.began:
                 raise reader.failure
+
+
+def _training(name: str) -> Callable[..., Any]:
+    """The function with this name of the part `training`. Raises `ModuleNotFoundError` without the part."""
+    from slpstream.parts import registry  # noqa: PLC0415 -- only for training
+
+    function = registry.function(name)
+    if function is None:
+        raise ModuleNotFoundError("rows for training need the part training, which this installation lacks")
+    return function
 
 
 async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str]) -> AsyncGenerator[LogMessage, None]:

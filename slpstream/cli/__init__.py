@@ -41,7 +41,6 @@ _COMMANDS = {
     "follow": "Print the log messages of a file that is still being written.",
     "info": "Show players, stage, length and result of replays.",
     "find": "Find games by players, characters, stage, length and date.",
-    "sql": "Answer SQL over games, players, frames and conversions.",
     "export": "Write tables of replays as Parquet, Arrow or CSV.",
     "stats": "Show the stats of games.",
     "controllers": "Check the controllers of games by their inputs.",

@@ -179,13 +179,27 @@ def command(
     if not files:
         fail_without_replays(paths)
     if kind == "training":
-        from slpstream.cli import training_set
+        from slpstream.parts import registry
 
+        export_training = registry.function("export_training")
+        if export_training is None:
+            fail("--to training: this installation lacks the part training", 2)
         if revisions == "all":
             fail("--to training: --revisions is first or last", 2)
         revisions = revisions or ("first" if layout == "slippi-ai" else "last")
-        wanted = training_set.Options(layout, revisions, shard_mib << 20, seed, validation, *wanted_games)
-        training_set.export(files, out, wanted, jobs=jobs or _cores(), overwrite=overwrite)
+        export_training(
+            files,
+            out,
+            layout=layout,
+            sending=revisions,
+            shard_bytes=shard_mib << 20,
+            seed=seed,
+            validation=validation,
+            query=wanted_games.text,
+            me=wanted_games.me,
+            jobs=jobs or _cores(),
+            overwrite=overwrite,
+        )
         return
     if revisions == "first":
         fail("--revisions first is for --to training", 2)

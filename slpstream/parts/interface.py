@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from slpstream.config.sections import Config, Section
@@ -75,6 +76,9 @@ class Part(NamedTuple):
     """The prefixes of paths whose requests have separate tokens, which the endpoints check: they need `Role.CLAIM`."""
     pages: Sequence[Page] = ()
     commands: Sequence[Command] = ()
+    functions: Mapping[str, str] = MappingProxyType({})
+    """Functions of the command `export` and of the Python interface that the part implements, each as
+    `module:function`, by the names under which the core looks them up."""
     without_stations: str = ""
     """The note of `check-config` on a configuration that asks for the part and has no stations."""
 

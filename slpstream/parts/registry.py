@@ -8,12 +8,12 @@ have the same declaration and the same interface.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules, resolve_name
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slpstream import config
 from slpstream import parts as folder
@@ -78,6 +78,7 @@ def _names(part: Part) -> Mapping[str, set[str]]:
         "command": {command.name for command in part.commands},
         "metric": {row.name for row in part.metrics},
         "page": {page.path for page in part.pages},
+        "function": set(part.functions),
     }
 
 
@@ -99,6 +100,13 @@ def labels() -> list[str]:
 def commands() -> Mapping[str, Command]:
     """The commands of all parts by name."""
     return {command.name: command for part in parts() for command in part.commands}
+
+
+def function(name: str) -> Callable[..., Any] | None:
+    """The function that a part implements for the core under a name; `None` if no part does."""
+    found = (part.functions[name] for part in parts() if name in part.functions)
+    reference = next(found, None)
+    return None if reference is None else resolve_name(reference)
 
 
 def pages() -> list[Page]:

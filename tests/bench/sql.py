@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from slpstream.cli.replay_files import ReplayFile
 from slpstream.cli.replay_work import examined
-from slpstream.cli.sql_reading import ReplayReader
-from slpstream.sql.database import open_database
+from slpstream.parts.sql.cli_reading import ReplayReader
+from slpstream.parts.sql.database import open_database
 from tests.bench.report import Figure, Form, ratio_of_games
 from tests.bench.situations import usable_replays
 

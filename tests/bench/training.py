@@ -38,8 +38,8 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import set_field
 from slpstream.model.errors import FormatError
-from slpstream.training.columns import PLAYERS
-from slpstream.training.windows import TrainingSet
+from slpstream.parts.training.columns import PLAYERS
+from slpstream.parts.training.windows import TrainingSet
 from tests.bench.columns import VLADFI
 from tests.bench.report import Figure, Form
 from tests.replays import SLP

@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.training.slippi_ai_reference import leaves
+from tests.parts.training.slippi_ai_reference import leaves
 
 _IN_MEMORY = Path("/dev/shm")
 _NOT_COMPUTED = ("randall.x", "randall.y", "fod_platforms.left", "fod_platforms.right")
