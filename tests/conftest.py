@@ -104,7 +104,6 @@ MARKS: Mapping[str, str] = {
     "tournament/controllers/test_labelled.py": "process slow sweep",
     "tournament/controllers/test_planted.py": "sweep",
     "parts/handover/test_handed_set.py": "sweep",
-    "tournament/seats/test_claims_properties.py": "slow",
     "web/test_client_js.py": "process slow",
     "web/test_client_module.py": "process slow",
     "web/test_controllers.py": "process browser slow",

@@ -79,7 +79,7 @@ OWN: Mapping[str, str] = {
     "store/tables/search.py": _STORED,
     "stream/channel.py": _LOG,
     "stream/delta_bases.py": _LOG,
-    "tournament/bracket/startgg/variables.py": _SHIPPED,
+    "sets/startgg/variables.py": _SHIPPED,
     "tournament/controllers/samples.py": _LOG,
     "web/asgi.py": "parts of a request that h11 has validated",
     "web/events.py": "a constant path",

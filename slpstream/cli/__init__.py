@@ -51,7 +51,6 @@ _COMMANDS = {
     "verify": "Find the first difference between two replays or logs.",
     "simulate": "Write a replay again the way a game would.",
     "reindex": "Rebuild the index of games from the replays.",
-    "bracket": "Check the bracket of a configuration, and list its stations and sets.",
     "check-config": "Validate a configuration file.",
     "reference": "Print the reference pages.",
 }

@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from slpstream.config.bracket import check_bracket
 from slpstream.config.checks import (
     STATION_ID,
     check_folder,
@@ -126,7 +125,6 @@ def _check_core(config: Config, file: str) -> None:
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
     _check_playback(config, file)
-    check_bracket(config, file)
     _check_situations(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')

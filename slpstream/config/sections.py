@@ -360,90 +360,6 @@ class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 6.0
 
 
-class Bracket(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[bracket]`: where results are reported, and which sets are expected."""
-
-    kind: Annotated[
-        str,
-        Meta(
-            description='"start.gg", "webhook" (each result is posted as JSON), or a kind that an installed package '
-            "adds. Empty disables it."
-        ),
-    ] = ""
-    events: Annotated[
-        list[str],
-        Meta(description="Events on start.gg, such as `tournament/the-big-one/event/melee-singles`."),
-    ] = []
-    url: Annotated[
-        str,
-        Meta(description="Where requests are sent. Required for `webhook`; empty for the usual address of the kind."),
-    ] = ""
-    token_file: Annotated[
-        str,
-        Meta(
-            description="File whose first line is the token of start.gg, or the secret that webhooks are signed with. "
-            "It is read again for each request."
-        ),
-    ] = ""
-    report: Annotated[
-        bool,
-        Meta(
-            description="Change the bracket. Otherwise this is a dry run, which shows what would be sent; what is "
-            "played meanwhile is reported only after a person has confirmed it."
-        ),
-    ] = False
-    confirm: Annotated[
-        bool, Meta(description="A person confirms each result before it is reported. Otherwise it goes by itself.")
-    ] = True
-    games: Annotated[
-        bool, Meta(description="Without `confirm`: report each game when it is over, not only the whole set.")
-    ] = True
-    hold_seconds: Annotated[
-        float,
-        Meta(ge=0, le=3600, description="Without `confirm`: how long a result waits, so that it can be corrected."),
-    ] = 20.0
-    match: Annotated[
-        Literal["players", "called"],
-        Meta(
-            description="Sets that are considered for what is played: all sets with these players, or only those that "
-            "were called, begun, or assigned to the station."
-        ),
-    ] = "players"
-    stations: Annotated[
-        dict[str, str],
-        Meta(
-            description='Our stations by number or name in the bracket, such as `{ 12 = "wii-12" }`. Others are '
-            "matched by name, or by the number at the end of our id or name."
-        ),
-    ] = {}
-    streams: Annotated[
-        dict[str, str],
-        Meta(
-            description="Our stations by the name of the stream in the bracket that shows them, such as `{ BTSmelee = "
-            '"stream" }`. The players of the next set in its queue are expected there.'
-        ),
-    ] = {}
-    call_sets: Annotated[
-        bool, Meta(description="Call a set that is assigned to a station as soon as the station is free.")
-    ] = False
-    start_sets: Annotated[bool, Meta(description="Mark a set as in progress when its first game begins.")] = False
-    assign_stations: Annotated[
-        bool, Meta(description="Assign a set without a station to the one on which it is played.")
-    ] = False
-    details: Annotated[
-        bool,
-        Meta(
-            description="Give a station the round, the event and the length of its set where the operator has given "
-            "none."
-        ),
-    ] = True
-    poll_seconds: Annotated[float, Meta(ge=5, le=600, description="Seconds between two looks at the bracket.")] = 15.0
-    requests_per_minute: Annotated[
-        int, Meta(ge=6, le=80, description="Limit of requests. start.gg allows a token 80 in all.")
-    ] = 60
-    timeout_seconds: Annotated[Positive, Meta(description="How long to wait for an answer.")] = 15.0
-
-
 class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[controllers]`: the check of the players' controllers by the inputs of their games."""
 
@@ -469,7 +385,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     log: Log = Log()
     web: Web = Web()
     playback: Playback = Playback()
-    bracket: Bracket = Bracket()
     controllers: Controllers = Controllers()
     stations: list[StationConfig] = []
     situations: list[Situation] = []

@@ -52,7 +52,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, ExpectedPlayers, SetContexts
+from slpstream.parts.services import DolphinSpectators
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -61,7 +61,6 @@ from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
-from slpstream.web import bracket as bracket_module
 from slpstream.web import (
     chapters,
     controllers,
@@ -77,7 +76,6 @@ from slpstream.web.server import WebServer
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
     from slpstream.daemon.situations import DaemonSituations
-    from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.daemon.tournament.controllers import DaemonControllers
 
 _READER_THREADS = 4
@@ -149,10 +147,6 @@ class Daemon:
         check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
-        self.bracket = self._make_bracket(config)
-        if self.bracket is not None:
-            self._host.provide(ExpectedPlayers, self.bracket)
-            self._host.provide(SetContexts, self.bracket)
         self.controllers = self._make_controllers(config)
         self._reloading = trio.Lock()
         self._log = get_logger()
@@ -213,9 +207,6 @@ class Daemon:
             self._host.state_folder = state
             temporary.callback(self._deliveries.close)
             await trio.to_thread.run_sync(self._deliveries.open, state)
-            if self.bracket is not None:
-                temporary.callback(self.bracket.close)
-                await trio.to_thread.run_sync(self.bracket.open, state)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,
                 service.background(handle_signals=handle_signals) as background,
@@ -254,7 +245,6 @@ class Daemon:
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
-                    *bracket_module.endpoints(self.bracket),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
                     *registry.endpoints(self.parts.by_name),
                 ]
@@ -293,8 +283,6 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
-                if self.bracket is not None:
-                    background.start_soon(self.errors.keep_running, "bracket", self.bracket.run)
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
@@ -392,9 +380,6 @@ class Daemon:
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
-            if self.bracket is not None:
-                with self.errors.contain("bracket", station=station):
-                    self.bracket.set_changed(station, payload)
 
     def _keeps(self, station: str) -> bool:
         """Whether a station exists, and the index has its games."""
@@ -434,7 +419,6 @@ class Daemon:
             ),
             *self.parts.not_ready(),
             *([] if self.playback is None else self.playback.not_ready()),
-            *([] if self.bracket is None else self.bracket.not_ready()),
             *self.errors.restarting(),
         ]
 
@@ -512,22 +496,6 @@ class Daemon:
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
 
-    def _make_bracket(self, config: Config) -> DaemonBracket | None:
-        if not config.bracket.kind:
-            return None
-        from slpstream.daemon.tournament.bracket import DaemonBracket  # noqa: PLC0415 -- few daemons have one
-
-        return DaemonBracket(
-            config.bracket, config.sets.best_of, self.metrics, self.sets, self._station_names, self._has_read_old_files
-        )
-
-    def _has_read_old_files(self) -> bool:
-        """Whether the index has the games of all stations."""
-        return not self.starting() and (self._index is None or self._index.waiting_files == 0)
-
-    def _station_names(self) -> dict[str, str]:
-        return {each.id: each.name for each in self.running.lasting_stations}
-
     def _make_controllers(self, config: Config) -> DaemonControllers | None:
         if not config.controllers.check:
             return None
@@ -585,10 +553,6 @@ class Daemon:
         self.consoles.bind_gauges()
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
         self._deliveries.bind_gauges()
-        bracket = self.bracket
-        metrics.bind("slpstream_bracket_connected", lambda: float(bracket is not None and bracket.is_connected))
-        metrics.bind_each("slpstream_bracket_waiting_sets", lambda: {} if bracket is None else bracket.waiting())
-        metrics.bind("slpstream_bracket_lag_seconds", lambda: 0.0 if bracket is None else bracket.lag_seconds)
         metrics.bind_idle()
 
     def _free_bytes(self) -> float | None:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ExpectedPlayers(Protocol):
-    """The players whom the bracket expects at the stations."""
+    """The players whom a bracket expects at the stations."""
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """The players who are at a station now, according to the bracket."""
+        """The players whom the bracket expects at a station."""
 
 
 class SetContexts(Protocol):

@@ -27,7 +27,6 @@ from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
 CORE_LABELS = (
-    "bracket",
     "console",
     "controllers",
     "discovery",

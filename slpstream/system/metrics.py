@@ -99,14 +99,6 @@ TABLE = (
         ("outcome",),
     ),
     Row(
-        "slpstream_bracket_reports_total",
-        "counter",
-        "Reports to the bracket, by outcome: reported, corrected, already_there (by somebody else, or the answer was "
-        "lost), conflict (the bracket has another result), tried_again.",
-        ("outcome",),
-        known_values=("reported", "corrected", "already_there", "conflict", "tried_again"),
-    ),
-    Row(
         "slpstream_playback_commands_total",
         "counter",
         "Commands written for the Playback Dolphin.",
@@ -162,14 +154,6 @@ TABLE = (
         "1 after the receiver has answered 410; deliveries resume when the daemon restarts.",
         ("webhook",),
     ),
-    Row("slpstream_bracket_connected", "gauge", "1 while the bracket answers, and for a webhook that accepts results."),
-    Row(
-        "slpstream_bracket_waiting_sets",
-        "gauge",
-        "Sets that wait, by why: due (for the bracket), confirm, ask and conflict (for a person).",
-        ("state",),
-    ),
-    Row("slpstream_bracket_lag_seconds", "gauge", "How long the oldest result that may be reported has been waiting."),
 )  # fmt: skip
 """The metrics of the core."""
 

@@ -1,1 +1,1 @@
-"""The needs of a tournament beyond sets: equal setups, the right names, results in the bracket, replays handed on."""
+"""The needs of a tournament beyond sets: controllers that work, and replays handed on."""

@@ -22,7 +22,6 @@ from starlette.types import ASGIApp
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
 from slpstream.web import (
-    bracket,
     chapters,
     controllers,
     events,
@@ -77,10 +76,7 @@ _HEADERS = (
 )
 
 _DASHBOARD = "index.html"
-CORE_PAGES = (
-    Page("/", STATIC, _DASHBOARD),
-    Page("/bracket", _PARTS / "bracket" / "static", "bracket.html"),
-)
+CORE_PAGES = (Page("/", STATIC, _DASHBOARD),)
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
 """The scenes of one station. The ticker shows all of them."""
@@ -209,7 +205,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
         situations.endpoint(cast(situations.ListSituations, None)),
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
-        *bracket.endpoints(None),
         *controllers.endpoints(None, lambda _: False),
         *of_parts,
     ]

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from slpstream import config
-from slpstream.config.bracket import event_slug
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
+from slpstream.parts.bracket.checks import event_slug
+from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.fanout.part import Fanout
 from slpstream.parts.handover.part import Handover
 from tests.project import ROOT
@@ -510,7 +511,7 @@ def test_address_of_an_event(address: str, tmp_path: Path) -> None:
     assert event_slug(address) == EVENT
     (tmp_path / "token").write_text("t")
     made = {"kind": "start.gg", "events": [address], "token_file": str(tmp_path / "token"), "report": True}
-    assert config.check({"bracket": made}, SECTIONS).bracket.confirm
+    assert config.check({"bracket": made}, SECTIONS).section(Bracket).confirm
 
 
 @pytest.mark.parametrize("address", ["[::1]x", "[::1]x:51441", "[::1]51441", "[::1", "::1]", "me@192.0.2.7", "[x]"])

@@ -1,5 +1,5 @@
 """Every step of docs/tournament/index.md with a real daemon. The test plays the organiser, the players with their
-phones, and the setups. start.gg is the double of tests/tournament/bracket, over HTTP.
+phones, and the setups. start.gg is the double of tests/parts/bracket, over HTTP.
 
 Commands and configuration are taken from the page. Only addresses and ports are replaced, and waits are shortened.
 Instead of clicks, the test sends the requests of the buttons. The tests of the pages press the buttons; here their
@@ -29,10 +29,10 @@ from tests.daemons.process import DaemonProcess
 from tests.docs.pages import DOCS
 from tests.docs.reader import Reader, blocks_of, steps_of
 from tests.parts.audit.fleet import USUAL, Console, fixes, game
+from tests.parts.bracket.startgg_double import TOKEN, DoubleSet, Entrant, Player, StartggDouble
 from tests.parts.handover.validator import problems
 from tests.project import ROOT
 from tests.sets.games import FOX, MARTH, Seat, replay
-from tests.tournament.bracket.startgg_double import TOKEN, DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.controllers.hands import analog, moved, with_inputs
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]

@@ -26,7 +26,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect
 
 from slpstream.config import (
-    Bracket,
     Config,
     Playback,
     Recordings,
@@ -38,6 +37,7 @@ from slpstream.config import (
 )
 from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
+from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
@@ -357,8 +357,8 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
         watch=Watch(scan_seconds=0.5),
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
-        bracket=Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True),
         parts={
+            "bracket": [Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True)],
             "handover": [Handover(folder=str(folder / "zips"))],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],

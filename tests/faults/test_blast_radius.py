@@ -27,7 +27,6 @@ from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Feeder
-from slpstream.daemon.tournament.bracket import DaemonBracket
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import pipeline, replay_check
 from slpstream.game.log_reader import GrowingLogReader
@@ -35,6 +34,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.parts import registry
 from slpstream.parts.announce.dns_sd import DnsSd
 from slpstream.parts.announce.part import Announce
+from slpstream.parts.bracket.configured import ConfiguredBracket
 from slpstream.parts.chat.sink import ChatSink
 from slpstream.parts.fanout import sink as broker_sink
 from slpstream.parts.fanout.part import Fanout
@@ -338,7 +338,7 @@ SHARED_TASKS: list[tuple[str, Any, str]] = [
     ("chat", ChatSink, "set_changed"),
     ("scoreboard", FollowedStation, "set_changed"),
     ("playback", Playback, "set_changed"),
-    ("bracket", DaemonBracket, "set_changed"),
+    ("bracket", ConfiguredBracket, "set_changed"),
     ("situations", LiveSituations, "feed"),
     ("index", Games, "add"),
     ("replay_check", replay_check, "of_name"),

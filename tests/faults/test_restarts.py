@@ -14,7 +14,6 @@ import structlog
 import trio
 
 from slpstream.config import (
-    Bracket,
     Config,
     Playback,
     Recordings,
@@ -27,6 +26,7 @@ from slpstream.config import (
 )
 from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
+from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
@@ -102,10 +102,17 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         watch=Watch(scan_seconds=0.2),
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="main"),
-        bracket=Bracket(
-            kind="webhook", url=f"{url}/bracket", token_file=str(secret), report=True, confirm=False, hold_seconds=0.0
-        ),
         parts={
+            "bracket": [
+                Bracket(
+                    kind="webhook",
+                    url=f"{url}/bracket",
+                    token_file=str(secret),
+                    report=True,
+                    confirm=False,
+                    hold_seconds=0.0,
+                )
+            ],
             "handover": [Handover(folder=str(folder / "zips"), delay_seconds=0.0)],
             "seats": [Seats(on=True, address="http://127.0.0.1:5151")],
             "verify": [Verify(finished_games=True)],

@@ -15,6 +15,9 @@ from trio.testing import MockClock
 
 from slpstream.model.errors import FormatError, SinkError
 from slpstream.outputs.playback_dolphin.commands import mirrored
+from slpstream.parts.bracket.interface import HttpAnswer, Refused
+from slpstream.parts.bracket.startgg.answers import bracket_set_of
+from slpstream.parts.bracket.startgg.client import StartggBracket
 from slpstream.parts.chat.sink import discord_post
 from slpstream.parts.obs.session import ObsSession
 from slpstream.parts.scoreboards.board import board_of
@@ -24,17 +27,14 @@ from slpstream.parts.spectators.dolphin import DolphinSession
 from slpstream.parts.spectators.messages import read_request
 from slpstream.store.deliveries import DeliveryStore
 from slpstream.system.http_client import PostResponse
-from slpstream.tournament.bracket.interface import HttpAnswer, Refused
-from slpstream.tournament.bracket.startgg.answers import bracket_set_of
-from slpstream.tournament.bracket.startgg.client import StartggBracket
 from tests.foreign_answers import ODD, changed, damaged
+from tests.parts.bracket.pools import pools
 from tests.parts.hooks import Hook
 from tests.parts.obs.obs_scene import Production
 from tests.parts.receivers import OK, FakeReceiver
 from tests.parts.scoreboards.helper_double import HelperDouble
 from tests.parts.scoreboards.sets import Station, game, player
 from tests.stream.fakes import FakeLog, FakeStation
-from tests.tournament.bracket.pools import pools
 
 ROUNDS = 150
 VIXEN, ALTEA = player(0, "Vixen"), player(1, "Altea")

@@ -22,8 +22,8 @@ from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import correct_set
 from tests.marks import release
+from tests.parts.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, section
 from tests.sets.bundled_set import GAMES, add_game
-from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, section
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,8 @@ from tests.browsers.pages import open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.parts.audit.fleet import Console, fixes, write_fleet
+from tests.parts.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, section
 from tests.sets.games import FOX, MARTH, SHEIK, Seat, replay
-from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, section
 
 PHONE = {"width": 390, "height": 700}
 HALF = {"width": 390, "height": 350}

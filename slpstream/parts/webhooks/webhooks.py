@@ -20,6 +20,7 @@ from slpstream.model.version import __version__
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.webhooks.part import Webhook
 from slpstream.parts.webhooks.sink import EventName, WebhookSink
+from slpstream.sets.startgg.variables import bracket_set
 from slpstream.stream import Channel
 from slpstream.system.http_client import target_of
 
@@ -61,7 +62,7 @@ class Webhooks(RunningPart):
         """Make deliveries of a set."""
         with_bracket = dict(payload)
         with self._host.errors.contain("webhook", station=station):  # the set is delivered all the same
-            bracket = _bracket_set(payload)
+            bracket = bracket_set(payload)
             if bracket is not None:
                 with_bracket["startgg"] = bracket
         for each in self._webhooks:
@@ -104,12 +105,6 @@ def _receivers(webhooks: list[Webhook]) -> list[Receiver]:
             )
         )
     return found
-
-
-def _bracket_set(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    from slpstream.tournament.bracket.startgg.variables import bracket_set  # noqa: PLC0415 -- few daemons need it
-
-    return bracket_set(payload)
 
 
 def _describe(game_start: Mapping[str, Any], game_end: Mapping[str, Any] | None) -> GameSummary:

@@ -1,0 +1,183 @@
+"""The queue of a desk, in memory and on disk. Every change is stored before it is visible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+import trio
+
+from slpstream.model.errors import SinkError, StoreError
+from slpstream.model.foreign_data import read_json
+from slpstream.model.prepared import prepared
+from slpstream.parts.bracket import queue
+from slpstream.parts.bracket.desk.known_bracket import KnownBracket
+from slpstream.parts.bracket.queue import WAITING, Entry, State
+from slpstream.store.reports import AtWork, ReportEntry, ReportStore
+from slpstream.system.logs import get_logger
+
+Key = tuple[str, str]
+"""A station, and the id of a played set."""
+StationSet = tuple[str, Mapping[str, Any]]
+"""A station and the payload of one of its sets."""
+
+_STORE_PAUSE_SECONDS: Final = 5.0
+MAX_FINISHED: Final = 2000
+
+Result = TypeVar("Result")
+
+
+class _BySet(NamedTuple):
+    """The entries with a set of the bracket."""
+
+    held: Mapping[str, Sequence[Entry]]
+    """By the id of the set."""
+    in_progress: Mapping[str, str]
+    """The stations of those whose set is not over, by the id of the set."""
+
+
+class Entries(Mapping[Key, Entry]):
+    """The entries of one bracket, oldest first."""
+
+    def __init__(self, bracket: str, store: ReportStore, now_ms: Callable[[], int]) -> None:
+        """`now_ms` returns the Unix time in milliseconds."""
+        self._bracket = bracket
+        self._store = store
+        self._now_ms = now_ms
+        self._limiter = trio.CapacityLimiter(1)
+        self._entries: dict[Key, Entry] = {}
+        self._by_set: _BySet | None = None
+        """`None` after entries have changed."""
+        self._log = get_logger()
+        self.changing = trio.Lock()
+        """Hold it from reading an entry until its changed form is kept."""
+        self.trouble: str | None = None
+        """Why changes cannot be stored; `None` while they can."""
+
+    def __getitem__(self, key: Key) -> Entry:
+        return self._entries[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def waiting(self) -> int:
+        """Number of pending entries."""
+        return sum(entry.state in WAITING for entry in self._entries.values())
+
+    @property
+    def held(self) -> Mapping[str, Sequence[Entry]]:
+        """The entries with a set of the bracket, by its id."""
+        return self._found_by_set().held
+
+    def in_progress_elsewhere(self, station: str) -> Mapping[str, str]:
+        """The sets of the bracket that are in progress at other stations: their stations by the id of the set."""
+        return {id: other for id, other in self._found_by_set().in_progress.items() if other != station}
+
+    def _found_by_set(self) -> _BySet:
+        if self._by_set is None:
+            held: dict[str, list[Entry]] = {}
+            for entry in self._entries.values():
+                if entry.set_id and entry.state != State.DROPPED:
+                    held.setdefault(entry.set_id, []).append(entry)
+            in_progress = {
+                set_id: entry.station
+                for set_id, (entry, *_) in held.items()
+                if not entry.played.over and entry.state != State.DONE
+            }
+            self._by_set = _BySet(held, in_progress)
+        return self._by_set
+
+    async def load(self) -> AtWork | None:
+        """Load all entries. Returns when the bracket was at work before, `None` if never."""
+        for body in await self._call_store(lambda: self._store.entries(self._bracket)):
+            try:
+                entry = _decode(body)
+            except StoreError as error:
+                self._log.error("an entry in the queue of the bracket cannot be read", what=str(error))
+            else:
+                self._entries[entry.key] = entry
+        self._by_set = None
+        return await self._call_store(lambda: self._store.at_work(self._bracket))
+
+    async def keep(self, entries: Iterable[Entry]) -> None:
+        """Store the entries that differ from the known ones. Call it with `changing` held."""
+        changed = [entry for entry in entries if self._entries.get(entry.key) != entry]
+        if not changed:
+            return
+        rows = [ReportEntry(*entry.key, _is_kept(entry), _encode(entry)) for entry in changed]
+        now_ms = self._now_ms()
+        await self._call_store(lambda: self._store.keep(self._bracket, rows, now_ms))
+        for entry in changed:
+            self._entries[entry.key] = entry
+        self._by_set = None
+
+    async def rename(self, ids: Mapping[str, str]) -> None:
+        """Replace ids of sets. `ids` has the new ids by the old ones."""
+        async with self.changing:
+            await self.keep([queue.renamed(entry, ids) for entry in self._entries.values()])
+
+    async def note_alive(self) -> None:
+        """Store that the bracket is at work."""
+        await self._call_store(partial(self._store.note_alive, self._bracket, self._now_ms()))
+
+    async def forget_finished(self) -> Sequence[Key]:
+        """Remove the oldest finished entries. Returns their keys."""
+        await self._call_store(partial(self._store.remove_finished, self._bracket, MAX_FINISHED))
+        async with self.changing:
+            finished = [key for key, entry in self._entries.items() if not _is_kept(entry)]
+            removed = finished[: max(0, len(finished) - MAX_FINISHED)]
+            for key in removed:
+                del self._entries[key]
+            self._by_set = None
+        return removed
+
+    async def _call_store(self, operation: Callable[[], Result]) -> Result:
+        """Run a store operation in a worker thread, and retry it while the store fails (a full disk)."""
+        while True:
+            try:
+                result = await trio.to_thread.run_sync(operation, limiter=self._limiter)
+            except SinkError as error:
+                if self.trouble is None:
+                    self._log.error("the queue of the bracket cannot be stored; trying again", what=error.what)
+                self.trouble = error.what
+                await trio.sleep(_STORE_PAUSE_SECONDS)
+            else:
+                self.trouble = None
+                return result
+
+
+async def rename_sets(ids: Mapping[str, str], entries: Entries, known: KnownBracket) -> None:
+    """Replace ids of sets in the queue and in the known bracket. `ids` has the new ids by the old ones."""
+    if ids:
+        await entries.rename(ids)
+        known.rename(ids)
+
+
+def key_of(station: str, payload: Mapping[str, Any]) -> Key:
+    """The key of the set with a payload; its id is empty before the first game."""
+    return station, str(payload.get("setId") or "")
+
+
+def _is_kept(entry: Entry) -> bool:
+    """Whether an entry is pending or its set is being played, so that it is never removed."""
+    return entry.state in WAITING or entry.state == State.FOLLOWING
+
+
+@prepared
+class _Stored(msgspec.Struct):
+    entry: Entry
+
+
+def _encode(entry: Entry) -> bytes:
+    return msgspec.json.encode(_Stored(entry))
+
+
+def _decode(body: bytes) -> Entry:
+    """Raises `StoreError`."""
+    return read_json(body, _Stored, StoreError).entry

@@ -1,0 +1,1 @@
+"""Results in the terms of start.gg, for brackets and webhooks."""

@@ -1,0 +1,91 @@
+"""Results as variables of start.gg's mutation `reportBracketSet`. Pure: nothing is sent.
+
+```
+mutation ($setId: ID!, $winnerId: ID, $isDQ: Boolean, $gameData: [BracketSetGameDataInput]) {
+  reportBracketSet(setId: $setId, winnerId: $winnerId, isDQ: $isDQ, gameData: $gameData) { id state }
+}
+```
+
+An entrant's score in a game is the number of stocks left, the convention of start.gg for platform fighters.
+
+start.gg numbers Melee's characters and stages differently from the game. `ids.json` maps the game's ids to start.gg's;
+characters and stages without one are left out of the variables.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from slpstream.model.prepared import prepared
+from slpstream.sets.reported_games import ReportedGame, reported_games
+
+PLACEHOLDERS = ("{entrant1}", "{entrant2}")
+SET_PLACEHOLDER = "{setId}"
+
+
+def bracket_set(
+    played: Mapping[str, Any],
+    *,
+    set_id: str | int = SET_PLACEHOLDER,
+    entrants: Sequence[str | int] = PLACEHOLDERS,
+) -> dict[str, Any] | None:
+    """The variables of the mutation for the payload of a `set` message; `None` without two sides or without a game.
+
+    `winnerId` is present once the set has a winner. `gameData` has the games that count, in order. It is left out if
+    they do not add up to the score, because an operator changed the score or the payload lacks some games.
+
+    Only start.gg knows the ids of the set and of its entrants. The default values `SET_PLACEHOLDER` and `PLACEHOLDERS`
+    stand for them. Entrant 1 is the first of `sides`, which need not be the first in the bracket: compare the names
+    before reporting.
+    """
+    sides, games = played.get("sides") or (), played.get("games") or ()
+    if len(sides) != 2 or len(entrants) != 2 or not games:
+        return None
+    winner = played.get("winner")
+    return report_variables(set_id, entrants, winner if winner in (0, 1) else None, reported_games(played))
+
+
+def report_variables(
+    set_id: str | int, entrants: Sequence[str | int], winner: int | None, games: Sequence[ReportedGame] | None
+) -> dict[str, Any]:
+    """The variables of the mutation for a result. Without `winner`, the set is still being played."""
+    made: dict[str, Any] = {"setId": set_id, "isDQ": False}
+    if winner is not None:
+        made["winnerId"] = entrants[winner]
+    if games is not None:
+        made["gameData"] = [_game(number, game, entrants) for number, game in enumerate(games, 1)]
+    return made
+
+
+@functools.cache
+def ids(table: Literal["characters", "stages"]) -> Mapping[int, int]:
+    """start.gg's ids by Melee's: external character ids, or stage ids."""
+    content = Path(__file__).with_name("ids.json").read_bytes()
+    return msgspec.json.decode(content, type=_Content).tables[table]
+
+
+@prepared
+class _Content(msgspec.Struct):
+    tables: dict[str, dict[int, int]]
+
+
+def _game(number: int, game: ReportedGame, entrants: Sequence[str | int]) -> dict[str, Any]:
+    """A `BracketSetGameDataInput`. In doubles, an entrant has a selection for each of its players."""
+    data: dict[str, Any] = {"gameNum": number, "winnerId": entrants[game.winner]}
+    for side, stocks in enumerate(game.stocks):
+        if stocks is not None:
+            data[f"entrant{side + 1}Score"] = stocks
+    stage = None if game.stage_id is None else ids("stages").get(game.stage_id)
+    if stage is not None:
+        data["stageId"] = stage
+    data["selections"] = [
+        {"entrantId": entrants[side], "characterId": character}
+        for side, of_player in game.characters
+        if (character := ids("characters").get(of_player)) is not None
+    ]
+    return data
