@@ -103,7 +103,7 @@ MARKS: Mapping[str, str] = {
     "test_wheel.py": "process slow",
     "tournament/controllers/test_labelled.py": "process slow sweep",
     "tournament/controllers/test_planted.py": "sweep",
-    "tournament/handover/test_handed_set.py": "sweep",
+    "parts/handover/test_handed_set.py": "sweep",
     "web/test_client_js.py": "process slow",
     "web/test_client_module.py": "process slow",
     "web/test_controllers.py": "process browser slow",

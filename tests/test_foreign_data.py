@@ -32,7 +32,7 @@ _OPERATOR = "a file of the operator, of which a part that is not UTF-8 is a `Con
 _EXPORT = "a file of an export; its paths can have lone surrogates, which msgspec refuses"
 OWN: Mapping[str, str] = {
     "cli/log_comparison.py": _LOG,
-    "cli/replays.py": _STORED,
+    "parts/handover/cli.py": _STORED,
     "config/loading.py": _OPERATOR,
     "config/secrets.py": _OPERATOR,
     "daemon/found_situations.py": _STORED,
@@ -46,7 +46,7 @@ OWN: Mapping[str, str] = {
     "daemon/situations.py": _LOG,
     "parts/audit/setup_audit.py": _STORED,
     "daemon/tournament/controllers.py": _LOG,
-    "daemon/tournament/handover/contents.py": _STORED,
+    "parts/handover/contents.py": _STORED,
     "formats/name_tables.py": _SHIPPED,
     "formats/slippi/action_states.py": _SHIPPED,
     "formats/slippi/frame_forms.py": "a frame that was encoded the line before",

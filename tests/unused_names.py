@@ -29,7 +29,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "sources/tail/watcher.py": {"trace": "passed to `__exit__` by Python"},
     "system/internal_errors.py": {"trace": "passed to `__exit__` by Python"},
     "stats/stocks.py": {"death_animation": "part of a message"},
-    "tournament/handover/archive.py": {"compress_type": "read by zipfile"},
+    "parts/handover/archive.py": {"compress_type": "read by zipfile"},
     "web/app.py": {"build_middleware_stack": "called by Starlette"},
     "web/assets.py": {"config_checked": "read by Starlette", "get_response": "called by Starlette"},
     "web/websocket.py": {"parser_exc": "read by websockets", "select_subprotocol": "called by websockets"},

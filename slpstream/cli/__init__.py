@@ -48,7 +48,6 @@ _COMMANDS = {
     "pack": "Pack replays into replay logs, a twentieth of the size.",
     "unpack": "Restore the replay from a replay log, byte for byte.",
     "play": "Print a range of frames of a replay or a replay log.",
-    "replays": "Make a zip of the replays of each set, for other programs.",
     "verify": "Find the first difference between two replays or logs.",
     "simulate": "Write a replay again the way a game would.",
     "reindex": "Rebuild the index of games from the replays.",

@@ -26,11 +26,9 @@ from slpstream.config.checks import (
     is_file,
     is_printable,
 )
-from slpstream.config.folders import address, recordings_folder, station_folder
+from slpstream.config.folders import address
 from slpstream.config.sections import (
     EACH_SUBFOLDER,
-    REPLAY_PLACEHOLDERS,
-    ZIP_PLACEHOLDERS,
     Config,
     CoreSections,
     Relay,
@@ -42,7 +40,6 @@ from slpstream.config.sections import (
 )
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
-from slpstream.system.files import real_path
 from slpstream.system.host_name import resolvable
 
 _BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
@@ -128,7 +125,6 @@ def _check_core(config: Config, file: str) -> None:
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
     _check_playback(config, file)
-    _check_handover(config, file)
     _check_situations(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
@@ -260,30 +256,6 @@ def _check_address(text: str, file: str, key: str) -> None:
         address(text, 1)
     except ValueError as error:
         raise ConfigError(file, key, f"expected host or host:port, found {text!r}") from error
-
-
-def _check_handover(config: Config, file: str) -> None:
-    handover = config.handover
-    if handover.folder:
-        if is_file(handover.folder, file, "handover.folder"):
-            raise ConfigError(file, "handover.folder", "is a file", found=handover.folder)
-        _check_unwatched(config, file)
-    for key, placeholders in (("replay_name", REPLAY_PLACEHOLDERS), ("zip_name", ZIP_PLACEHOLDERS)):
-        unknown = set(re.findall(r"\{(\w*)\}", getattr(handover, key))) - set(placeholders)
-        if unknown:
-            known = ", ".join(f"{{{name}}}" for name in placeholders)
-            raise ConfigError(file, f"handover.{key}", f"expected some of {known}; found {{{min(unknown)}}}")
-
-
-def _check_unwatched(config: Config, file: str) -> None:
-    """Refuse a folder for zips in which a station would find them, and take their replays for other games."""
-    folder = real_path(expanded(config.handover.folder, file, "handover.folder"))
-    recordings = recordings_folder(config)
-    for i, station in enumerate(config.stations):
-        expanded(station.folder, file, f"stations[{i}].folder")
-        if folder.is_relative_to(real_path(station_folder(station, recordings))):
-            what = f"is in the folder of the station {station.id}, which would read the zips"
-            raise ConfigError(file, "handover.folder", what, found=config.handover.folder)
 
 
 def _check_playback(config: Config, file: str) -> None:

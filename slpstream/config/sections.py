@@ -17,16 +17,6 @@ from slpstream.model.prepared import prepared
 DEFAULT_PORT = 5151
 CONSOLE_PORT = 51441
 """The TCP port of consoles, to which launchers connect."""
-REPLAY_NAME = " - {playersChars} - {stage}"
-ZIP_NAME = "{phaseOrEvent} {roundShort} - {playersChars}"
-REPLAY_PLACEHOLDERS = (
-    "date", "time", "roundShort", "roundLong", "stage", "ordinal", "playersOnly", "playersChars", "singlesChars",
-)  # fmt: skip
-ZIP_PLACEHOLDERS = (
-    "date", "time", "roundShort", "roundLong", "games", "tournamentName", "tournamentSlug", "event", "phase",
-    "phaseGroup", "phaseOrEvent", "playersOnly", "playersChars", "singlesChars",
-)  # fmt: skip
-"""The placeholders in the templates of `[handover]`, in the order in which they are replaced."""
 EACH_SUBFOLDER = "*"
 """The station id that makes each subfolder of `folder` a station."""
 
@@ -370,39 +360,6 @@ class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 6.0
 
 
-class Handover(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[handover]`: the replays of each set as a zip, for programs that upload or replay them."""
-
-    folder: Annotated[
-        str,
-        Meta(
-            description="Folder into which a zip is written when a set ends, outside of the folders of stations. "
-            "Nothing in it is ever deleted. Empty disables it; the dashboard offers the zips all the same."
-        ),
-    ] = ""
-    delay_seconds: Annotated[
-        float,
-        Meta(ge=0, le=86_400, description="How long after the end of a set it is written: time to correct names."),
-    ] = 60.0
-    replay_name: Annotated[
-        str,
-        Meta(
-            max_length=300,
-            description="Names of the replays after their number. Placeholders: `{"
-            + "}`, `{".join(REPLAY_PLACEHOLDERS)
-            + "}`.",
-        ),
-    ] = REPLAY_NAME
-    zip_name: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=300,
-            description="Names of the zips. Placeholders: `{" + "}`, `{".join(ZIP_PLACEHOLDERS) + "}`.",
-        ),
-    ] = ZIP_NAME
-
-
 class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[controllers]`: the check of the players' controllers by the inputs of their games."""
 
@@ -428,7 +385,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     log: Log = Log()
     web: Web = Web()
     playback: Playback = Playback()
-    handover: Handover = Handover()
     controllers: Controllers = Controllers()
     stations: list[StationConfig] = []
     situations: list[Situation] = []

@@ -43,7 +43,6 @@ from slpstream.daemon.station.services import SharedServices
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
-from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
@@ -51,7 +50,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, Marks, SetContexts, SetZips
+from slpstream.parts.services import DolphinSpectators, Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -62,7 +61,6 @@ from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
 from slpstream.web import (
     controllers,
-    handover,
     highlights,
     instant_replay,
     schemas,
@@ -146,7 +144,6 @@ class Daemon:
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
         self.controllers = self._make_controllers(config)
-        self._handover: Handover | None = None
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -235,19 +232,6 @@ class Daemon:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = self._host.find(Marks)
-                contexts = self._host.find(SetContexts)
-                self._handover = handed_on = Handover(
-                    config.handover,
-                    index,
-                    self.sets,
-                    self._keeps,
-                    self.metrics,
-                    self.errors,
-                    lambda: self._host.has_read_old_files() and (contexts is None or contexts.has_looked),
-                )
-                self._host.provide(SetZips, handed_on)
-                if contexts is not None:
-                    handed_on.bracket_of = contexts.context_of
                 if self._situations is not None and marked is not None:
                     self._situations.mark(marked)
                 more = [
@@ -256,7 +240,6 @@ class Daemon:
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
-                    *handover.endpoints(handed_on),
                     *registry.endpoints(self.parts.by_name),
                 ]
                 self._web = web = make_web_server(
@@ -277,10 +260,10 @@ class Daemon:
                     self.running.run, make, self._start_companions, partial(self._release_station, watcher)
                 )
                 await self._apply_stations(self._station_configs)
-                background.start_soon(self.parts.run)
                 background.start_soon(self.errors.keep_running, "subfolders", self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
+                background.start_soon(self.parts.run)
                 discover = partial(
                     self.consoles.discover,
                     self._station_configs_now,
@@ -297,7 +280,6 @@ class Daemon:
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
-                background.start_soon(self.errors.keep_running, "handover", handed_on.run)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -354,8 +336,6 @@ class Daemon:
     def _games_changed(self, station: str | None) -> None:
         self.sets.changed(station)
         self.parts.games_changed(station)
-        if self._handover is not None and station is not None:
-            self._handover.games_changed(station)
 
     def _index_again(self) -> None:
         """Reports all files to the index, which has lost the games in them."""
@@ -391,9 +371,6 @@ class Daemon:
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if not self.running.is_temporary(station):
             self.parts.set_changed(station, payload)
-            if self._handover is not None:
-                with self.errors.contain("handover", station=station):
-                    self._handover.set_changed(station, payload)
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
@@ -436,7 +413,6 @@ class Daemon:
             ),
             *self.parts.not_ready(),
             *([] if self.playback is None else self.playback.not_ready()),
-            *([] if self._handover is None else self._handover.not_ready()),
             *self.errors.restarting(),
         ]
 
@@ -570,8 +546,6 @@ class Daemon:
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
-        handed_on = self._handover
-        metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         self._deliveries.bind_gauges()
         metrics.bind_idle()
 

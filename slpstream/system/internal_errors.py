@@ -31,7 +31,6 @@ CORE_LABELS = (
     "controllers",
     "discovery",
     "file",
-    "handover",
     "index",
     "notifications",
     "on_air",

@@ -24,7 +24,6 @@ from slpstream.model.version import __version__
 from slpstream.web import (
     controllers,
     events,
-    handover,
     highlights,
     instant_replay,
     openapi,
@@ -201,7 +200,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
         search.endpoint(lambda: QueryWords(keys={})),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
-        *handover.endpoints(cast(handover.Replays, None)),
         *instant_replay.endpoints(None, lambda _: False),
         *controllers.endpoints(None, lambda _: False),
         *of_parts,

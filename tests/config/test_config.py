@@ -20,6 +20,7 @@ from slpstream.parts import registry
 from slpstream.parts.bracket.checks import event_slug
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.fanout.part import Fanout
+from slpstream.parts.handover.part import Handover
 from tests.project import ROOT
 
 SECTIONS = registry.sections()
@@ -450,7 +451,7 @@ def test_zip_folder_must_be_outside_all_stations(tmp_path: Path, station: dict[s
     assert refused.value.key == "handover.folder"
     assert f"in the folder of the station {station['id']}" in refused.value.expected
     table["handover"] = {"folder": f"{tmp_path}-zips"}
-    assert config.check(table, SECTIONS).handover.folder == f"{tmp_path}-zips"
+    assert config.check(table, SECTIONS).section(Handover).folder == f"{tmp_path}-zips"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from websockets.trio.client import connect
 
 from slpstream.config import (
     Config,
-    Handover,
     Playback,
     Recordings,
     Server,
@@ -40,6 +39,7 @@ from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.scoreboards.part import Scoreboard
 from slpstream.parts.text_files.part import ObsFolder
@@ -357,9 +357,9 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
         watch=Watch(scan_seconds=0.5),
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
-        handover=Handover(folder=str(folder / "zips")),
         parts={
             "bracket": [Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True)],
+            "handover": [Handover(folder=str(folder / "zips"))],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],

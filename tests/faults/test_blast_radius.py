@@ -27,7 +27,6 @@ from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Feeder
-from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import pipeline, replay_check
 from slpstream.game.log_reader import GrowingLogReader
@@ -39,6 +38,7 @@ from slpstream.parts.bracket.configured import ConfiguredBracket
 from slpstream.parts.chat.sink import ChatSink
 from slpstream.parts.fanout import sink as broker_sink
 from slpstream.parts.fanout.part import Fanout
+from slpstream.parts.handover.handover import ReplayZips
 from slpstream.parts.jsonl.sink import JsonLinesSink
 from slpstream.parts.scoreboards.followed_station import FollowedStation
 from slpstream.parts.text_files import files as obs
@@ -344,7 +344,7 @@ SHARED_TASKS: list[tuple[str, Any, str]] = [
     ("replay_check", replay_check, "of_name"),
     ("audit", GameIndex, "setups"),
     ("controllers", ControllerCheck, "take"),
-    ("handover", Handover, "set_changed"),
+    ("handover", ReplayZips, "set_changed"),
     ("upkeep", trio.lowlevel, "current_statistics"),
 ]
 

@@ -15,7 +15,6 @@ import trio
 
 from slpstream.config import (
     Config,
-    Handover,
     Playback,
     Recordings,
     Relay,
@@ -29,6 +28,7 @@ from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.obs.part import Obs, ObsRule
 from slpstream.parts.scoreboards.part import Scoreboard
@@ -102,7 +102,6 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         watch=Watch(scan_seconds=0.2),
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="main"),
-        handover=Handover(folder=str(folder / "zips"), delay_seconds=0.0),
         parts={
             "bracket": [
                 Bracket(
@@ -114,6 +113,7 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
                     hold_seconds=0.0,
                 )
             ],
+            "handover": [Handover(folder=str(folder / "zips"), delay_seconds=0.0)],
             "seats": [Seats(on=True, address="http://127.0.0.1:5151")],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],

@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.daemons.process import DaemonProcess, running
+from tests.parts.handover.validator import problems
 from tests.sets.games import Seat, replay
-from tests.tournament.handover.validator import problems
 
 MINUTE = 60
 ANN, BOB, CY = Seat("Ann", "ANN#1"), Seat("Bob", "BOB#2"), Seat("Cy", "CY#3")

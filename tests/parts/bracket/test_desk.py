@@ -24,7 +24,7 @@ from tests.parts.bracket.desks import (
 )
 from tests.parts.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble, Trouble
 from tests.parts.bracket.venue import set_payload
-from tests.tournament.handover.validator import STARTGG
+from tests.parts.handover.validator import STARTGG
 from tests.virtual_time import now
 
 

@@ -7,19 +7,19 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from slpstream.config.sections import REPLAY_NAME, REPLAY_PLACEHOLDERS, ZIP_NAME, ZIP_PLACEHOLDERS
 from slpstream.formats.interface import Edits
 from slpstream.model.bracket_facts import SetContext
 from slpstream.model.clock_skew import ClockSkew
 from slpstream.model.summary import GameSummary, PlayerSummary
-from slpstream.tournament.handover.context import Entrant, ReplayScore, context
-from slpstream.tournament.handover.names import (
+from slpstream.parts.handover.context import Entrant, ReplayScore, context
+from slpstream.parts.handover.names import (
     file_name,
     filled,
     numbered,
     round_short,
     short_character,
 )
+from slpstream.parts.handover.part import REPLAY_NAME, REPLAY_PLACEHOLDERS, ZIP_NAME, ZIP_PLACEHOLDERS
 
 _SUFFIX = ".slp"
 """auto-slp-player refuses a zip with other files, except for the document."""

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import trio
 
-from slpstream.config import Handover as HandoverConfig
-from slpstream.daemon.sets import StationSets
-from slpstream.daemon.tournament.handover.contents import SetContents
-from slpstream.daemon.tournament.handover.ended_sets import MAX_AGE_SECONDS, EndedSets
-from slpstream.daemon.tournament.handover.waiting_sets import WaitingSets
-from slpstream.model.bracket_facts import SetContext
 from slpstream.model.errors import StoreError
+from slpstream.parts.handover.contents import SetContents
+from slpstream.parts.handover.ended_sets import MAX_AGE_SECONDS, EndedSets
+from slpstream.parts.handover.handed_set import HandedSet, Templates
+from slpstream.parts.handover.part import Handover
+from slpstream.parts.handover.waiting_sets import WaitingSets
+from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import SetContexts, SetZips
 from slpstream.sets import SetScore
-from slpstream.store.index import GameIndex
-from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.member_paths import SEPARATOR
-from slpstream.system.metrics import Metrics
-from slpstream.tournament.handover.handed_set import HandedSet, Templates
 
 _RETRY_SECONDS = 30.0
 _LOOK_PAUSE_SECONDS = 5.0
@@ -34,46 +31,38 @@ _PATIENT_SECONDS = 60.0
 """The longest wait for old files and the bracket before sets are exported. The newest files are read first."""
 _POLL_SECONDS = 0.2
 
-BracketOf = Callable[[str, str], SetContext | None]
-"""Returns the bracket's facts about a played set, by station and id of the set."""
 
-
-class Handover:
-    """The exported replays of one daemon, with the interface of `web.handover.Replays`."""
+class ReplayZips(RunningPart):
+    """The zips of the replays of the sets of one daemon."""
 
     def __init__(
         self,
-        config: HandoverConfig,
-        index: GameIndex,
-        sets: StationSets,
-        has_station: Callable[[str], bool],
-        metrics: Metrics,
-        errors: InternalErrors | None = None,
-        knows_sets: Callable[[], bool] = lambda: True,
+        host: Host,
         *,
         retry_seconds: float = _RETRY_SECONDS,
         look_pause_seconds: float = _LOOK_PAUSE_SECONDS,
     ) -> None:
-        """`knows_sets` returns whether sets can be exported: the index has the games of all stations, and the bracket
-        was asked for its sets."""
-        self._sets = sets
-        self._has_station = has_station
-        self._metrics = metrics
-        self._errors = errors or InternalErrors()
-        self._knows_sets = knows_sets
+        self._host = host
+        self._sets = host.sets
+        self._errors = host.errors
         self._retry_seconds = retry_seconds
+        self._look_pause_seconds = look_pause_seconds
+        self._config = config = host.config.section(Handover)
         self.folder = Path(config.folder).expanduser() if config.folder else None
         """The folder of the zips; `None` if sets are not exported automatically."""
         self._limiter = trio.CapacityLimiter(1)
-        templates = Templates(config.replay_name, config.zip_name, zone=None)
-        self._contents = SetContents(index, templates, self._limiter)
-        self._waiting = WaitingSets(index, config.delay_seconds)
-        self._ended = EndedSets(sets, self._waiting, self._errors, look_pause_seconds)
         self._last_changes: dict[str, int] = {}
         """The id of the newest change by an operator, by station."""
         self._log = get_logger()
-        self.bracket_of: BracketOf = lambda station, set_id: None
-        """The bracket's facts about a played set."""
+        host.provide(SetZips, self)
+
+    def open(self) -> None:
+        """Begin to collect sets from the index, which exists now."""
+        config, index = self._config, self._host.index
+        self._contents = SetContents(index, Templates(config.replay_name, config.zip_name, zone=None), self._limiter)
+        self._waiting = WaitingSets(index, config.delay_seconds)
+        self._ended = EndedSets(self._sets, self._waiting, self._errors, self._look_pause_seconds)
+        self._host.metrics.bind("slpstream_handover_waiting_sets", lambda: float(self.waiting))
 
     def not_ready(self) -> list[str]:
         """Why zips cannot be written; empty if they can."""
@@ -95,9 +84,9 @@ class Handover:
         if self.folder is not None and set_id is not None:
             self._waiting.note(set_id, station, over=payload["state"] == "over")
 
-    def games_changed(self, station: str) -> None:
+    def games_changed(self, station: str | None) -> None:
         """Note that games of a station were indexed, which may be those of earlier sets."""
-        if self.folder is not None:
+        if self.folder is not None and station is not None:
             self._ended.look_at(station)
 
     async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
@@ -105,9 +94,9 @@ class Handover:
 
         Raises `StoreError` and `OSError`.
         """
-        from slpstream.daemon.tournament.handover import zips  # noqa: PLC0415 -- loads the writer of zips
+        from slpstream.parts.handover import zips  # noqa: PLC0415 -- loads the writer of zips
 
-        score = await self._sets.score_of_set(station, set_id) if self._has_station(station) else None
+        score = await self._sets.score_of_set(station, set_id) if self._has_sets(station) else None
         if score is None:
             return None
         handed = await self._contents_of(station, score)
@@ -122,11 +111,20 @@ class Handover:
             return
         await self._waiting.load()
         with trio.move_on_after(_PATIENT_SECONDS):  # a set looks like another one until all of its games are known
-            while not self._knows_sets():  # noqa: ASYNC110 -- stations, index and bracket have no common event
+            while not self._can_export():  # noqa: ASYNC110 -- stations, index and bracket have no common event
                 await trio.sleep(_POLL_SECONDS)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._ended.run)
             await self._write_for_ever(self.folder)
+
+    def _has_sets(self, station: str) -> bool:
+        """Whether a station exists, and its games count."""
+        return station in self._host.stations and not self._host.stations.is_temporary(station)
+
+    def _can_export(self) -> bool:
+        """Whether the index has the games of all stations, and the bracket was asked for its sets."""
+        contexts = self._host.find(SetContexts)
+        return self._host.has_read_old_files() and (contexts is None or contexts.has_looked)
 
     async def _write_for_ever(self, folder: Path) -> None:
         while True:
@@ -167,7 +165,7 @@ class Handover:
         return score.set_id is not None and score.set_id != set_id and self._waiting.knows(score.set_id)
 
     async def _write(self, folder: Path, station: str, set_id: str, handed: HandedSet) -> None:
-        from slpstream.daemon.tournament.handover import zips  # noqa: PLC0415 -- loads the writer of zips
+        from slpstream.parts.handover import zips  # noqa: PLC0415 -- loads the writer of zips
 
         known = self._waiting.name_of(set_id)
         if known is not None and await trio.to_thread.run_sync((folder / known).exists, limiter=self._limiter):
@@ -178,15 +176,16 @@ class Handover:
         count = await trio.to_thread.run_sync(
             zips.write_zip_file, folder / name, handed, self._report, limiter=self._limiter
         )
-        self._metrics.counter("slpstream_handover_zips_total").inc()
+        self._host.metrics.counter("slpstream_handover_zips_total").inc()
         self._log.info("set exported", station=station, set=set_id, file=name, replays=count)
 
     async def _contents_of(self, station: str, score: SetScore) -> HandedSet:
-        bracket = self.bracket_of(station, score.set_id) if score.set_id is not None else None
+        contexts = self._host.find(SetContexts)
+        bracket = None if contexts is None or score.set_id is None else contexts.context_of(station, score.set_id)
         return await self._contents.of(station, score, bracket)
 
     def _count_failure(self) -> None:
-        self._metrics.counter("slpstream_handover_failures_total").inc()
+        self._host.metrics.counter("slpstream_handover_failures_total").inc()
 
     def _report(self, path: Path, what: str) -> None:
         self._log.warning("replay in the zip of a set", file=path.name, what=what)

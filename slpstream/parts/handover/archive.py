@@ -17,9 +17,9 @@ from typing import IO, BinaryIO
 
 from slpstream.formats.registry import format_called
 from slpstream.model.errors import FormatError
+from slpstream.parts.handover.context import FIRST_MEMBER
+from slpstream.parts.handover.handed_set import HandedSet, Member
 from slpstream.system.files import open_regular
-from slpstream.tournament.handover.context import FIRST_MEMBER
-from slpstream.tournament.handover.handed_set import HandedSet, Member
 
 MAX_EDITED_BYTES = 128 << 20
 """Larger files are copied unchanged: no replay of a game is that long, and a copy is edited in memory."""

@@ -15,18 +15,18 @@ from slpstream.api import read_game
 from slpstream.cli import EXIT_NO, report, report_error
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import fail_without_replays, find_files
-from slpstream.config import Handover
 from slpstream.game.record import record_of
 from slpstream.model.clock_skew import ClockSkew
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.summary import IndexedGame, Standing
+from slpstream.parts.handover.archive import free_name, write_zip_file
+from slpstream.parts.handover.handed_set import ReplayFile, Templates, handed_set
+from slpstream.parts.handover.part import Handover
 from slpstream.sets import Corrections, Rules, played_games, score_of, sets_of
 from slpstream.sources.archives.packed import open_replay_file, replay_name
 from slpstream.store import GameRecord
 from slpstream.system.file_times import modified_ns
 from slpstream.system.text import printable
-from slpstream.tournament.handover.archive import free_name, write_zip_file
-from slpstream.tournament.handover.handed_set import ReplayFile, Templates, handed_set
 
 _DEFAULTS = Handover()
 

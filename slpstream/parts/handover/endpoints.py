@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 from starlette.exceptions import HTTPException
@@ -15,6 +15,9 @@ from slpstream.web.endpoint import Endpoint, NoParameters
 from slpstream.web.file_response import OpenFileResponse, disposition
 from slpstream.web.station_path import STATION_IN_PATH
 
+if TYPE_CHECKING:
+    from slpstream.parts.handover.handover import ReplayZips
+
 _IN_PATH: dict[str, Any] = {
     **STATION_IN_PATH,
     "set": Annotated[
@@ -23,23 +26,13 @@ _IN_PATH: dict[str, Any] = {
 }
 
 
-class Replays(Protocol):
-    """The replays of the sets of a daemon, as the web server sees them. A gateway has none."""
-
-    async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
-        """The zip of a set: its name, an open file and the size in bytes; `None` if the set is unknown.
-
-        Raises `StoreError`, and `OSError` if the disk is full or the replays cannot be read.
-        """
-
-
-def endpoints(replays: Replays) -> list[Endpoint]:
-    """The endpoints of this module."""
+def endpoints(zips: ReplayZips | None) -> list[Endpoint]:
+    """The endpoint of the zips. `zips` is `None` for a description."""
 
     async def zip_of_set(request: Request, _: NoParameters) -> Response:
         station, set_id = request.path_params["station"], request.path_params["set"]
         try:
-            found = await replays.replays(station, set_id)
+            found = None if zips is None else await zips.replays(station, set_id)
         except StoreError as error:
             raise HTTPException(503, str(error)) from None
         except OSError as error:

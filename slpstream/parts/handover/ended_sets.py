@@ -10,8 +10,8 @@ import time
 import trio
 
 from slpstream.daemon.sets import StationSets
-from slpstream.daemon.tournament.handover.waiting_sets import WaitingSets
 from slpstream.model.errors import StoreError
+from slpstream.parts.handover.waiting_sets import WaitingSets
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 

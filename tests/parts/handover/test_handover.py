@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import zipfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,40 +17,61 @@ import trio
 import trio.testing
 
 from slpstream.api import open_replay, read_game
-from slpstream.config import Handover as HandoverConfig
-from slpstream.daemon.sets import StationSets
-from slpstream.daemon.tournament.handover import Handover
+from slpstream.config import Config
+from slpstream.daemon.stations import RunningStations
 from slpstream.game.record import record_of
 from slpstream.model.bracket_facts import SetContext
-from slpstream.sets import Rules, SetPatch
+from slpstream.parts.handover import archive
+from slpstream.parts.handover.handed_set import HandedSet
+from slpstream.parts.handover.handover import ReplayZips
+from slpstream.parts.handover.part import Handover
+from slpstream.parts.interface import Host
+from slpstream.parts.services import SetContexts
+from slpstream.sets import SetPatch
 from slpstream.store import FILE_NAME, GameIndex, open_database
-from slpstream.stream import Channel, Hub
+from slpstream.stream import Channel
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.member_paths import member_path
-from slpstream.system.metrics import Metrics
-from slpstream.tournament.handover import archive
-from slpstream.tournament.handover.handed_set import HandedSet
+from tests.daemons.hosts import host_of
 from tests.daemons.sets import no_archive
 from tests.daemons.station import TIMEOUT_SECONDS
+from tests.parts.handover.validator import document, problems
 from tests.sets.games import ANN_AND_BOB, DAY, NO_CONTEST, replay
-from tests.tournament.handover.validator import document, problems
 
 NAME = "Ann (Fox) vs Bob (Fox)"
 
 pytestmark = pytest.mark.trio
 
 
+class AllStations(RunningStations):
+    """All stations exist."""
+
+    def __contains__(self, station: object) -> bool:
+        return True
+
+
+class Facts:
+    """The facts of a bracket about two sets."""
+
+    has_looked = True
+
+    def __init__(self, known: Mapping[tuple[str, str], SetContext]) -> None:
+        self.known = known
+
+    def context_of(self, station: str, set_id: str) -> SetContext | None:
+        return self.known.get((station, set_id))
+
+
 class Venue:
     """Stations with their folders, and the zips of their sets."""
 
-    def __init__(
-        self, folder: Path, index: GameIndex, board: StationSets, handover: Handover, metrics: Metrics
-    ) -> None:
+    def __init__(self, host: Host, folder: Path, handover: ReplayZips) -> None:
+        self.host = host
         self.folder = folder
-        self.index = index
-        self.board = board
+        self.index = host.index
+        self.board = host.sets
+        self.metrics = host.metrics
         self.handover = handover
-        self.metrics = metrics
 
     def write(self, minute: float, winner: int | None = 0, *, station: str = "main") -> Path:
         """Write a complete game into the folder of a station. Without a winner, it is a handwarmer."""
@@ -120,31 +141,30 @@ async def venue(
     knows_sets: Callable[[], bool] = lambda: True,
     is_running: bool = True,
 ) -> AsyncIterator[Venue]:
-    hub = Hub()
+    wanted = Handover(folder=str(folder / "zips"), delay_seconds=delay_seconds)
+    host = host_of(Config(parts={"handover": [wanted]}))
+    host.errors = InternalErrors(strict=False)
+    host.stations = AllStations(host.hub)
+    host.has_read_old_files = knows_sets  # type: ignore[method-assign]
     for station in stations or ("main",):
-        hub.add(Channel(station, no_archive))
-    board = StationSets(hub, Rules())
+        host.hub.add(Channel(station, no_archive))
+    board = host.sets
+    handover = ReplayZips(host, retry_seconds=0.02, look_pause_seconds=0.02)
 
     def games_changed(station: str | None) -> None:
         board.changed(station)
         if station is not None:
             handover.games_changed(station)
 
-    index = GameIndex(open_database(folder / FILE_NAME), None, on_change=games_changed)
-    metrics = Metrics()
-    config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=delay_seconds)
-    errors = InternalErrors(strict=False)
-    handover = Handover(
-        config, index, board, lambda station: True, metrics, errors, knows_sets,
-        retry_seconds=0.02, look_pause_seconds=0.02,
-    )  # fmt: skip
+    host.index = index = GameIndex(open_database(folder / FILE_NAME), None, on_change=games_changed)
+    handover.open()
     board.listen(handover.set_changed)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
         nursery.start_soon(board.run, index)
         if is_running:
             nursery.start_soon(handover.run)
-        yield Venue(folder, index, board, handover, metrics)
+        yield Venue(host, folder, handover)
         nursery.cancel_scope.cancel()
 
 
@@ -327,7 +347,7 @@ async def test_zip_requested_by_a_later_game_has_the_facts_of_the_bracket(tmp_pa
     async with venue(tmp_path) as here:
         first, second = (open_replay(path).game_id for path in here.play_set(0))
         known = {("main", first): SetContext({"startgg": {"event": {"id": 1}}})}
-        here.handover.bracket_of = lambda station, set_id: known.get((station, set_id))
+        here.host.provide(SetContexts, Facts(known))
         await here.index.written()
         for game_id in (first, second):
             found = await here.handover.replays("main", game_id)

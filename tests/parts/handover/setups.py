@@ -12,11 +12,11 @@ from typing import Any
 from slpstream.api import read_game
 from slpstream.game.record import record_of
 from slpstream.model.summary import IndexedGame, Standing
+from slpstream.parts.handover.archive import write_zip
+from slpstream.parts.handover.handed_set import HandedSet, ReplayFile, handed_set
 from slpstream.sets import played_games
-from slpstream.tournament.handover.archive import write_zip
-from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, handed_set
+from tests.parts.handover.validator import problems
 from tests.sets.games import BATTLEFIELD, DREAM_LAND, MARTH, CorrectedGames, Seat, replay
-from tests.tournament.handover.validator import problems
 
 ANN, BOB = Seat("Ann", "ANN#1"), Seat("Bob", "BOB#2", character=MARTH)
 

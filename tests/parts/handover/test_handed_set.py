@@ -13,14 +13,14 @@ import pytest
 
 from slpstream.model.bracket_facts import SetContext
 from slpstream.model.clock_skew import ClockSkew, clock_skew
+from slpstream.parts.handover.archive import write_zip, write_zip_file
+from slpstream.parts.handover.handed_set import Templates
 from slpstream.sets import Rules
-from slpstream.tournament.handover.archive import write_zip, write_zip_file
-from slpstream.tournament.handover.handed_set import Templates
+from tests.parts.handover.setups import ANN, BOB, Setup
+from tests.parts.handover.validator import copied, document, problems
 from tests.replays import replay as recorded
 from tests.replays import replay_path
 from tests.sets.games import DAY, MARTH, Seat, replay
-from tests.tournament.handover.setups import ANN, BOB, Setup
-from tests.tournament.handover.validator import copied, document, problems
 
 REPLAYS = (
     "short_pre_frames_3.17", "ranked_3.14", "rollbacks_3.18", "ice_climbers_3.18",

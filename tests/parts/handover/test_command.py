@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import exit_code
+from tests.parts.handover.validator import copied, document, problems
 from tests.sets.games import ANN_AND_BOB, NO_CONTEST, replay
-from tests.tournament.handover.validator import copied, document, problems
 
 run = partial(exit_code, "replays")
 
