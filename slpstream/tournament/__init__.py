@@ -1,1 +1,1 @@
-"""The needs of a tournament beyond sets: controllers that work, and replays handed on."""
+"""The check of the players' controllers."""
