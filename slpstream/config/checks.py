@@ -23,16 +23,12 @@ def check_readable(path: str, file: str, key: str) -> None:
 
 def check_folder(path: str, file: str, key: str) -> None:
     """Raise `ConfigError` for the path of a folder that is a file. It need not exist."""
-    if is_file(path, file, key):
-        raise ConfigError(file, key, "is a file", found=path)
-
-
-def is_file(path: str, file: str, key: str) -> bool:
-    """Whether a path is that of a file. `False` if this is unknown, as on an unmounted share."""
     try:
-        return expanded(path, file, key).is_file()
+        is_file = expanded(path, file, key).is_file()
     except OSError:
-        return False
+        return  # unknown, as on an unmounted share
+    if is_file:
+        raise ConfigError(file, key, "is a file", found=path)
 
 
 def expanded(path: str, file: str, key: str) -> Path:

@@ -23,7 +23,6 @@ from slpstream.config.checks import (
     check_followed,
     check_readable,
     expanded,
-    is_file,
     is_printable,
 )
 from slpstream.config.folders import address
@@ -44,7 +43,6 @@ from slpstream.system.host_name import resolvable
 
 _BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
 _SOURCES = ("folder", "console", "dolphin")
-_HTTP = ("http", "https")
 _RELAY_PORTS = {"relay_port": "tcp", "raw_relay_port": "tcp", "relay_enet_port": "udp"}
 
 
@@ -95,24 +93,20 @@ def _convert(name: str, value: Any, sections: Sequence[Section], file: str) -> l
         if declared[0].many:
             found = msgspec.convert(value, GenericAlias(list, declared[0].struct))
         else:
-            keys = {section.struct: _own(value, section.struct) for section in declared}
-            if isinstance(value, dict):
-                for unknown in (key for key in value if not any(key in own for own in keys.values())):
-                    raise ConfigError(file, f"{name}.{unknown}", "unknown key")
-            found = [msgspec.convert(own, struct) for struct, own in keys.items()]
-            found = [each for each in found if each != type(each)()]
+            table = msgspec.convert(value, dict[str, Any])
+            structs = [section.struct for section in declared]
+            known = {key for struct in structs for key in struct.__struct_fields__}
+            for unknown in (key for key in table if key not in known):
+                raise ConfigError(file, f"{name}.{unknown}", "unknown key")
+            for struct in structs:
+                own = {key: each for key, each in table.items() if key in struct.__struct_fields__}
+                section = msgspec.convert(own, struct)
+                found += [section] if section != struct() else []
     except msgspec.ValidationError as error:
         raise _config_error(error, file, name, sections) from None
     for i, each in enumerate(found):
         _check_numbers(each, file, f"{name}[{i}]" if declared[0].many else name)
     return found
-
-
-def _own(value: Any, struct: type[msgspec.Struct]) -> Any:
-    """The keys of a section that one struct declares."""
-    if not isinstance(value, dict):
-        return value  # which is refused, with the type that was expected
-    return {key: each for key, each in value.items() if key in struct.__struct_fields__}
 
 
 def _check_core(config: Config, file: str) -> None:
@@ -225,8 +219,7 @@ def _check_stations(stations: Sequence[StationConfig], relay: Relay, file: str) 
         if len(sources) != 1:
             found = " and ".join(sources) or "none"
             raise ConfigError(file, f"{key}.folder", f"expected one source, folder, console or dolphin; found {found}")
-        if is_file(station.folder, file, f"{key}.folder"):
-            raise ConfigError(file, f"{key}.folder", "is a file", found=station.folder)
+        check_folder(station.folder, file, f"{key}.folder")
         for name in ("console", "dolphin"):
             if getattr(station, name):
                 _check_address(getattr(station, name), file, f"{key}.{name}")

@@ -1,4 +1,4 @@
-"""The daemon: stations, consoles, sets, outputs and the web server put together as one service."""
+"""The daemon: stations, consoles, sets, parts and the web server put together as one service."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Daemon:
             metrics=self.metrics,
             errors=errors,
         )
-        self.parts = RunningParts(registry.parts(), self._host, errors)
+        self.parts = RunningParts(registry.parts(), self._host)
         check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
@@ -219,15 +219,14 @@ class Daemon:
                 )
                 self._host.index = index
                 self._host.codes = codes = GameCodes(index, read_codes)
+                limiter = trio.CapacityLimiter(_READER_THREADS)
+                self._host.games = games = DaemonGames(
+                    index, self.hub, limiter, self._folders, codes, config.search.me, self.sets.names_of
+                )
                 self._host.port = service.port
                 temporary.callback(self.parts.close)
                 await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
-                limiter = trio.CapacityLimiter(_READER_THREADS)
-                games = DaemonGames(
-                    index, self.hub, limiter, self._folders, codes, config.search.me, self.sets.names_of
-                )
-                self._host.games = games
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
@@ -293,7 +292,7 @@ class Daemon:
         self._subfolders.configure(stations)
 
     def _start_companions(self, running: RunningStation) -> None:
-        """Starts what runs beside a station: outputs, console, relay ports. A demo has none of them."""
+        """Starts the companions of a station: parts, console, relay ports. A temporary station has none."""
         if running.is_temporary:
             return
         channel = running.station.channel
@@ -375,10 +374,6 @@ class Daemon:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
 
-    def _keeps(self, station: str) -> bool:
-        """Whether a station exists, and the index has its games."""
-        return station in self.running and not self.running.is_temporary(station)
-
     async def set_of(self, station: str) -> SetScore | None:
         """The newest set of a station; `None` if the station does not exist."""
         return await self.sets.score(station) if station in self.running else None
@@ -400,8 +395,8 @@ class Daemon:
         return await self.sets.undo(station, change_id, by=by)
 
     def not_ready(self) -> list[str]:
-        """Folders and stations that cannot be read, outputs that cannot write, the index when it keeps nothing, and
-        parts that are started again after a bug."""
+        """Folders and stations that cannot be read, parts that do not work, a temporary index, and whatever is started
+        again after a bug."""
         trouble = None if self._index is None else self._index.trouble
         return [
             *([] if trouble is None else [f"index of games: {trouble}"]),

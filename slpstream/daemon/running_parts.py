@@ -1,8 +1,8 @@
-"""The parts of one daemon: made, opened, run, and told what happens, each contained on its own."""
+"""Makes, opens and runs the parts of one daemon, and passes events to them. A bug in a part affects no other part."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -12,7 +12,6 @@ import trio
 from slpstream.config import Config
 from slpstream.parts.interface import Host, Part, RunningPart
 from slpstream.stream import Channel
-from slpstream.system.internal_errors import InternalErrors
 
 
 class _Running(NamedTuple):
@@ -25,9 +24,9 @@ class _Running(NamedTuple):
 class RunningParts:
     """The parts that a configuration asks for."""
 
-    def __init__(self, declared: Sequence[Part], host: Host, errors: InternalErrors) -> None:
+    def __init__(self, declared: Sequence[Part], host: Host) -> None:
         """Raises `ConfigError` for a part that cannot work on this machine."""
-        self._errors = errors
+        self._errors = host.errors
         self._running: dict[str, _Running] = {}
         for part in declared:
             if part.start and part.wanted(host.config):
@@ -64,15 +63,11 @@ class RunningParts:
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         """Tell all parts the payload of a `set` message of a station."""
-        for label, part in self._running.values():
-            with self._errors.contain(label, station=station):
-                part.set_changed(station, payload)
+        self._tell(lambda part: part.set_changed(station, payload), station=station)
 
     def games_changed(self, station: str | None) -> None:
         """Tell all parts that the index has other games of a station, or of any station (`None`)."""
-        for label, part in self._running.values():
-            with self._errors.contain(label):
-                part.games_changed(station)
+        self._tell(lambda part: part.games_changed(station))
 
     async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
         """Tell all parts about a situation; return when they have stored it."""
@@ -82,21 +77,15 @@ class RunningParts:
 
     def situation_seen(self, station: str, payload: Mapping[str, Any]) -> None:
         """Tell all parts about a situation in a game that is being played."""
-        for label, part in self._running.values():
-            with self._errors.contain(label, station=station):
-                part.situation_seen(station, payload)
+        self._tell(lambda part: part.situation_seen(station, payload), station=station)
 
     def index_lost(self) -> None:
         """Tell all parts that the index has lost its games."""
-        for label, part in self._running.values():
-            with self._errors.contain(label):
-                part.index_lost()
+        self._tell(lambda part: part.index_lost())
 
     def configure(self, config: Config) -> None:
         """Tell all parts about a reloaded configuration."""
-        for label, part in self._running.values():
-            with self._errors.contain(label):
-                part.configure(config)
+        self._tell(lambda part: part.configure(config))
 
     def refuses_demo(self) -> str | None:
         """Why there can be no demo; `None` if there can."""
@@ -106,7 +95,11 @@ class RunningParts:
     def not_ready(self) -> list[str]:
         """The reasons why parts do not do their work."""
         found: list[str] = []
-        for label, part in self._running.values():
-            with self._errors.contain(label):
-                found += part.not_ready()
+        self._tell(lambda part: found.extend(part.not_ready()))
         return found
+
+    def _tell(self, tell: Callable[[RunningPart], None], **about: Any) -> None:
+        """Call a function with each part. `about` is logged with a bug, which does not keep the others from their call."""
+        for label, part in self._running.values():
+            with self._errors.contain(label, **about):
+                tell(part)

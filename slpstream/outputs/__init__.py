@@ -1,1 +1,1 @@
-"""Outputs that are not parts yet: the Playback Dolphin and the broker."""
+"""The Playback Dolphin, which is not a part yet."""

@@ -61,14 +61,14 @@ class Part(NamedTuple):
     sections: Sequence[Section] = ()
     """Its sections of the configuration, or its keys of shared sections."""
     wanted: Callable[[Config], bool] = lambda config: True
-    """Whether a configuration asks for the part. Without that it is not started."""
+    """Whether a configuration asks for the part. Otherwise it is not started."""
     start: str = ""
     """The function that makes the running part, as `module:function`. It takes the `Host`, returns a `RunningPart`, and
     raises `ConfigError` for a configuration that cannot work on this machine. It opens and writes nothing yet, because
     `check-config` calls it too. Empty: nothing runs."""
     metrics: Sequence[Row] = ()
-    labels: Sequence[str] = ()
-    """How `slpstream_internal_errors_total` and `/readyz` name the part; by default by its name."""
+    alias: str = ""
+    """Its name in `slpstream_internal_errors_total` and `/readyz`. Empty: `name`."""
     endpoints: str = ""
     """The function that makes its HTTP endpoints, as `module:function`. It takes the running part, or `None` if the
     part is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
@@ -84,8 +84,8 @@ class Part(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The first of `labels`, under which the core contains its calls."""
-        return self.labels[0] if self.labels else self.name
+        """The name under which its bugs are contained and counted."""
+        return self.alias or self.name
 
 
 class RunningPart:

@@ -94,7 +94,7 @@ def metric_rows() -> list[Row]:
 
 def labels() -> list[str]:
     """The names in `slpstream_internal_errors_total` of all parts that can run."""
-    return [label for part in parts() if part.start for label in (part.labels or (part.name,))]
+    return [part.label for part in parts() if part.start]
 
 
 def commands() -> Mapping[str, Command]:
@@ -127,9 +127,7 @@ def claim_paths() -> list[str]:
 
 def static_folders() -> Mapping[str, Path]:
     """The folders of pages, scripts and styles of all parts, by the names under which they are served."""
-    built_in = {static.parent.name: static for path in folder.__path__ for static in Path(path).glob("*/static")}
-    found = {each.part.name: static for each in _registered() if (static := each.folder / "static").is_dir()}
-    return built_in | found
+    return {each.part.name: static for each in _registered() if (static := each.folder / "static").is_dir()}
 
 
 def load(path: Path) -> Config:
@@ -148,6 +146,6 @@ def endpoints(running: Mapping[str, RunningPart]) -> list[Endpoint]:
 
 def metrics() -> Metrics:
     """The collectors of all metrics, see `system.metrics.Metrics`."""
-    from slpstream.system.metrics import Metrics  # noqa: PLC0415 -- the same
+    from slpstream.system.metrics import Metrics  # noqa: PLC0415 -- most commands have no metrics
 
     return Metrics(metric_rows(), labels())

@@ -49,7 +49,6 @@ from slpstream.web.station_path import no_such_station
 from slpstream.web.stations import Stations
 
 STATIC = Path(str(files("slpstream.web") / "static"))
-_PARTS = STATIC.parents[1] / "parts"
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "

@@ -38,5 +38,4 @@ def host_of(config: Config, on_air: OnAir | None = None) -> Host:
 
 def parts_of(config: Config, on_air: OnAir | None = None) -> RunningParts:
     """The running parts of a configuration. Raises `ConfigError`."""
-    host = host_of(config, on_air)
-    return RunningParts(registry.parts(), host, host.errors)
+    return RunningParts(registry.parts(), host_of(config, on_air))

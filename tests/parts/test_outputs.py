@@ -244,7 +244,7 @@ def test_locked_database_of_deliveries_is_a_configuration_error(
     (tmp_path / "key").write_bytes(SECRET)
     hook = Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))
     host = host_of(Config(parts={"webhooks": [hook]}))
-    RunningParts(registry.parts(), host, host.errors)
+    RunningParts(registry.parts(), host)
     host.deliveries.open(tmp_path)
     host.deliveries.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:

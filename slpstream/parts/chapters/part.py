@@ -7,6 +7,6 @@ from slpstream.parts.interface import Part
 PART = Part(
     name="chapters",
     start="slpstream.parts.chapters.station_clips:StationClips",
-    labels=["request"],  # it runs only while it answers requests
+    alias="request",  # it runs only while it answers requests
     endpoints="slpstream.parts.chapters.endpoints:endpoints",
 )

@@ -45,7 +45,7 @@ PART = Part(
     sections=[Section("fanout", Fanout, check="slpstream.parts.fanout.checks:check")],
     wanted=lambda config: bool(config.section(Fanout).url),
     start="slpstream.parts.fanout.configured:Broker",
-    labels=["broker"],
+    alias="broker",
     metrics=[
         Row(
             "slpstream_broker_sent_messages_total",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from slpstream.config.checks import expanded, is_file
+from slpstream.config.checks import check_folder, expanded
 from slpstream.config.folders import recordings_folder, station_folder
 from slpstream.config.sections import Config
 from slpstream.model.errors import ConfigError
@@ -16,8 +16,7 @@ def check(config: Config, file: str) -> None:
     """Raises `ConfigError`, which names `file`."""
     handover = config.section(Handover)
     if handover.folder:
-        if is_file(handover.folder, file, "handover.folder"):
-            raise ConfigError(file, "handover.folder", "is a file", found=handover.folder)
+        check_folder(handover.folder, file, "handover.folder")
         _check_unwatched(handover, config, file)
     for key, placeholders in (("replay_name", REPLAY_PLACEHOLDERS), ("zip_name", ZIP_PLACEHOLDERS)):
         unknown = set(re.findall(r"\{(\w*)\}", getattr(handover, key))) - set(placeholders)

@@ -7,6 +7,6 @@ from slpstream.parts.interface import Part
 PART = Part(
     name="marks",
     start="slpstream.parts.marks.station_marks:StationMarks",
-    labels=["request"],  # it runs only while it answers requests
+    alias="request",  # it runs only while it answers requests
     endpoints="slpstream.parts.marks.endpoints:endpoints",
 )

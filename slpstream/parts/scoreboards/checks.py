@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from slpstream.config.checks import check_followed, expanded, is_file
+from slpstream.config.checks import check_folder, check_followed, expanded
 from slpstream.config.sections import Config
 from slpstream.config.urls import check_url
 from slpstream.model.errors import ConfigError
@@ -28,8 +28,8 @@ def check(config: Config, file: str) -> None:
         if not board.path:
             raise ConfigError(file, f"{key}.path", "must be given")
         path = expanded(board.path, file, f"{key}.path")
-        if board.kind != "streamcontrol" and is_file(board.path, file, f"{key}.path"):
-            raise ConfigError(file, f"{key}.path", "is a file", found=board.path)
+        if board.kind != "streamcontrol":
+            check_folder(board.path, file, f"{key}.path")
         if path in paths:
             raise ConfigError(file, f"{key}.path", f"is that of {paths[path]} too", found=board.path)
         paths[path] = key

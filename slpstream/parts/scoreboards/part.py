@@ -59,7 +59,7 @@ PART = Part(
     sections=[Section("scoreboards", Scoreboard, many=True, check="slpstream.parts.scoreboards.checks:check")],
     wanted=lambda config: bool(config.sections(Scoreboard)),
     start="slpstream.parts.scoreboards.scoreboards:Scoreboards",
-    labels=["scoreboard"],
+    alias="scoreboard",
     metrics=[
         Row(
             "slpstream_scoreboard_updates_total",

@@ -8,7 +8,7 @@ from slpstream.system.metric_row import Row
 PART = Part(
     name="spectators",
     start="slpstream.parts.spectators.stations:SpectatedStations",
-    labels=["relay"],
+    alias="relay",
     metrics=[
         Row(
             "slpstream_relay_resent_packets_total",

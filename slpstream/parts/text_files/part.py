@@ -24,5 +24,5 @@ PART = Part(
     sections=[Section("obs", ObsFolder, check="slpstream.parts.text_files.checks:check")],
     wanted=lambda config: bool(config.section(ObsFolder).folder),
     start="slpstream.parts.text_files.files:start",
-    labels=["obs"],
+    alias="obs",
 )

@@ -25,7 +25,7 @@ PART = Part(
     sections=[Section("verify", Verify)],
     wanted=lambda config: config.section(Verify).finished_games,
     start="slpstream.parts.verify.check:CheckedGames",
-    labels=["replay_check"],
+    alias="replay_check",
     metrics=[
         Row(
             "slpstream_verified_games_total",

@@ -33,5 +33,5 @@ PART = Part(
     sections=[Section("webhooks", Webhook, many=True, check="slpstream.parts.webhooks.checks:check")],
     wanted=lambda config: bool(config.sections(Webhook)),
     start="slpstream.parts.webhooks.webhooks:Webhooks",
-    labels=["webhook"],
+    alias="webhook",
 )
