@@ -99,7 +99,7 @@ class RunningParts:
         return found
 
     def _tell(self, tell: Callable[[RunningPart], None], **about: Any) -> None:
-        """Call a function with each part. `about` is logged with a bug, which does not keep the others from their call."""
+        """Call a function with each part. After a bug, which is logged with `about`, the next part is called."""
         for label, part in self._running.values():
             with self._errors.contain(label, **about):
                 tell(part)

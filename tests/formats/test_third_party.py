@@ -7,12 +7,8 @@ appear in the index, `/v1/games`, the files for OBS, a webhook and the dashboard
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -25,6 +21,7 @@ from slpstream.store import FILE_NAME, GamesQuery, open_database
 from tests.browsers.chromium import chromium
 from tests.browsers.pages import open_page
 from tests.daemons.process import DaemonProcess
+from tests.example_package import installed_package, run_slpstream
 from tests.parts.receivers import RealReceiver, real_receiver
 from tests.project import ROOT
 
@@ -46,19 +43,12 @@ WON_BY_BOB = race(*((1,) if number % 5 == 0 else () for number in range(480)))
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the unpacked wheel of the example, which is how pure Python wheels are installed."""
-    project = tmp_path_factory.mktemp("slpstream-tap")
-    for name, kind in (("pyproject.toml", "toml"), ("slpstream_tap.py", "python")):
-        [content] = re.findall(rf"`{re.escape(name)}`:\n\n```{kind}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-        (project / name).write_text(content, encoding="utf-8")
-    build = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
-    done = subprocess.run(
-        [sys.executable, "-c", build, "dist"], cwd=project, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    [wheel] = (project / "dist").glob("*.whl")
-    target = project / "installed"
-    zipfile.ZipFile(wheel).extractall(target)
-    return target
+    text = PAGE.read_text("utf-8")
+    files = {
+        name: re.findall(rf"`{re.escape(name)}`:\n\n```{kind}\n(.*?)```", text, re.DOTALL)[0]
+        for name, kind in (("pyproject.toml", "toml"), ("slpstream_tap.py", "python"))
+    }
+    return installed_package(tmp_path_factory.mktemp("slpstream-tap"), files)
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +57,10 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-def slpstream(*arguments: str | Path, path: Path | None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | ({} if path is None else {"PYTHONPATH": str(path)})
-    command = [sys.executable, "-m", "slpstream", *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-
-
 @pytest.mark.slow
 def test_commands_read_files_of_the_format(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "game.tap").write_bytes(GAME)
-    dumped = slpstream("dump", tmp_path / "game.tap", "--topics", "game,frame,stats", path=installed)
+    dumped = run_slpstream("dump", tmp_path / "game.tap", "--topics", "game,frame,stats", path=installed)
     assert dumped.returncode == 0, dumped.stderr
     log = [json.loads(line) for line in dumped.stdout.splitlines()]
     assert log[0]["format"] == "tap"
@@ -87,26 +71,26 @@ def test_commands_read_files_of_the_format(installed: Path, tmp_path: Path) -> N
     [stats] = [message["stats"] for message in log if message["type"] == "stats"]
     assert stats == {"overall": [{"playerIndex": 0, "taps": 18}, {"playerIndex": 1, "taps": 0}]}
     assert (log[-1]["durationSeconds"], log[-1]["winners"]) == (2, [0])
-    row = json.loads(slpstream("info", "--json", tmp_path, path=installed).stdout)
+    row = json.loads(run_slpstream("info", "--json", tmp_path, path=installed).stdout)
     assert (row["format"], row["frames"]) == ("tap", 120)
-    table = slpstream("info", tmp_path, path=installed).stdout
+    table = run_slpstream("info", tmp_path, path=installed).stdout
     assert "Monaco, 120 frames" in table
     assert "P1 Ana *" in table
     assert "P2 Bob" in table
-    same = slpstream("verify", tmp_path / "game.tap", tmp_path / "game.tap", path=installed)
+    same = run_slpstream("verify", tmp_path / "game.tap", tmp_path / "game.tap", path=installed)
     assert same.returncode == 0
-    stats_of = slpstream("stats", tmp_path / "game.tap", path=installed)
+    stats_of = run_slpstream("stats", tmp_path / "game.tap", path=installed)
     other_kind = "tap replays have stats of another kind than Slippi's, in the messages of the topic stats"
     assert (stats_of.returncode, stats_of.stderr) == (1, f"slpstream: {tmp_path / 'game.tap'}: {other_kind}\n")
     (tmp_path / "cut.tap").write_bytes(GAME[:-1])
-    cut = slpstream("dump", tmp_path / "cut.tap", path=installed)
+    cut = run_slpstream("dump", tmp_path / "cut.tap", path=installed)
     assert cut.returncode == 1
     assert cut.stderr == f"slpstream: {tmp_path / 'cut.tap'}: 120 frames take 142 bytes, there are 141, at offset 4\n"
 
 
 def test_files_are_refused_without_the_package(tmp_path: Path) -> None:
     (tmp_path / "game.tap").write_bytes(GAME)
-    refused = slpstream("dump", tmp_path / "game.tap", path=None)
+    refused = run_slpstream("dump", tmp_path / "game.tap", path=None)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
 
 
@@ -128,7 +112,7 @@ def test_broken_package_is_a_configuration_error(
     assert changed != module.read_text("utf-8")
     module.write_text(changed, encoding="utf-8")
     (tmp_path / "game.tap").write_bytes(GAME)
-    refused = slpstream("dump", tmp_path / "game.tap", path=tmp_path)
+    refused = run_slpstream("dump", tmp_path / "game.tap", path=tmp_path)
     assert refused.returncode == 78, refused.stderr
     assert message in refused.stderr
     assert refused.stderr.count("\n") == 1

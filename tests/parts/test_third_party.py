@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +14,7 @@ from playwright.sync_api import Browser, expect
 from tests.browsers.chromium import chromium
 from tests.browsers.pages import open_page
 from tests.daemons.process import running
+from tests.example_package import installed_package, run_slpstream
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
@@ -40,19 +37,7 @@ def files() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def installed(files: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the unpacked wheel of the example, which is how pure Python wheels are installed."""
-    project = tmp_path_factory.mktemp("slpstream-applause")
-    for name, content in files.items():
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text(content, encoding="utf-8")
-    build = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
-    done = subprocess.run(
-        [sys.executable, "-c", build, "dist"], cwd=project, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    [wheel] = (project / "dist").glob("*.whl")
-    target = project / "installed"
-    zipfile.ZipFile(wheel).extractall(target)
-    return target
+    return installed_package(tmp_path_factory.mktemp("slpstream-applause"), files)
 
 
 @pytest.fixture(scope="module")
@@ -61,25 +46,19 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-def slpstream(*arguments: str | Path, path: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(path)}
-    command = [sys.executable, "-m", "slpstream", *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-
-
 def test_example_is_short(files: dict[str, str]) -> None:
     python = "\n".join(content for name, content in files.items() if name.endswith(".py"))
     assert len([line for line in python.splitlines() if line.strip()]) < MAX_LINES
 
 
 def test_commands_know_the_part(installed: Path, tmp_path: Path) -> None:
-    assert "applause" in slpstream("--help", path=installed).stdout
+    assert "applause" in run_slpstream("--help", path=installed).stdout
     (tmp_path / "lines").write_text("a\nb\n")
-    assert slpstream("applause", tmp_path / "lines", path=installed).stdout == "2\n"
+    assert run_slpstream("applause", tmp_path / "lines", path=installed).stdout == "2\n"
     (tmp_path / "good.toml").write_text("[applause]\nfile = 'lines'\n")
-    assert slpstream("check-config", tmp_path / "good.toml", path=installed).returncode == 0
+    assert run_slpstream("check-config", tmp_path / "good.toml", path=installed).returncode == 0
     (tmp_path / "bad.toml").write_text("[applause]\nfiles = 'lines'\n")
-    refused = slpstream("check-config", tmp_path / "bad.toml", path=installed)
+    refused = run_slpstream("check-config", tmp_path / "bad.toml", path=installed)
     assert (refused.returncode, "applause.files: unknown key" in refused.stderr) == (78, True)
     for page, words in (
         ("config", "| `applause.file` | text |"),
@@ -87,7 +66,7 @@ def test_commands_know_the_part(installed: Path, tmp_path: Path) -> None:
         ("http", "## GET /v1/applause"),
         ("commands", "## slpstream applause"),
     ):
-        assert words in slpstream("reference", page, path=installed).stdout, page
+        assert words in run_slpstream("reference", page, path=installed).stdout, page
 
 
 def test_daemon_runs_the_part(
@@ -143,7 +122,7 @@ def test_broken_package_is_a_configuration_error(
     assert changed != module.read_text("utf-8")
     module.write_text(changed, encoding="utf-8")
     (tmp_path / "empty.toml").write_text("")
-    refused = slpstream("check-config", tmp_path / "empty.toml", path=tmp_path)
+    refused = run_slpstream("check-config", tmp_path / "empty.toml", path=tmp_path)
     assert refused.returncode == 78, refused.stderr
     assert message in refused.stderr
     assert refused.stderr.count("\n") == 1
