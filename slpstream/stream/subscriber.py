@@ -213,6 +213,7 @@ class StationDelivery(LiveSubscriber):
                 break
         reader.go_live()
         self.channel.attach(self)
+        self._tell_status()  # it can have changed while `reader.next` read a game that had no more messages
 
     async def _deliver(self, game: Game, messages: Sequence[LogMessage]) -> None:
         for count, message in enumerate(self._conflated(messages)):

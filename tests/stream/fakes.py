@@ -294,14 +294,15 @@ class Client:
         self._changed.set()
 
     @asynccontextmanager
-    async def subscribed(self, hub: Hub, request: Subscription) -> AsyncIterator[Client]:
-        """Follow the subscription inside the `async with` block."""
+    async def subscribed(self, hub: Hub, request: Subscription, *, settled: bool = True) -> AsyncIterator[Client]:
+        """Follow the subscription inside the `async with` block. If not `settled`, the block begins immediately."""
         subscriber = Subscriber(request, self.encoding, self.outbox, self._wake_writer)
         self._subscriber = subscriber
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._pump, subscriber)
             nursery.start_soon(self._follow, subscriber, hub.wanted(request.stations))
-            await settle()
+            if settled:
+                await settle()
             yield self
             nursery.cancel_scope.cancel()
 

@@ -605,6 +605,26 @@ async def test_subscriber_that_catches_up_gets_the_newest_state_and_set() -> Non
         assert client.lines == lines(log)
 
 
+@pytest.mark.parametrize("delivery", ["conflate", "lossless"])
+@pytest.mark.parametrize("beginning", ["live", "start", "end of the game"])
+async def test_changes_reach_a_subscriber_that_is_joining(beginning: str, delivery: str) -> None:
+    log = FakeLog(batches=5)
+    cursor = cursor_of(log.whole()[-1]) if beginning == "end of the game" else beginning
+    for attempt in range(150):
+        station = FakeStation()
+        station.archived(log)
+        client = Client()
+        request = subscription(cursor=cursor, delivery=delivery)
+        async with client.subscribed(hub_of(station), request, settled=False):
+            for _ in range(attempt // 5):  # several times, because Trio chooses the order of tasks at random
+                await trio.lowlevel.checkpoint()
+            set_state(station, "newest")
+            station.channel.publish_set({"bestOf": 5})
+            await settle()
+            assert client.of_type("station")[-1] == state("newest")
+            assert [message["bestOf"] for message in client.of_type("set")] == [5]
+
+
 async def test_set_is_sent_to_new_subscribers_and_on_changes() -> None:
     station = FakeStation()
     hub = hub_of(station)

@@ -653,9 +653,9 @@ async def test_watching_many_folders_again_takes_linear_time(tmp_path: Path) -> 
         inotify.keep(listener, folders[:count])
         return time.process_time() - began
 
-    few = min(seconds_for(200) for _ in range(3))
-    seconds_for(2000)
-    assert seconds_for(2000) < 40 * few
+    # The best of several runs, because other programs make some of them slower.
+    few, many = (min(seconds_for(count) for _ in range(5)) for count in (200, 2000))
+    assert many < 40 * few
     inotify.keep(listener, ())
     inotify.close()
 
