@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import sqlite3
-import tempfile
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +18,6 @@ from slpstream.config import (
     StationConfig,
     changes,
     recordings_folder,
-    state_folder,
 )
 from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.console_discovery import same_consoles
@@ -33,7 +28,9 @@ from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
+from slpstream.daemon.gauges import bind_gauges
 from slpstream.daemon.highlights import DaemonHighlights
+from slpstream.daemon.index_database import open_index_database
 from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.running_parts import RunningParts
@@ -44,7 +41,6 @@ from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.formats.registry import load_stats
-from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
@@ -53,12 +49,11 @@ from slpstream.parts.interface import Host
 from slpstream.parts.services import DolphinSpectators, Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
-from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
+from slpstream.store import GameIndex
 from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.system.private_files import private_folder
 from slpstream.web import (
     controllers,
     highlights,
@@ -199,21 +194,21 @@ class Daemon:
         """Runs until `stop` or a signal. `task_status` receives the port once requests are answered."""
         config, service = self._config, self.service
         with service.listening(), ExitStack() as temporary:
-            database, state, trouble = await trio.to_thread.run_sync(self._open_database, temporary)
-            self._host.state_folder = state
+            opened = await trio.to_thread.run_sync(open_index_database, config, self._station_configs, temporary)
+            self._host.state_folder = opened.state_folder
             temporary.callback(self._deliveries.close)
-            await trio.to_thread.run_sync(self._deliveries.open, state)
+            await trio.to_thread.run_sync(self._deliveries.open, opened.state_folder)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,
                 service.background(handle_signals=handle_signals) as background,
             ):
                 self._index = index = GameIndex(
-                    database,
+                    opened.database,
                     (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
                     on_error=self.metrics.counter("slpstream_index_errors_total").inc,
                     on_change=self._games_changed,
                     on_replaced=self._index_again,
-                    temporary=trouble,
+                    temporary=opened.trouble,
                     errors=self.errors,
                     read_archive=read_archive,
                 )
@@ -253,7 +248,11 @@ class Daemon:
                     on_air=self.on_air,
                     more=more,
                 )
-                self._bind_gauges(web, index)
+                bind_gauges(self._host, web, lambda: self.service.tasks)
+                self.metrics.bind(
+                    "slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread)
+                )
+                self.metrics.bind_idle()
                 make = partial(self._make_station, watcher, index, limiter)
                 await background.start(
                     self.running.run, make, self._start_companions, partial(self._release_station, watcher)
@@ -419,34 +418,6 @@ class Daemon:
         """The Prometheus page, or only the samples with some names."""
         return self.metrics.render(names)
 
-    def _open_database(self, temporary: ExitStack) -> tuple[Database, Path, str | None]:
-        """Opens the index of games, in a temporary folder if its own cannot be used: streaming does not need it.
-
-        Returns also the folder for other state, and why the index is temporary. Raises `ConfigError`.
-        """
-        folder = state_folder(self._config.store.folder)
-        if any(Path(each.folder).expanduser().is_relative_to(folder) for each in self._station_configs if each.folder):
-            self._log.warning("state folder stays open to other users: it has watched folders", folder=str(folder))
-        else:
-            with suppress(OSError):  # opening the database fails in the same way
-                if private_folder(folder):
-                    self._log.warning("state folder was open to other users; it is closed now", folder=str(folder))
-
-        def warn(aside: Path, what: str) -> None:
-            self._log.warning(
-                "game index is damaged; starting a new one", file=str(folder / FILE_NAME), damaged=str(aside), what=what
-            )
-
-        try:
-            return open_database(folder / FILE_NAME, on_damage=warn, describe=describe_stored), folder, None
-        except NewerVersion as error:
-            what, state = error.expected, folder
-        except (OSError, sqlite3.Error) as error:
-            what, state = str(error), None
-        self._log.warning("game index is kept for this run alone", folder=str(folder), what=what)
-        database = _temporary_database(temporary)
-        return database, state or database.path.parent, f"{folder / FILE_NAME} {what}"
-
     def _make_station(
         self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
     ) -> Station:
@@ -506,51 +477,6 @@ class Daemon:
         wanted.show(self.parts.situation_seen)
         return wanted
 
-    def _bind_gauges(self, web: WebServer, index: GameIndex) -> None:
-        """Exports all gauges, in the order of the page."""
-
-        def per_station(read: Callable[[Station], float]) -> Callable[[], Mapping[str, float]]:
-            return lambda: {station.id: float(read(station)) for station in self.running.stations}
-
-        metrics = self.metrics
-        metrics.bind_each("slpstream_active_files", per_station(lambda station: station.active_files))
-        metrics.bind_each("slpstream_tail_lag_seconds", per_station(lambda station: station.lag_seconds))
-        metrics.bind_each("slpstream_ring_bytes", per_station(lambda station: station.ring_bytes))
-        metrics.bind_each("slpstream_station_playing", per_station(lambda station: station.state == "playing"))
-        metrics.bind_each("slpstream_station_stalled", per_station(lambda station: station.state == "stalled"))
-        metrics.bind_each("slpstream_station_ready", per_station(lambda station: station.ready))
-        on_air = self.hub.on_air
-        metrics.bind_each(
-            "slpstream_station_on_air",
-            lambda: {on_air.station_id: 1.0} if on_air is not None and on_air.station_id is not None else {},
-        )
-        metrics.bind_each(
-            "slpstream_watched_stations", lambda: Counter(station.strategy for station in self.running.stations)
-        )
-        metrics.bind_each(
-            "slpstream_subscribers",
-            lambda: {name: channel.subscribers for name, channel in self.hub.channels.items()},
-        )
-        metrics.bind("slpstream_websockets", lambda: web.websockets)
-        metrics.bind("slpstream_event_streams", lambda: web.event_streams)
-        metrics.bind("slpstream_tasks", lambda: self.service.tasks)
-        metrics.bind("slpstream_indexed_games", lambda: index.games)
-        metrics.bind("slpstream_index_waiting_files", lambda: index.waiting_files)
-        metrics.bind("slpstream_connections", lambda: web.connections)
-        metrics.bind("slpstream_state_free_bytes", self._free_bytes)
-        metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
-        self.consoles.bind_gauges()
-        metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
-        self._deliveries.bind_gauges()
-        metrics.bind_idle()
-
-    def _free_bytes(self) -> float | None:
-        """Free space in the state folder; `None` if the folder does not exist, because the index is temporary."""
-        try:
-            return shutil.disk_usage(state_folder(self._config.store.folder)).free
-        except OSError:
-            return None
-
     def _final_figures(self) -> dict[str, int]:
         """The totals that help to understand a run afterwards."""
         names = ("frames_total", "read_bytes_total", "games_total", "lagged_messages_total")
@@ -585,14 +511,3 @@ def _rules(config: Config) -> Rules:
         quit_counts=sets.quit_counts,
         new_set_seconds=60 * sets.new_set_minutes,
     )
-
-
-def _temporary_database(temporary: ExitStack) -> Database:
-    """An index that is deleted with `temporary`, in memory if all disks are read-only or full. Raises `ConfigError`."""
-    for place in (None, "/dev/shm"):  # noqa: S108 -- TemporaryDirectory chooses an unpredictable name in it
-        try:
-            folder = temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-", dir=place))
-            return open_database(Path(folder) / FILE_NAME)
-        except (OSError, sqlite3.Error) as error:
-            what = error
-    raise ConfigError("configuration", "store.folder", "nothing can be written to", found=what) from what
