@@ -360,15 +360,6 @@ class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 6.0
 
 
-class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[controllers]`: the check of the players' controllers by the inputs of their games."""
-
-    check: Annotated[
-        bool,
-        Meta(description="Check the controllers of all games while they are played. Findings are for operators."),
-    ] = False
-
-
 @prepared
 class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The sections that every daemon has. Without `[[stations]]` the platform's usual Slippi folders are watched."""
@@ -385,7 +376,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     log: Log = Log()
     web: Web = Web()
     playback: Playback = Playback()
-    controllers: Controllers = Controllers()
     stations: list[StationConfig] = []
     situations: list[Situation] = []
 

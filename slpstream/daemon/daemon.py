@@ -60,7 +60,6 @@ from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
 from slpstream.web import (
-    controllers,
     highlights,
     instant_replay,
     schemas,
@@ -72,7 +71,6 @@ from slpstream.web.server import WebServer
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
     from slpstream.daemon.situations import DaemonSituations
-    from slpstream.daemon.tournament.controllers import DaemonControllers
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
@@ -143,7 +141,6 @@ class Daemon:
         check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
-        self.controllers = self._make_controllers(config)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -227,8 +224,6 @@ class Daemon:
                 temporary.callback(self.parts.close)
                 await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
-                if self.controllers is not None:
-                    self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = self._host.find(Marks)
                 if self._situations is not None and marked is not None:
@@ -238,7 +233,6 @@ class Daemon:
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
-                    *controllers.endpoints(self.controllers, self.running.__contains__),
                     *registry.endpoints(self.parts.by_name),
                 ]
                 self._web = web = make_web_server(
@@ -297,10 +291,6 @@ class Daemon:
             return
         channel = running.station.channel
         running.nursery.start_soon(self.parts.follow, channel)
-        if self.controllers is not None:
-            check = partial(self.controllers.follow, channel)
-            keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
-            running.nursery.start_soon(keep_running)
         if self._situations is not None and self._index is not None:
             search = partial(self._situations.follow, self._index, channel)
             running.nursery.start_soon(
@@ -484,17 +474,6 @@ class Daemon:
             watcher.unwatch(station.notifications)
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
-
-    def _make_controllers(self, config: Config) -> DaemonControllers | None:
-        if not config.controllers.check:
-            return None
-        from slpstream.daemon.tournament.controllers import DaemonControllers  # noqa: PLC0415 -- few daemons check them
-
-        return DaemonControllers(
-            lambda check, confidence: self.metrics.counter(
-                "slpstream_controller_findings_total", check, confidence
-            ).inc()
-        )
 
     def _make_situations(self, config: Config) -> DaemonSituations | None:
         if not config.situations:

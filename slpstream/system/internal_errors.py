@@ -28,7 +28,6 @@ from slpstream.system.logs import get_logger
 
 CORE_LABELS = (
     "console",
-    "controllers",
     "discovery",
     "file",
     "index",

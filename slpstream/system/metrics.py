@@ -84,12 +84,6 @@ TABLE = (
         known_values=("operator", "rule"),
     ),
     Row("slpstream_situations_total", "counter", "Situations found in the games of stations.", ("station",)),
-    Row(
-        "slpstream_controller_findings_total",
-        "counter",
-        "Findings of the controller check in finished games, by check and confidence.",
-        ("check", "confidence"),
-    ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(
         "slpstream_webhook_deliveries_total",

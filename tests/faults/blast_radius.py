@@ -35,10 +35,10 @@ from slpstream.config import (
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.controllers.part import Controllers
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.scoreboards.part import Scoreboard
@@ -360,6 +360,7 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
         parts={
             "bracket": [Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True)],
             "handover": [Handover(folder=str(folder / "zips"))],
+            "controllers": [Controllers(check=True)],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],
@@ -368,7 +369,6 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
             "obs": [ObsFolder(folder=str(folder / "obs"))],
             **changes,
         },
-        controllers=Controllers(check=True),
     )
     daemon = Daemon(config, stations, strict=False)
     here = Venue(folder, daemon, players, receiver)

@@ -36,6 +36,7 @@ from slpstream.parts.announce.dns_sd import DnsSd
 from slpstream.parts.announce.part import Announce
 from slpstream.parts.bracket.configured import ConfiguredBracket
 from slpstream.parts.chat.sink import ChatSink
+from slpstream.parts.controllers.check import ControllerCheck
 from slpstream.parts.fanout import sink as broker_sink
 from slpstream.parts.fanout.part import Fanout
 from slpstream.parts.handover.handover import ReplayZips
@@ -63,7 +64,6 @@ from slpstream.store.tables.games import Games
 from slpstream.stream import Channel, Outbox, Subscriber
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import CORE_LABELS
-from slpstream.tournament.controllers.check import ControllerCheck
 from slpstream.web import app as app_module
 from slpstream.web import server as server_module
 from slpstream.web import websocket

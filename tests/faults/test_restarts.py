@@ -24,10 +24,10 @@ from slpstream.config import (
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.controllers.part import Controllers
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.obs.part import Obs, ObsRule
@@ -115,6 +115,7 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
             ],
             "handover": [Handover(folder=str(folder / "zips"), delay_seconds=0.0)],
             "seats": [Seats(on=True, address="http://127.0.0.1:5151")],
+            "controllers": [Controllers(check=True)],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "obs_rules": [ObsRule(on="game_start", station="main", scene="Game")],
@@ -123,7 +124,6 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
             "scoreboards": [Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
             "obs": [ObsFolder(folder=str(folder / "obs")), Obs(url=f"ws://127.0.0.1:{free_port()}")],
         },
-        controllers=Controllers(check=True),
     )
 
 

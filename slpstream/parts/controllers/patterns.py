@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from slpstream.tournament.controllers.report import (
-    MAX_EVIDENCE_FRAMES,
-    Confidence,
-    ControllerFinding,
-    NotJudged,
-    chance,
-    confidence_of,
-    evidence,
-    poisson_nats,
-)
-from slpstream.tournament.controllers.runs import DEAD_ZONE, FULL, Run
+from slpstream.model.controller_report import MAX_EVIDENCE_FRAMES, Confidence, ControllerFinding, NotJudged
+from slpstream.parts.controllers.confidence import chance, confidence_of, evidence, poisson_nats
+from slpstream.parts.controllers.runs import DEAD_ZONE, FULL, Run
 
 _FULL_INPUT = 56
 """0.7 of a full push, where the game recognises an SDI input."""

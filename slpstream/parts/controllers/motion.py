@@ -6,17 +6,9 @@ import math
 from collections import Counter
 from typing import NamedTuple
 
-from slpstream.tournament.controllers.report import (
-    MAX_EVIDENCE_FRAMES,
-    ControllerFinding,
-    ControllerType,
-    NotJudged,
-    at_most,
-    chance,
-    confidence_of,
-    evidence,
-)
-from slpstream.tournament.controllers.runs import Run
+from slpstream.model.controller_report import MAX_EVIDENCE_FRAMES, ControllerFinding, ControllerType, NotJudged
+from slpstream.parts.controllers.confidence import at_most, chance, confidence_of, evidence
+from slpstream.parts.controllers.runs import Run
 
 _MIN_MOVES = 60
 _JUMP = 60

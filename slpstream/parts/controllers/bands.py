@@ -8,17 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from slpstream.tournament.controllers.report import (
-    MAX_EVIDENCE_FRAMES,
-    ControllerFinding,
-    NotJudged,
-    chance,
-    confidence_of,
-    evidence,
-    poisson_nats,
-    shortage_nats,
-)
-from slpstream.tournament.controllers.runs import DEAD_ZONE, Run
+from slpstream.model.controller_report import MAX_EVIDENCE_FRAMES, ControllerFinding, NotJudged
+from slpstream.parts.controllers.confidence import chance, confidence_of, evidence, poisson_nats, shortage_nats
+from slpstream.parts.controllers.runs import DEAD_ZONE, Run
 
 _STRIP = 6
 """Values that Goomwave replaces by 0 lie between 0 and 0.08, which is 1 to 6 of 80."""

@@ -10,14 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from slpstream.tournament.controllers.report import (
-    MAX_EVIDENCE_FRAMES,
-    Confidence,
-    ControllerFinding,
-    NotJudged,
-    evidence,
-)
-from slpstream.tournament.controllers.runs import FULL, Run
+from slpstream.model.controller_report import MAX_EVIDENCE_FRAMES, Confidence, ControllerFinding, NotJudged
+from slpstream.parts.controllers.confidence import evidence
+from slpstream.parts.controllers.runs import FULL, Run
 
 _REST_FRAMES = 20
 """A third of a second within one unit. A hand that holds a stick half way does not keep it that still."""

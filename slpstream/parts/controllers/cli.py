@@ -1,4 +1,4 @@
-"""`slpstream controllers`: what the inputs of games say about the players' controllers, as text or as JSON."""
+"""`slpstream controllers`: findings about the players' controllers from the inputs of games, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slpstream.system.text import printable
 
 if TYPE_CHECKING:
     from slpstream.api import Replay
-    from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport, PlayerControls
+    from slpstream.model.controller_report import ControllerFinding, ControllerReport, PlayerControls
 
 _SUFFIX = ".slp"
 _FRAMES_PER_SECOND = 60

@@ -1,6 +1,6 @@
 """The labelled replays, and the table that compares our check and slp-enforcer's on them.
 
-    python -m tests.tournament.controllers.labelled
+    python -m tests.parts.controllers.labelled
 
 asks slp-enforcer again, and writes its answers (`enforcer.json`) and the table in `docs/tournament/controllers.md`. The
 letters, which explain disagreements, are written there by hand.
@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.api import open_replay
+from slpstream.model.controller_report import ControllerReport, PlayerControls
 from slpstream.model.errors import FormatError
 from slpstream.model.fields import parse_version
-from slpstream.tournament.controllers.check import HEALTH_CHECKS, LEGALITY_CHECKS, MIN_LEGALITY_FRAMES
-from slpstream.tournament.controllers.report import ControllerReport, PlayerControls
+from slpstream.parts.controllers.check import HEALTH_CHECKS, LEGALITY_CHECKS, MIN_LEGALITY_FRAMES
 from tests.oracles.slp_enforcer import enforced
 from tests.project import ROOT
 from tests.replays import SHARED, SLP

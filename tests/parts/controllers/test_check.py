@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from slpstream.formats.registry import of_name
 from slpstream.formats.slippi.final_frames import FinalFrames
+from slpstream.model.controller_report import ControllerReport
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Event, Frame, GameStart, first_of
-from slpstream.tournament.controllers.check import ControllerCheck, checked, player_types
-from slpstream.tournament.controllers.report import ControllerReport
+from slpstream.parts.controllers.check import ControllerCheck, checked, player_types
+from tests.parts.controllers.hands import analog, box, with_inputs
 from tests.synthetic.match import synthetic_match
-from tests.tournament.controllers.hands import analog, box, with_inputs
 
 DATA = with_inputs({0: analog(1), 1: box(2, travel=False), 2: box(3)})
 SMALL = synthetic_match(seed=4, frames=300)

@@ -8,21 +8,23 @@ request.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 import trio
 
+from slpstream.model.controller_report import Confidence, ControllerFinding, ControllerReport
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, LogMessage
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import Topic
+from slpstream.parts.controllers.check import ControllerCheck
+from slpstream.parts.controllers.confidence import at_most
+from slpstream.parts.controllers.endpoints import GameControllers
+from slpstream.parts.interface import Host, RunningPart
 from slpstream.stream import Channel, Game, LogConsumer
 from slpstream.system.logs import get_logger
-from slpstream.tournament.controllers.check import ControllerCheck
-from slpstream.tournament.controllers.report import Confidence, ControllerFinding, ControllerReport, at_most
-from slpstream.web.controllers import GameControllers
 
 _FORMAT = "slippi"
 _TOPICS: frozenset[Topic] = frozenset({"game", "frame"})
@@ -34,13 +36,6 @@ _KEPT_GAMES = 4
 """Limit of games of a station that are checked at the same time. Only a broken station has several unfinished ones."""
 _KEPT_REPORTS = 32
 _COUNTED_GAMES = 1024
-
-CountFinding = Callable[[str, str], None]
-"""Called with the check and the confidence of each finding after the end of a game."""
-FindLog = Callable[[str], Awaitable[Game | None]]
-"""Returns the log of a game; `None` if it is unknown or cannot be read."""
-FindNewest = Callable[[str], Awaitable[str | None]]
-"""Returns the id of the newest game of a station from before the start of the daemon; `None` without one."""
 
 
 class _Player(msgspec.Struct, rename="camel"):
@@ -82,13 +77,11 @@ class _CheckedGame:
         """The highest confidence that was logged."""
 
 
-class DaemonControllers:
-    """The controller check of one daemon, with the interface of `web.controllers.Controllers`."""
+class CheckedGames(RunningPart):
+    """The controller checks of the games of one daemon."""
 
-    def __init__(self, count: CountFinding) -> None:
-        self._count = count
-        self._find: FindLog | None = None
-        self._find_newest: FindNewest | None = None
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._games: dict[str, OrderedDict[str, _CheckedGame]] = {}
         """The newest games of each station, the newest one last."""
         self._reports: OrderedDict[str, GameControllers] = OrderedDict()
@@ -97,11 +90,6 @@ class DaemonControllers:
         """The newest games whose findings were counted."""
         self._computing = trio.Lock()
         self._log = get_logger()
-
-    def use(self, find: FindLog, find_newest: FindNewest) -> None:
-        """Set the functions that find older games."""
-        self._find = find
-        self._find_newest = find_newest
 
     async def follow(self, channel: Channel) -> None:
         """Check the games of a station until cancelled."""
@@ -150,7 +138,9 @@ class DaemonControllers:
             while len(self._counted) > _COUNTED_GAMES:
                 self._counted.popitem(last=False)
             for _, finding in _findings(report):
-                self._count(finding.check, finding.confidence)
+                self._host.metrics.counter(
+                    "slpstream_controller_findings_total", finding.check, finding.confidence
+                ).inc()
 
     def _log_new(self, station: str, game: _CheckedGame, report: ControllerReport) -> None:
         """Log new findings."""
@@ -171,28 +161,28 @@ class DaemonControllers:
                 game_id=game.game_id,
             )
 
-    async def station(self, station: str) -> GameControllers | None:
-        """The newest game of a station, running or over; `None` without one, or if it cannot be checked."""
+    async def newest_report(self, station: str) -> GameControllers | None:
+        """The report of the newest game of a station, running or over; `None` if no game of it can be checked."""
         games = self._games.get(station)
         if games:
             return self._running(next(reversed(games.values())))
-        game_id = None if self._find_newest is None else await self._find_newest(station)
-        return None if game_id is None else await self.game(game_id)
+        game_id = await self._host.games.newest_of(station)
+        return None if game_id is None else await self.report(game_id)
 
-    async def game(self, game_id: str) -> GameControllers | None:
-        """One game; `None` if it is unknown, not a game of Melee, or its file is missing."""
+    async def report(self, game_id: str) -> GameControllers | None:
+        """The report of a game; `None` if it is unknown, not a game of Melee, or its file is missing."""
         for games in self._games.values():
             found = games.get(game_id)
             if found is not None:
                 return self._running(found)
         kept = self._reports.get(game_id)
-        if kept is not None or self._find is None:
+        if kept is not None:
             return kept
         async with self._computing:  # one game at a time; requests for the same game wait for the first
             kept = self._reports.get(game_id)
             if kept is not None:
                 return kept
-            log = await self._find(game_id)
+            log = await self._host.games.log(game_id)
             made = None if log is None else await _checked(log)
             if made is not None:  # also if the game has no end: a file that grows again is followed, and comes first
                 self._keep(made)
@@ -248,8 +238,6 @@ async def _checked(log: Game) -> GameControllers | None:
                 over = over or message.type == "game_end"
     except CursorGone:
         return None
-    return (
-        None
-        if check is None
-        else GameControllers(configured=True, game_id=log.game_id, final=over, report=check.report())
-    )
+    if check is None:
+        return None
+    return GameControllers(configured=True, game_id=log.game_id, final=over, report=check.report())

@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -16,13 +16,17 @@ import trio
 from structlog.testing import capture_logs
 
 from slpstream.api import open_replay
-from slpstream.daemon.tournament.controllers import DaemonControllers
-from slpstream.tournament.controllers.check import ControllerCheck
-from slpstream.web.controllers import GameControllers
+from slpstream.config import Config
+from slpstream.daemon.games import DaemonGames
+from slpstream.parts.controllers.check import ControllerCheck
+from slpstream.parts.controllers.checked_games import CheckedGames
+from slpstream.parts.controllers.endpoints import GameControllers
+from slpstream.parts.controllers.part import Controllers
 from tests.daemons.configuration import requiring_tokens
+from tests.daemons.hosts import host_of
 from tests.daemons.process import DaemonProcess, configured, running
 from tests.daemons.station import running_station
-from tests.tournament.controllers.hands import Inputs, analog, box, with_inputs
+from tests.parts.controllers.hands import Inputs, analog, box, with_inputs
 
 BEFORE = 1_700_000_000
 PLAYERS = {
@@ -123,22 +127,39 @@ def test_findings_are_visible_only_to_operators(tmp_path: Path) -> None:
             assert get(path, "sesame") == {"configured": False}, "as without the check"
 
 
+def test_check_is_off_by_default(tmp_path: Path) -> None:
+    (tmp_path / "main").mkdir()
+    with running(tmp_path / "main") as daemon:
+        daemon.wait_ready()
+        for path in ("/v1/stations/main/controllers", f"/v1/games/{'0' * 32}/controllers"):
+            assert daemon.get(path) == {"configured": False}
+        assert daemon.status("/v1/stations/no/controllers") == 404
+
+
 def test_check_is_loaded_only_if_configured() -> None:
-    code = "import sys, slpstream.daemon.daemon; print([m for m in sys.modules if 'tournament.controllers' in m])"
+    code = "import sys; from slpstream.parts import registry; registry.endpoints({}); print(sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "tournament.controllers.check" not in loaded
+    assert "slpstream.parts.controllers.endpoints" in loaded
+    assert "slpstream.parts.controllers.check" not in loaded
+
+
+class NoOlderGames:
+    async def newest_of(self, station: str) -> None:
+        """The index is empty."""
 
 
 @asynccontextmanager
 async def checked(folder: Path, data: bytes, *others: Callable[[], Awaitable[None]]) -> AsyncIterator[GameControllers]:
     """The controllers of a game that arrives at a station, while other tasks run."""
     async with running_station(folder) as station, trio.open_nursery() as nursery:
-        check = DaemonControllers(lambda check, confidence: None)
+        host = host_of(Config(parts={"controllers": [Controllers(check=True)]}))
+        host.games = cast(DaemonGames, NoOlderGames())
+        check = CheckedGames(host)
         nursery.start_soon(check.follow, station.channel)
         for other in others:
             nursery.start_soon(other)
         (folder / "Game_1.slp").write_bytes(data)
-        while (found := await check.station("setup")) is None or not found.final:
+        while (found := await check.newest_report("setup")) is None or not found.final:
             await trio.sleep(0.01)
         yield found
         nursery.cancel_scope.cancel()

@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from slpstream.api import open_replay
-from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport
+from slpstream.model.controller_report import ControllerFinding, ControllerReport
 from tests.marks import slow
-from tests.tournament.controllers.hands import FIRST, Inputs, Player, Point, analog, box, moved, with_inputs
+from tests.parts.controllers.hands import FIRST, Inputs, Player, Point, analog, box, moved, with_inputs
 
 PORTS = (0, 1, 2)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from slpstream.tournament.controllers.health import Rests, Rim
-from slpstream.tournament.controllers.patterns import CrouchUptilts
-from slpstream.tournament.controllers.report import ControllerFinding, NotJudged
-from slpstream.tournament.controllers.runs import Run
-from tests.tournament.controllers.hands import Point
+from slpstream.model.controller_report import ControllerFinding, NotJudged
+from slpstream.parts.controllers.health import Rests, Rim
+from slpstream.parts.controllers.patterns import CrouchUptilts
+from slpstream.parts.controllers.runs import Run
+from tests.parts.controllers.hands import Point
 
 CROUCH, UPTILT, STANDING = 0x28, 0x38, 0x0E
 

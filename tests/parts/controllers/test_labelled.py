@@ -7,11 +7,11 @@ import re
 import msgspec
 import pytest
 
-from slpstream.tournament.controllers.check import MIN_LEGALITY_FRAMES
+from slpstream.parts.controllers.check import MIN_LEGALITY_FRAMES
 from tests.oracles import slp_enforcer
 from tests.oracles.slp_enforcer import needs_slp_enforcer
+from tests.parts.controllers import labelled
 from tests.replays import needs_shared
-from tests.tournament.controllers import labelled
 
 pytestmark = needs_shared
 
@@ -68,7 +68,7 @@ def test_healthy_controllers_are_rarely_flagged(rows: list[labelled.Row]) -> Non
 def test_page_has_the_table_and_each_disagreement_is_explained() -> None:
     """Each explanation is one of the listed reasons, and each reason is used."""
     page = labelled.PAGE.read_text("utf-8")
-    assert labelled.with_table(page) == page, "run: python -m tests.tournament.controllers.labelled"
+    assert labelled.with_table(page) == page, "run: python -m tests.parts.controllers.labelled"
     assert sorted(set(labelled.letters(page).values())) == re.findall(r"^- \*\*(.)\*\*", page, re.MULTILINE)
 
 

@@ -7,21 +7,21 @@ from typing import Any, Protocol
 
 from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import Settings
-from slpstream.model.events import Event
-from slpstream.tournament.controllers.bands import Goomwave, TiltRounding
-from slpstream.tournament.controllers.health import Buttons, Rests, Rim, Trigger
-from slpstream.tournament.controllers.motion import Fuzzing, Motion, Travel
-from slpstream.tournament.controllers.patterns import CrouchUptilts, CStick, Sdi
-from slpstream.tournament.controllers.report import (
+from slpstream.model.controller_report import (
     ControllerFinding,
     ControllerReport,
     ControllerType,
     NotJudged,
     PlayerControls,
-    strongest,
 )
-from slpstream.tournament.controllers.runs import Runs
-from slpstream.tournament.controllers.samples import PlayerSample, SampleReader
+from slpstream.model.events import Event
+from slpstream.parts.controllers.bands import Goomwave, TiltRounding
+from slpstream.parts.controllers.confidence import strongest
+from slpstream.parts.controllers.health import Buttons, Rests, Rim, Trigger
+from slpstream.parts.controllers.motion import Fuzzing, Motion, Travel
+from slpstream.parts.controllers.patterns import CrouchUptilts, CStick, Sdi
+from slpstream.parts.controllers.runs import Runs
+from slpstream.parts.controllers.samples import PlayerSample, SampleReader
 
 HEALTH_CHECKS = ("rest", "drift", "rim", "trigger", "stutter")
 BOX_CHECKS = ("travel_time", "disallowed_cstick", "crouch_uptilt", "sdi", "input_fuzzing")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.tournament.controllers.report import ControllerReport
+from slpstream.model.controller_report import ControllerReport
 from slpstream.web.endpoint import OPERATING, Endpoint, NoParameters, json_response
 from slpstream.web.game_path import GAME_IN_PATH, game_in_path
 from slpstream.web.schemas import GameId, Schema
-from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH
+
+if TYPE_CHECKING:
+    from slpstream.parts.controllers.checked_games import CheckedGames
 
 _FOR_OPERATORS = "It is for operators: to everybody else the check appears to be off."
 
@@ -34,32 +36,20 @@ class GameControllers(Schema, kw_only=True):
     ] = UNSET
 
 
-class Controllers(Protocol):
-    """The controller check of a daemon, as the web server sees it. A gateway has none."""
-
-    async def station(self, station: str) -> GameControllers | None:
-        """The newest game of a station; `None` without one, and for a game that cannot be checked."""
-
-    async def game(self, game_id: str) -> GameControllers | None:
-        """One game; `None` if it is unknown or cannot be checked."""
-
-
-def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool]) -> list[Endpoint]:
-    """The endpoints of this module. `controllers` is `None` if the check is off."""
+def endpoints(games: CheckedGames | None) -> list[Endpoint]:
+    """The endpoints of the check. `games` is `None` if the check is off."""
 
     async def of_station(request: Request, _: NoParameters) -> Response:
-        station: str = request.path_params["station"]
-        if not has_station(station):
-            raise no_such_station(station)
-        if controllers is None or request.scope[OPERATING] is not None:
+        if games is None or request.scope[OPERATING] is not None:
             return await json_response(request, GameControllers(configured=False))
-        return await json_response(request, await controllers.station(station) or GameControllers(configured=True))
+        found = await games.newest_report(request.path_params["station"])
+        return await json_response(request, found or GameControllers(configured=True))
 
     async def of_game(request: Request, _: NoParameters) -> Response:
         game_id = game_in_path(request)
-        if controllers is None or request.scope[OPERATING] is not None:
+        if games is None or request.scope[OPERATING] is not None:
             return await json_response(request, GameControllers(configured=False))
-        found = await controllers.game(game_id)
+        found = await games.report(game_id)
         if found is None:
             raise HTTPException(404, "no such game, or it has no controllers to check")
         return await json_response(request, found)
@@ -69,7 +59,7 @@ def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool
             "/v1/stations/{station}/controllers", "getStationControllers",
             "The findings about the controllers in a station's newest game, while it is played or after it. "
             f"{_FOR_OPERATORS}",
-            of_station, GameControllers, in_path=STATION_IN_PATH, statuses={404: "No such station."},
+            of_station, GameControllers, in_path=STATION_IN_PATH, statuses={404: "No such station."}, at_station=True,
         ),
         Endpoint(
             "/v1/games/{gameId}/controllers", "getGameControllers",
