@@ -41,7 +41,7 @@ OWN: Mapping[str, str] = {
     "parts/fanout/gateway/games.py": "a record that the gateway has made of checked messages",
     "parts/fanout/gateway/lines.py": "a line that was checked when it arrived",
     "daemon/highlights.py": _STORED,
-    "daemon/moments.py": _LOG,
+    "parts/playback_dolphin/moments.py": _LOG,
     "daemon/on_air/rule.py": _LOG,
     "daemon/situations.py": _LOG,
     "parts/audit/setup_audit.py": _STORED,

@@ -50,18 +50,16 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, Marks
+from slpstream.parts.services import DolphinSpectators, Highlights, Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
 from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
-from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
 from slpstream.web import (
     highlights,
-    instant_replay,
     schemas,
     search,
     situations,
@@ -69,7 +67,6 @@ from slpstream.web import (
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
-    from slpstream.daemon.playback import Playback
     from slpstream.daemon.situations import DaemonSituations
 
 _READER_THREADS = 4
@@ -140,7 +137,6 @@ class Daemon:
         self.parts = RunningParts(registry.parts(), self._host)
         check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
-        self.playback = _playback(config, self.hub, self.metrics)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -225,6 +221,7 @@ class Daemon:
                 await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
+                self._host.provide(Highlights, found)
                 marked = self._host.find(Marks)
                 if self._situations is not None and marked is not None:
                     self._situations.mark(marked)
@@ -232,7 +229,6 @@ class Daemon:
                     search.endpoint(query_words),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
-                    *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *registry.endpoints(self.parts.by_name),
                 ]
                 self._web = web = make_web_server(
@@ -270,9 +266,6 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
-                if self.playback is not None:
-                    playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
-                    background.start_soon(self.errors.keep_running, "playback", playback)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -360,9 +353,6 @@ class Daemon:
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if not self.running.is_temporary(station):
             self.parts.set_changed(station, payload)
-            if self.playback is not None:
-                with self.errors.contain("playback", station=station):
-                    self.playback.set_changed(station, payload)
 
     async def set_of(self, station: str) -> SetScore | None:
         """The newest set of a station; `None` if the station does not exist."""
@@ -397,7 +387,6 @@ class Daemon:
                 if not (s.ready or s.starting)
             ),
             *self.parts.not_ready(),
-            *([] if self.playback is None else self.playback.not_ready()),
             *self.errors.restarting(),
         ]
 
@@ -519,7 +508,6 @@ class Daemon:
         metrics.bind("slpstream_state_free_bytes", self._free_bytes)
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
-        metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
         self._deliveries.bind_gauges()
         metrics.bind_idle()
 
@@ -542,15 +530,6 @@ def check_startable(config: Config, stations: list[StationConfig]) -> None:
     Putting the parts together is the check, so that no part needs a second one.
     """
     Daemon(config, stations)
-
-
-def _playback(config: Config, hub: Hub, metrics: Metrics) -> Playback | None:
-    """The Playback Dolphin; `None` if none is configured."""
-    if not config.playback.file:
-        return None
-    from slpstream.daemon.playback import Playback  # noqa: PLC0415 -- few setups have one
-
-    return Playback(config.playback, hub, metrics)
 
 
 def _rules(config: Config) -> Rules:

@@ -25,7 +25,6 @@ from slpstream.stream import Hub
 from slpstream.web import (
     events,
     highlights,
-    instant_replay,
     openapi,
     search,
     sets,
@@ -200,7 +199,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
         search.endpoint(lambda: QueryWords(keys={})),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
-        *instant_replay.endpoints(None, lambda _: False),
         *of_parts,
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)

@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 import pytest
 
-from slpstream.daemon.moments import distinct
 from slpstream.model.highlight import Highlight
+from slpstream.parts.playback_dolphin.moments import distinct
 from slpstream.store import HighlightRow
-from tests.daemons.communication_file import WatchedFile
 from tests.daemons.configuration import configuration
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DaemonProcess, running
+from tests.parts.playback_dolphin.watched_file import WatchedFile
 from tests.synthetic.match import synthetic_match
 
 BEFORE = 1_700_000_000

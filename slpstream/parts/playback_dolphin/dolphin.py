@@ -17,7 +17,7 @@ from pathlib import Path
 import trio
 
 from slpstream.game.dolphin_queue import FRAMES_PER_SECOND, Clip
-from slpstream.outputs.playback_dolphin.commands import (
+from slpstream.parts.playback_dolphin.commands import (
     Command,
     Mirror,
     Queue,
@@ -27,7 +27,7 @@ from slpstream.outputs.playback_dolphin.commands import (
     mirrored,
     playable,
 )
-from slpstream.outputs.playback_dolphin.communication_file import CommunicationFile
+from slpstream.parts.playback_dolphin.communication_file import CommunicationFile
 from slpstream.system.logs import get_logger
 
 MIN_PAUSE_SECONDS = 1.0

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from slpstream.game.dolphin_queue import Clip, around, combos
-from slpstream.outputs.playback_dolphin.communication_file import CommunicationFile
-from slpstream.outputs.playback_dolphin.playback import UNREAD_SECONDS, PlaybackDolphin
-from tests.parts.communication import CommunicationChecks
+from slpstream.parts.playback_dolphin.communication_file import CommunicationFile
+from slpstream.parts.playback_dolphin.dolphin import UNREAD_SECONDS, PlaybackDolphin
+from tests.parts.playback_dolphin.communication import CommunicationChecks
 from tests.virtual_time import START, inline
 
 SEEK_SPEED = 10.0

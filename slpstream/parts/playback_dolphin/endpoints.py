@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -14,7 +13,10 @@ from starlette.responses import Response
 from slpstream.model.errors import NoSuchMoment
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import GameId, Schema
-from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH
+
+if TYPE_CHECKING:
+    from slpstream.parts.playback_dolphin.configured import ConfiguredDolphin
 
 PATH = "/v1/stations/{station}/instant-replay"
 _MAX_FRAME_NUMBER = 10_000_000
@@ -51,65 +53,43 @@ class PlaybackState(Schema, kw_only=True):
     replaying: Annotated[bool, Meta(description="Whether it shows an instant replay.")]
 
 
-class InstantReplays(Protocol):
-    """The Playback Dolphin of a daemon, as the web server sees it. A gateway has none."""
+def endpoints(dolphin: ConfiguredDolphin | None) -> list[Endpoint]:
+    """The endpoints of instant replays. `dolphin` is `None` if none is configured."""
 
-    def state(self) -> PlaybackState:
-        """The state of the Playback Dolphin."""
-
-    async def show(self, station: str, wanted: WantedReplay) -> ShownReplay:
-        """Shows a moment. Raises `NoSuchMoment`."""
-
-    def end(self) -> None:
-        """Returns to the mirrored game."""
-
-
-def endpoints(replays: InstantReplays | None, has_station: Callable[[str], bool]) -> list[Endpoint]:
-    """The endpoints of this module. `replays` is `None` without a Playback Dolphin."""
-
-    def checked(request: Request) -> str:
-        station: str = request.path_params["station"]
-        if not has_station(station):
-            raise no_such_station(station)
-        return station
-
-    def dolphin() -> InstantReplays:
-        if replays is None:
+    def configured() -> ConfiguredDolphin:
+        if dolphin is None:
             raise HTTPException(409, "there is no Playback Dolphin: `[playback]` in the configuration has no `file`")
-        return replays
+        return dolphin
 
     async def state(request: Request, _: NoParameters) -> Response:
-        checked(request)
-        nothing = PlaybackState(configured=False, replaying=False)
-        return await json_response(request, nothing if replays is None else replays.state())
+        off = PlaybackState(configured=False, replaying=False)
+        return await json_response(request, off if dolphin is None else dolphin.state())
 
     async def show(request: Request, _: NoParameters) -> Response:
-        station = checked(request)
         wanted = await read_body(request, WantedReplay)
         try:
-            return await json_response(request, await dolphin().show(station, wanted))
+            return await json_response(request, await configured().show(request.path_params["station"], wanted))
         except NoSuchMoment as error:
             raise HTTPException(409, str(error)) from None
 
     async def end(request: Request, _: NoParameters) -> Response:
-        checked(request)
-        dolphin().end()
-        return await json_response(request, dolphin().state())
+        configured().end()
+        return await json_response(request, configured().state())
 
     refused = {409: "There is no Playback Dolphin, or no such moment."}
     return [
         Endpoint(
             PATH, "getInstantReplay", "Whether there is a Playback Dolphin, and whether it shows an instant replay.",
-            state, PlaybackState, in_path=STATION_IN_PATH, statuses=_NOT_FOUND,
+            state, PlaybackState, in_path=STATION_IN_PATH, at_station=True, statuses=_NOT_FOUND,
         ),
         Endpoint(
             PATH, "showInstantReplay",
             "Shows a moment of a station in the Playback Dolphin, which mirrors its station again afterwards.",
-            show, ShownReplay, in_path=STATION_IN_PATH, method="POST", operates=True, body=WantedReplay,
-            statuses=_NOT_FOUND | BODY_REFUSED | refused,
+            show, ShownReplay, in_path=STATION_IN_PATH, at_station=True, method="POST", operates=True,
+            body=WantedReplay, statuses=_NOT_FOUND | BODY_REFUSED | refused,
         ),
         Endpoint(
             PATH, "endInstantReplay", "Returns from an instant replay to the mirrored station.", end, PlaybackState,
-            in_path=STATION_IN_PATH, method="DELETE", operates=True, statuses=_NOT_FOUND | refused,
+            in_path=STATION_IN_PATH, at_station=True, method="DELETE", operates=True, statuses=_NOT_FOUND | refused,
         ),
     ]  # fmt: skip

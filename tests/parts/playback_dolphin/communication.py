@@ -1,6 +1,6 @@
 """Playback Dolphin's view of its communication file: checks every write against Dolphin's documentation.
 
-It imitates Dolphin's source (described in `slpstream/outputs/playback_dolphin/commands.py`): it compares the
+It imitates Dolphin's source (described in `slpstream/parts/playback_dolphin/commands.py`): it compares the
 modification time in whole seconds, requires a new `commandId` for each playback, plays frames from `startFrame` to
 `endFrame`, and waits for ever for a file that does not exist.
 """

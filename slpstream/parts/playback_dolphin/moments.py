@@ -1,8 +1,8 @@
-"""Finds the moments of games that are shown again: as parts of replay files."""
+"""Finds the moments that instant replays and queues show, as clips of replays."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,31 +12,27 @@ from slpstream.daemon.highlights import replay_path
 from slpstream.game.dolphin_queue import Clip, around
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
+from slpstream.parts.interface import Host
+from slpstream.parts.playback_dolphin.endpoints import WantedReplay
 from slpstream.parts.services import Marks
 from slpstream.stats.timer import first_frame
-from slpstream.store import HighlightRow, StoredGame
-from slpstream.stream import Hub
-from slpstream.web.games import EncodedStats
-from slpstream.web.instant_replay import WantedReplay
-
-FindGame = Callable[[str], Awaitable[StoredGame | None]]
-StatsOf = Callable[[str], Awaitable[EncodedStats | None]]
+from slpstream.store import HighlightRow
 
 MARK_FRAMES = 240
-"""A mark is made after the moment, so that much of what came before belongs to it too."""
+"""How long before its mark a moment begins, because people mark it when it is over."""
 STOCK_FRAMES = 180
-"""How long before the loss of a stock its replay begins, besides what is shown before each moment."""
+"""How long before the loss of a stock its moment begins."""
 
 
 class Found(NamedTuple):
-    """A moment, with what is shown before and after it."""
+    """A moment: its game, and the clip that shows it."""
 
     game_id: str
     clip: Clip
 
 
 class _Span(msgspec.Struct, rename="camel"):
-    """A conversion or a stock, as the stats have it."""
+    """A conversion or a stock in the stats."""
 
     start_frame: int
     end_frame: int | None = None
@@ -53,7 +49,7 @@ class _Stats(msgspec.Struct):
 
 
 def distinct(rows: Sequence[HighlightRow]) -> list[HighlightRow]:
-    """The highlights without situations that lie within another one, which shows them too."""
+    """The highlights without the situations within other highlights, which show them too."""
     return [row for row in rows if not any(_is_within(row, other) for other in rows)]
 
 
@@ -70,22 +66,12 @@ def _is_within(row: HighlightRow, other: HighlightRow) -> bool:
 class Moments:
     """The moments of one daemon's games."""
 
-    def __init__(
-        self,
-        hub: Hub,
-        find: FindGame,
-        stats: StatsOf,
-        marks: Marks | None,
-    ) -> None:
-        """`find` returns a game of the index, and `stats` the stats of a game."""
-        self._hub = hub
-        self._find = find
-        self._stats = stats
-        self._marks = marks
+    def __init__(self, host: Host) -> None:
+        self._host = host
 
     async def path(self, game_id: str) -> Path | None:
         """The replay of a game that Dolphin can play; `None` if there is none."""
-        found = await self._find(game_id)
+        found = await self._host.games.find(game_id)
         return None if found is None else replay_path(found)
 
     async def find(self, station: str, wanted: WantedReplay) -> Found:
@@ -121,8 +107,8 @@ class Moments:
         return clips
 
     async def _of_mark(self, station: str, mark: int | None) -> Found:
-        marks = None if self._marks is None else await self._marks.marks(station)
-        for each in marks or []:
+        marks = self._host.find(Marks)
+        for each in ([] if marks is None else await marks.marks(station)) or []:
             if mark in (None, each.id):
                 return await self._found(station, each.game_id, each.frame - MARK_FRAMES, each.frame)
         raise NoSuchMoment("there is no such mark")
@@ -144,32 +130,32 @@ class Moments:
         return Found(game_id, clip)
 
     async def _last_frame(self, game_id: str) -> int | None:
-        for channel in self._hub.channels.values():
+        for channel in self._host.hub.channels.values():
             for game in channel.games:
                 if game.game_id == game_id and game.newest_frame_number is not None:
                     return game.newest_frame_number
-        found = await self._find(game_id)
+        found = await self._host.games.find(game_id)
         return None if found is None else found.row.last_frame
 
     async def _first_frame(self, game_id: str) -> int:
-        """The first frame of a game, as its length tells, or while it is played its stats."""
-        found = await self._find(game_id)
+        """The first frame of a game, from its length, or from its stats while it is played."""
+        found = await self._host.games.find(game_id)
         last, seconds = (None, None) if found is None else (found.row.last_frame, found.row.duration_seconds)
-        stats = None if seconds else await self._stats(game_id)
+        stats = None if seconds else await self._host.games.stats(game_id)
         if stats is None:
             return first_frame(last, seconds, 0)
         known = msgspec.json.decode(stats.body, type=_Stats)
         return first_frame(known.last_frame, None, known.playable_frame_count)
 
     async def _newest_game(self, station: str) -> str:
-        channel = self._hub.channels.get(station)
+        channel = self._host.hub.channels.get(station)
         game = None if channel is None else channel.current
         if game is None:
             raise NoSuchMoment("the station has played no game yet")
         return game.game_id
 
     async def _decoded_stats(self, game_id: str) -> _Stats:
-        found = await self._stats(game_id)
+        found = await self._host.games.stats(game_id)
         if found is None:
             raise NoSuchMoment("the game has no stats yet")
         return msgspec.json.decode(found.body, type=_Stats)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.parts.communication import CommunicationChecks
+from tests.parts.playback_dolphin.communication import CommunicationChecks
 
 _TICK_SECONDS = 0.01
 
