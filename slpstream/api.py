@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
+    from slpstream.model.controller_report import ControllerReport
     from slpstream.search.situations import Occurrence
     from slpstream.stats import SlippiStats
     from slpstream.stats.home_run import HomeRun
     from slpstream.stats.schema import Stats
     from slpstream.stats.targets import TargetTest
-    from slpstream.tournament.controllers.report import ControllerReport
 
     TrainingRows = dict[str, npt.NDArray[Any]]
 
@@ -221,11 +221,12 @@ class Replay:
     def controllers(self) -> ControllerReport:
         """Return findings about the controllers, from the inputs. Raises `Unsupported` for a format without stats."""
         from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
-        from slpstream.tournament.controllers.check import checked  # noqa: PLC0415
 
         if self._format.make_stats() is not SlippiStats:
             raise UnsupportedFile(f"{self._format.name} replays have no controllers to check")
-        return checked(self.settings, _read_to_end(self.path, self.new_reader()))
+        check = _of_part("check_controllers", "the check of controllers needs the part controllers")
+        found: ControllerReport = check(self.settings, _read_to_end(self.path, self.new_reader()))
+        return found
 
     def situations(self, query: str) -> list[Occurrence]:
         """Return the situations of a query in this game, in the order in which they are complete.
@@ -484,12 +485,17 @@ async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, 
 
 
 def _training(name: str) -> Callable[..., Any]:
-    """The function with this name of the part `training`. Raises `ModuleNotFoundError` without the part."""
-    from slpstream.parts import registry  # noqa: PLC0415 -- only for training
+    """A function of the part `training`. Raises `ModuleNotFoundError` without the part."""
+    return _of_part(name, "rows for training need the part training")
+
+
+def _of_part(name: str, needed: str) -> Callable[..., Any]:
+    """The function with this name that a part implements. Raises `ModuleNotFoundError` without the part."""
+    from slpstream.parts import registry  # noqa: PLC0415 -- few functions are implemented by parts
 
     function = registry.function(name)
     if function is None:
-        raise ModuleNotFoundError("rows for training need the part training, which this installation lacks")
+        raise ModuleNotFoundError(f"{needed}, which this installation lacks")
     return function
 
 

@@ -43,7 +43,6 @@ _COMMANDS = {
     "find": "Find games by players, characters, stage, length and date.",
     "export": "Write tables of replays as Parquet, Arrow or CSV.",
     "stats": "Show the stats of games.",
-    "controllers": "Check the controllers of games by their inputs.",
     "situations": "Find situations in the frames of replays.",
     "pack": "Pack replays into replay logs, a twentieth of the size.",
     "unpack": "Restore the replay from a replay log, byte for byte.",

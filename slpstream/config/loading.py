@@ -20,7 +20,6 @@ import msgspec
 from slpstream.config.checks import (
     STATION_ID,
     check_folder,
-    check_followed,
     check_readable,
     expanded,
     is_printable,
@@ -118,7 +117,6 @@ def _check_core(config: Config, file: str) -> None:
     check_folder(config.recordings.folder, file, "recordings.folder")
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
-    _check_playback(config, file)
     _check_situations(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
@@ -249,18 +247,3 @@ def _check_address(text: str, file: str, key: str) -> None:
         address(text, 1)
     except ValueError as error:
         raise ConfigError(file, key, f"expected host or host:port, found {text!r}") from error
-
-
-def _check_playback(config: Config, file: str) -> None:
-    playback = config.playback
-    if not playback.file:
-        return
-    try:
-        is_folder = expanded(playback.file, file, "playback.file").is_dir()
-    except OSError:
-        is_folder = False  # as on an unmounted share, which may come back
-    if is_folder:
-        raise ConfigError(file, "playback.file", "is a folder", found=playback.file)
-    if not playback.station:
-        raise ConfigError(file, "playback.station", f"expected the id of a station, or {ON_AIR!r}")
-    check_followed(playback.station, config, file, "playback.station")

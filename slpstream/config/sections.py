@@ -335,40 +335,6 @@ class Situation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 100.0
 
 
-class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[playback]`: a Playback Dolphin, which mirrors a station and shows instant replays."""
-
-    file: Annotated[
-        str,
-        Meta(
-            description="Communication file of the Playback Dolphin, as in its option `-i`. Nothing else may write it. "
-            "Empty disables it."
-        ),
-    ] = ""
-    station: Annotated[str, Meta(description="Station to mirror, or `on-air` for the station on air.")] = ""
-    set_moments: Annotated[
-        int,
-        Meta(ge=0, le=50, description="How many of the best moments of a set to show after it. 0 disables them."),
-    ] = 5
-    seek_speed: Annotated[
-        float,
-        Meta(
-            ge=1,
-            description="How many times faster than the game this Dolphin fast-forwards to a moment. slpstream uses it "
-            "to estimate when a replay is over.",
-        ),
-    ] = 6.0
-
-
-class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[controllers]`: the check of the players' controllers by the inputs of their games."""
-
-    check: Annotated[
-        bool,
-        Meta(description="Check the controllers of all games while they are played. Findings are for operators."),
-    ] = False
-
-
 @prepared
 class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The sections that every daemon has. Without `[[stations]]` the platform's usual Slippi folders are watched."""
@@ -384,8 +350,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     on_air: OnAir = OnAir()
     log: Log = Log()
     web: Web = Web()
-    playback: Playback = Playback()
-    controllers: Controllers = Controllers()
     stations: list[StationConfig] = []
     situations: list[Situation] = []
 

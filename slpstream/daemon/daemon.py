@@ -46,18 +46,15 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, Marks
+from slpstream.parts.services import DolphinSpectators, Highlights, Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import GameIndex
 from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
-from slpstream.system.metrics import Metrics
 from slpstream.web import (
-    controllers,
     highlights,
-    instant_replay,
     schemas,
     search,
     situations,
@@ -65,9 +62,7 @@ from slpstream.web import (
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
-    from slpstream.daemon.playback import Playback
     from slpstream.daemon.situations import DaemonSituations
-    from slpstream.daemon.tournament.controllers import DaemonControllers
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
@@ -137,8 +132,6 @@ class Daemon:
         self.parts = RunningParts(registry.parts(), self._host)
         check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
-        self.playback = _playback(config, self.hub, self.metrics)
-        self.controllers = self._make_controllers(config)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -222,9 +215,8 @@ class Daemon:
                 temporary.callback(self.parts.close)
                 await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
-                if self.controllers is not None:
-                    self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
+                self._host.provide(Highlights, found)
                 marked = self._host.find(Marks)
                 if self._situations is not None and marked is not None:
                     self._situations.mark(marked)
@@ -232,8 +224,6 @@ class Daemon:
                     search.endpoint(query_words),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
-                    *instant_replay.endpoints(self.playback, self.running.__contains__),
-                    *controllers.endpoints(self.controllers, self.running.__contains__),
                     *registry.endpoints(self.parts.by_name),
                 ]
                 self._web = web = make_web_server(
@@ -249,9 +239,6 @@ class Daemon:
                     more=more,
                 )
                 bind_gauges(self._host, web, lambda: self.service.tasks)
-                self.metrics.bind(
-                    "slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread)
-                )
                 self.metrics.bind_idle()
                 make = partial(self._make_station, watcher, index, limiter)
                 await background.start(
@@ -275,9 +262,6 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
-                if self.playback is not None:
-                    playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
-                    background.start_soon(self.errors.keep_running, "playback", playback)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -296,10 +280,6 @@ class Daemon:
             return
         channel = running.station.channel
         running.nursery.start_soon(self.parts.follow, channel)
-        if self.controllers is not None:
-            check = partial(self.controllers.follow, channel)
-            keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
-            running.nursery.start_soon(keep_running)
         if self._situations is not None and self._index is not None:
             search = partial(self._situations.follow, self._index, channel)
             running.nursery.start_soon(
@@ -369,9 +349,6 @@ class Daemon:
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if not self.running.is_temporary(station):
             self.parts.set_changed(station, payload)
-            if self.playback is not None:
-                with self.errors.contain("playback", station=station):
-                    self.playback.set_changed(station, payload)
 
     async def set_of(self, station: str) -> SetScore | None:
         """The newest set of a station; `None` if the station does not exist."""
@@ -406,7 +383,6 @@ class Daemon:
                 if not (s.ready or s.starting)
             ),
             *self.parts.not_ready(),
-            *([] if self.playback is None else self.playback.not_ready()),
             *self.errors.restarting(),
         ]
 
@@ -456,17 +432,6 @@ class Daemon:
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
 
-    def _make_controllers(self, config: Config) -> DaemonControllers | None:
-        if not config.controllers.check:
-            return None
-        from slpstream.daemon.tournament.controllers import DaemonControllers  # noqa: PLC0415 -- few daemons check them
-
-        return DaemonControllers(
-            lambda check, confidence: self.metrics.counter(
-                "slpstream_controller_findings_total", check, confidence
-            ).inc()
-        )
-
     def _make_situations(self, config: Config) -> DaemonSituations | None:
         if not config.situations:
             return None
@@ -489,15 +454,6 @@ def check_startable(config: Config, stations: list[StationConfig]) -> None:
     Putting the parts together is the check, so that no part needs a second one.
     """
     Daemon(config, stations)
-
-
-def _playback(config: Config, hub: Hub, metrics: Metrics) -> Playback | None:
-    """The Playback Dolphin; `None` if none is configured."""
-    if not config.playback.file:
-        return None
-    from slpstream.daemon.playback import Playback  # noqa: PLC0415 -- few setups have one
-
-    return Playback(config.playback, hub, metrics)
 
 
 def _rules(config: Config) -> Rules:

@@ -28,13 +28,11 @@ from slpstream.system.logs import get_logger
 
 CORE_LABELS = (
     "console",
-    "controllers",
     "discovery",
     "file",
     "index",
     "notifications",
     "on_air",
-    "playback",
     "relay",
     "reload",
     "request",

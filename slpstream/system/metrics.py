@@ -84,12 +84,6 @@ TABLE = (
         known_values=("operator", "rule"),
     ),
     Row("slpstream_situations_total", "counter", "Situations found in the games of stations.", ("station",)),
-    Row(
-        "slpstream_controller_findings_total",
-        "counter",
-        "Findings of the controller check in finished games, by check and confidence.",
-        ("check", "confidence"),
-    ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(
         "slpstream_webhook_deliveries_total",
@@ -98,14 +92,6 @@ TABLE = (
         "accepted in time, lost).",
         ("outcome",),
     ),
-    Row(
-        "slpstream_playback_commands_total",
-        "counter",
-        "Commands written for the Playback Dolphin.",
-        ("kind",),
-        known_values=("mirror", "replay", "queue"),
-    ),
-    Row("slpstream_playback_failures_total", "counter", "Failed attempts to write its communication file."),
     Row("slpstream_expired_games_total", "counter", "Games removed from the index by its age and size limits."),
     Row("slpstream_deleted_recordings_total", "counter", "Recordings deleted by their age and size limits."),
     Row("slpstream_deleted_recordings_bytes_total", "counter", "Total size of the deleted recordings."),
@@ -145,7 +131,6 @@ TABLE = (
     Row("slpstream_queued_bytes", "gauge", "Bytes queued for slow clients."),
     Row("slpstream_unwritten_bytes", "gauge", "Received bytes that wait for the disk.", ("station",)),
     Row("slpstream_relay_clients", "gauge", "Clients of the station's relay ports.", ("station",)),
-    Row("slpstream_playback_unread", "gauge", "1 while the Playback Dolphin does not read its communication file."),
     Row("slpstream_webhook_waiting_deliveries", "gauge", "Deliveries not accepted yet.", ("webhook",)),
     Row("slpstream_webhook_lag_seconds", "gauge", "Age of the oldest waiting delivery.", ("webhook",)),
     Row(

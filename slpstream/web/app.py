@@ -21,11 +21,10 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
+from slpstream.stream import Hub
 from slpstream.web import (
-    controllers,
     events,
     highlights,
-    instant_replay,
     openapi,
     search,
     sets,
@@ -88,6 +87,7 @@ class _App(Starlette):
 
 
 def make_app(
+    hub: Hub,
     stations: Stations,
     games: Games,
     site: Site,
@@ -144,7 +144,7 @@ def make_app(
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
-            *routes(api_endpoints(stations, games, setup, on_air, more, site)),
+            *routes(api_endpoints(stations, games, setup, on_air, more, site), lambda station: station in hub.channels),
             *(Mount(f"{STATIC_PATH}/names/{name}", Assets(path, {".json"})) for name, path in tables),
             Route(f"{STATIC_PATH}/icons/own.json", pictures),
             *(Mount(f"{STATIC_PATH}/{name}", Assets(folder)) for name, folder in site.static_folders.items()),
@@ -199,8 +199,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
         search.endpoint(lambda: QueryWords(keys={})),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
-        *instant_replay.endpoints(None, lambda _: False),
-        *controllers.endpoints(None, lambda _: False),
         *of_parts,
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)

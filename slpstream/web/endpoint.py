@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from slpstream.model.foreign_data import converted, read_json
 from slpstream.web.access import Denied
+from slpstream.web.station_path import no_such_station
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -68,27 +69,32 @@ class Endpoint(NamedTuple):
     """The request needs the role `Role.OPERATE`."""
     body: Any = None
     """The type of the request's JSON body, see `read_body`; `None` for no body."""
+    at_station: bool = False
+    """The station in the path must exist. Requests for other stations get 404."""
 
-    async def dispatch(self, request: Request) -> Response:
-        """Checks the role, decodes the query and responds."""
+    async def dispatch(self, request: Request, has_station: Callable[[str], bool]) -> Response:
+        """Checks the role, decodes the query, checks the station and responds."""
         denied: Denied | None = request.scope[OPERATING] if self.operates else None
         if denied is not None:
             raise HTTPException(denied.status, denied.reason, denied.headers)
-        return await self.respond(request, parse_query(request, self.parameters))
+        query = parse_query(request, self.parameters)
+        if self.at_station and not has_station(request.path_params["station"]):
+            raise no_such_station(request.path_params["station"])
+        return await self.respond(request, query)
 
 
-def routes(endpoints: Sequence[Endpoint]) -> list[Route]:
+def routes(endpoints: Sequence[Endpoint], has_station: Callable[[str], bool]) -> list[Route]:
     """Starlette's routes for some endpoints: one per path, with all its methods."""
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in endpoints:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    return [_route(path, by_method) for path, by_method in by_path.items()]
+    return [_route(path, by_method, has_station) for path, by_method in by_path.items()]
 
 
-def _route(path: str, by_method: Mapping[str, Endpoint]) -> Route:
+def _route(path: str, by_method: Mapping[str, Endpoint], has_station: Callable[[str], bool]) -> Route:
     async def dispatch(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
-        return await by_method[method].dispatch(request)
+        return await by_method[method].dispatch(request, has_station)
 
     return Route(path, dispatch, methods=list(by_method), name=next(iter(by_method.values())).name)
 

@@ -128,7 +128,7 @@ class WebServer:
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = _finished(make_app(stations, games, site, setup, on_air, more))
+        self._app = _finished(make_app(hub, stations, games, site, setup, on_air, more))
         self._site = site
         self._access = access
         self._limits = limits

@@ -13,7 +13,7 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Frame
 from slpstream.model.fields import parse_version
-from slpstream.tournament.controllers.check import ControllerCheck, player_types
+from slpstream.parts.controllers.check import ControllerCheck, player_types
 from tests.bench.games import replays
 from tests.bench.report import Figure, Form
 

@@ -21,8 +21,8 @@ REASONS: Mapping[str, str] = {
     r"sudo setfacl": "needs the user slpstream and a file system with ACLs",
     r"slpstream import-pictures": "needs the folder of another tool; tests/parts/pictures makes some",
     r"slpstream replays ~/Slippi": "needs a folder of games that count; tests/parts/handover/test_command.py",
-    r"dolphin-emu": "needs Dolphin and the game; tests/daemon/test_playback.py reads the file as Dolphin does",
-    r"curl -X POST \S*instant-replay": "needs a game that is played; tests/daemon/test_playback.py",
+    r"dolphin-emu": "needs Dolphin and the game; tests/parts/playback_dolphin reads the file as Dolphin does",
+    r"curl -X POST \S*instant-replay": "needs a game that is played; tests/parts/playback_dolphin/test_daemon.py",
     r"(mkdir -p|chmod 600|slpstream .*) ~/production|slpstream simulate game\.slp --into ~/Slippi": (
         "needs OBS; tests/docs/test_production.py runs every step of the page"
     ),

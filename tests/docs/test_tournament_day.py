@@ -30,10 +30,10 @@ from tests.docs.pages import DOCS
 from tests.docs.reader import Reader, blocks_of, steps_of
 from tests.parts.audit.fleet import USUAL, Console, fixes, game
 from tests.parts.bracket.startgg_double import TOKEN, DoubleSet, Entrant, Player, StartggDouble
+from tests.parts.controllers.hands import analog, moved, with_inputs
 from tests.parts.handover.validator import problems
 from tests.project import ROOT
 from tests.sets.games import FOX, MARTH, Seat, replay
-from tests.tournament.controllers.hands import analog, moved, with_inputs
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 

@@ -27,7 +27,6 @@ from websockets.trio.client import connect
 
 from slpstream.config import (
     Config,
-    Playback,
     Recordings,
     Server,
     Situation,
@@ -35,12 +34,13 @@ from slpstream.config import (
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.controllers.part import Controllers
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
+from slpstream.parts.playback_dolphin.part import Playback
 from slpstream.parts.scoreboards.part import Scoreboard
 from slpstream.parts.text_files.part import ObsFolder
 from slpstream.parts.verify.part import Verify
@@ -356,10 +356,11 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
         recordings=Recordings(folder=str(folder / "recordings")),
         watch=Watch(scan_seconds=0.5),
         situations=[Situation(name="kill", query="kill")],
-        playback=Playback(file=str(folder / "playback.txt"), station="s00"),
         parts={
             "bracket": [Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True)],
             "handover": [Handover(folder=str(folder / "zips"))],
+            "playback": [Playback(file=str(folder / "playback.txt"), station="s00")],
+            "controllers": [Controllers(check=True)],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],
@@ -368,7 +369,6 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
             "obs": [ObsFolder(folder=str(folder / "obs"))],
             **changes,
         },
-        controllers=Controllers(check=True),
     )
     daemon = Daemon(config, stations, strict=False)
     here = Venue(folder, daemon, players, receiver)

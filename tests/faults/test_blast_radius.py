@@ -21,7 +21,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect
 
 from slpstream.config import StationConfig
-from slpstream.daemon.playback import Playback
 from slpstream.daemon.station import followed_files, publishing
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
@@ -36,10 +35,12 @@ from slpstream.parts.announce.dns_sd import DnsSd
 from slpstream.parts.announce.part import Announce
 from slpstream.parts.bracket.configured import ConfiguredBracket
 from slpstream.parts.chat.sink import ChatSink
+from slpstream.parts.controllers.check import ControllerCheck
 from slpstream.parts.fanout import sink as broker_sink
 from slpstream.parts.fanout.part import Fanout
 from slpstream.parts.handover.handover import ReplayZips
 from slpstream.parts.jsonl.sink import JsonLinesSink
+from slpstream.parts.playback_dolphin.configured import ConfiguredDolphin
 from slpstream.parts.scoreboards.followed_station import FollowedStation
 from slpstream.parts.text_files import files as obs
 from slpstream.parts.text_files.files import ObsFiles
@@ -63,7 +64,6 @@ from slpstream.store.tables.games import Games
 from slpstream.stream import Channel, Outbox, Subscriber
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import CORE_LABELS
-from slpstream.tournament.controllers.check import ControllerCheck
 from slpstream.web import app as app_module
 from slpstream.web import server as server_module
 from slpstream.web import websocket
@@ -337,7 +337,7 @@ SHARED_TASKS: list[tuple[str, Any, str]] = [
     ("obs", ObsFiles, "set_changed"),
     ("chat", ChatSink, "set_changed"),
     ("scoreboard", FollowedStation, "set_changed"),
-    ("playback", Playback, "set_changed"),
+    ("playback", ConfiguredDolphin, "set_changed"),
     ("bracket", ConfiguredBracket, "set_changed"),
     ("situations", LiveSituations, "feed"),
     ("index", Games, "add"),

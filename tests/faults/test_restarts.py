@@ -15,7 +15,6 @@ import trio
 
 from slpstream.config import (
     Config,
-    Playback,
     Recordings,
     Relay,
     Server,
@@ -24,13 +23,14 @@ from slpstream.config import (
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.controllers.part import Controllers
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.obs.part import Obs, ObsRule
+from slpstream.parts.playback_dolphin.part import Playback
 from slpstream.parts.scoreboards.part import Scoreboard
 from slpstream.parts.seats.part import Seats
 from slpstream.parts.text_files.part import ObsFolder
@@ -101,7 +101,6 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         relay=relay,
         watch=Watch(scan_seconds=0.2),
         situations=[Situation(name="kill", query="kill")],
-        playback=Playback(file=str(folder / "playback.txt"), station="main"),
         parts={
             "bracket": [
                 Bracket(
@@ -115,6 +114,8 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
             ],
             "handover": [Handover(folder=str(folder / "zips"), delay_seconds=0.0)],
             "seats": [Seats(on=True, address="http://127.0.0.1:5151")],
+            "playback": [Playback(file=str(folder / "playback.txt"), station="main")],
+            "controllers": [Controllers(check=True)],
             "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "obs_rules": [ObsRule(on="game_start", station="main", scene="Game")],
@@ -123,7 +124,6 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
             "scoreboards": [Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
             "obs": [ObsFolder(folder=str(folder / "obs")), Obs(url=f"ws://127.0.0.1:{free_port()}")],
         },
-        controllers=Controllers(check=True),
     )
 
 

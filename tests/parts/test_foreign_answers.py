@@ -14,12 +14,12 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.model.errors import FormatError, SinkError
-from slpstream.outputs.playback_dolphin.commands import mirrored
 from slpstream.parts.bracket.interface import HttpAnswer, Refused
 from slpstream.parts.bracket.startgg.answers import bracket_set_of
 from slpstream.parts.bracket.startgg.client import StartggBracket
 from slpstream.parts.chat.sink import discord_post
 from slpstream.parts.obs.session import ObsSession
+from slpstream.parts.playback_dolphin.commands import mirrored
 from slpstream.parts.scoreboards.board import board_of
 from slpstream.parts.scoreboards.streamcontrol import StreamControl
 from slpstream.parts.scoreboards.tournament_stream_helper import TournamentStreamHelper

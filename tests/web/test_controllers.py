@@ -12,7 +12,7 @@ from tests.browsers.axe import check_with_axe
 from tests.browsers.pages import WIDE, open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
-from tests.tournament.controllers.hands import Point, analog, box, with_inputs
+from tests.parts.controllers.hands import Point, analog, box, with_inputs
 
 
 def off_centre(number: int, point: Point) -> Point:

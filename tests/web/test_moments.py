@@ -14,7 +14,7 @@ from tests.browsers.axe import check_with_axe
 from tests.browsers.pages import LONG_MS, WIDE, open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
-from tests.parts.communication import CommunicationChecks
+from tests.parts.playback_dolphin.communication import CommunicationChecks
 from tests.synthetic.match import synthetic_match
 
 

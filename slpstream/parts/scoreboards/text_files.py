@@ -1,7 +1,7 @@
 """Text files, one value each, for any program that shows text from a file.
 
-`outputs/obs.py` writes the files of every station, with stocks and percent. These are the files of one scoreboard: left
-and right as the operator has them, with round and casters, and those of the station on air if that is what it follows.
+The part `text_files` writes the files of every station, with stocks and percent. These are the files of one scoreboard:
+left and right as the operator has chosen them, with round and casters, of one station or the station on air.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""The parts of the tournament desk that run in a daemon, each only if it is configured."""

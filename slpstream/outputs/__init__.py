@@ -1,1 +1,0 @@
-"""The Playback Dolphin, which is not a part yet."""
