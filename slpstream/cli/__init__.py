@@ -36,7 +36,6 @@ EXIT_INTERRUPTED = 130
 _COMMANDS = {
     "start": "Watch the usual folders and open the dashboard.",
     "serve": "Run the daemon: watch folders, serve websocket and HTTP.",
-    "demo": "Run a daemon with bundled synthetic matches.",
     "dump": "Print the log messages of a replay as JSON lines.",
     "follow": "Print the log messages of a file that is still being written.",
     "info": "Show players, stage, length and result of replays.",
@@ -48,7 +47,6 @@ _COMMANDS = {
     "unpack": "Restore the replay from a replay log, byte for byte.",
     "play": "Print a range of frames of a replay or a replay log.",
     "verify": "Find the first difference between two replays or logs.",
-    "simulate": "Write a replay again the way a game would.",
     "reindex": "Rebuild the index of games from the replays.",
     "check-config": "Validate a configuration file.",
     "reference": "Print the reference pages.",

@@ -23,7 +23,6 @@ from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.console_discovery import same_consoles
 from slpstream.daemon.consoles import Consoles, check_sources
 from slpstream.daemon.deliveries.queue import DeliveryQueue
-from slpstream.daemon.demo import Demo
 from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
@@ -36,14 +35,15 @@ from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
+from slpstream.daemon.setup import setup_of
 from slpstream.daemon.station.services import SharedServices
 from slpstream.daemon.station.station import Station
-from slpstream.daemon.stations import RunningStation, RunningStations
+from slpstream.daemon.stations import Origin, RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.formats.registry import load_stats
 from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
-from slpstream.model.errors import ConfigError, DemoRefused
+from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
 from slpstream.parts.services import DolphinSpectators, Highlights, Marks
@@ -57,6 +57,7 @@ from slpstream.web import (
     highlights,
     schemas,
     search,
+    setup,
     situations,
 )
 from slpstream.web.server import WebServer
@@ -103,7 +104,6 @@ class Daemon:
         on_air = OnAir()
         self.hub = Hub(on_air)
         self.running = RunningStations(self.hub, errors)
-        self.demo = Demo(self.running)
         self.on_air = StationOnAir(
             self.hub,
             on_air,
@@ -221,6 +221,7 @@ class Daemon:
                 if self._situations is not None and marked is not None:
                     self._situations.mark(marked)
                 more = [
+                    setup.endpoint(partial(setup_of, self.running)),
                     search.endpoint(query_words),
                     *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
@@ -234,7 +235,6 @@ class Daemon:
                     self._access,
                     self.metrics,
                     self.errors,
-                    setup=self,
                     on_air=self.on_air,
                     more=more,
                 )
@@ -257,7 +257,6 @@ class Daemon:
                     partial(self.running.remove, origin="discovered"),
                 )
                 background.start_soon(self.errors.keep_running, "discovery", discover)
-                background.start_soon(self.errors.keep_running, "station", self.demo.run)
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
@@ -300,7 +299,7 @@ class Daemon:
         return {**self._described(running.station), "recordings": running.station.recordings()}
 
     def _described(self, station: Station) -> dict[str, Any]:
-        more = {"demo": station.id == self.demo.station, "discovered": station.id in self._discovered()}
+        more = {"demo": self.running.is_temporary(station.id), "discovered": station.id in self._discovered()}
         return station.describe() | {key: True for key, value in more.items() if value}
 
     def _discovered(self) -> list[str]:
@@ -324,27 +323,6 @@ class Daemon:
     def _folders(self) -> list[Path]:
         """The folders whose games the index keeps up to date."""
         return [station.folder for station in self.running.stations]
-
-    async def setup(self) -> schemas.Setup:
-        """The watched folders, see `web.setup.Setup`."""
-        watched = self.running.lasting_stations
-        exist = await trio.to_thread.run_sync(lambda: [station.folder.is_dir() for station in watched])
-        folders = [
-            schemas.WatchedFolder(station=station.id, name=station.name, folder=str(station.folder), exists=exists)
-            for station, exists in zip(watched, exist, strict=True)
-        ]
-        return schemas.Setup(folders=folders, demo=self.demo.station)
-
-    async def start_demo(self) -> None:
-        """Starts a demo, see `web.setup.Setup`."""
-        reason = self.parts.refuses_demo()
-        if reason is not None:
-            raise DemoRefused(reason)
-        await self.demo.start()
-
-    async def stop_demo(self) -> None:
-        """Ends the demo, see `web.setup.Setup`."""
-        await self.demo.stop()
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if not self.running.is_temporary(station):
@@ -395,10 +373,15 @@ class Daemon:
         return self.metrics.render(names)
 
     def _make_station(
-        self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
+        self,
+        watcher: Watcher,
+        index: GameIndex,
+        limiter: trio.CapacityLimiter,
+        wanted: StationConfig,
+        origin: Origin,
     ) -> Station:
         folder = self.consoles.folder(wanted)
-        kept = wanted.id != self.demo.station
+        kept = origin != "temporary"
         notifications = None
         with self.errors.contain("notifications", station=wanted.id):  # without them, the folder is polled
             notifications = watcher.watch(folder)

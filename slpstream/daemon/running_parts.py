@@ -87,11 +87,6 @@ class RunningParts:
         """Tell all parts about a reloaded configuration."""
         self._tell(lambda part: part.configure(config))
 
-    def refuses_demo(self) -> str | None:
-        """Why there can be no demo; `None` if there can."""
-        reasons = (running.part.refuses_demo() for running in self._running.values())
-        return next((reason for reason in reasons if reason is not None), None)
-
     def not_ready(self) -> list[str]:
         """The reasons why parts do not do their work."""
         found: list[str] = []

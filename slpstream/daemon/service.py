@@ -40,7 +40,6 @@ from slpstream.web.games import Games
 from slpstream.web.observer import Observer
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.server import Limits, WebServer, listen
-from slpstream.web.setup import Setup
 from slpstream.web.site import Site
 from slpstream.web.stations import Stations
 
@@ -194,7 +193,6 @@ def make_web_server(
     access: Access,
     metrics: Metrics,
     errors: InternalErrors,
-    setup: Setup | None = None,
     on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
 ) -> WebServer:
@@ -220,7 +218,6 @@ def make_web_server(
             overlay_folder=Path(folder).expanduser() if folder else None,
             claim_paths=registry.claim_paths(),
         ),
-        setup=setup,
         on_air=on_air,
         more=more,
     )

@@ -50,7 +50,7 @@ class _Hooks(NamedTuple):
     """The nursery and the arguments of `RunningStations.run`."""
 
     nursery: trio.Nursery
-    make: Callable[[StationConfig], Station]
+    make: Callable[[StationConfig, Origin], Station]
     start_companions: Callable[[RunningStation], None]
     release: Callable[[Station], None]
 
@@ -92,7 +92,7 @@ class RunningStations(Mapping[str, RunningStation]):
 
     async def run(
         self,
-        make: Callable[[StationConfig], Station],
+        make: Callable[[StationConfig, Origin], Station],
         start_companions: Callable[[RunningStation], None],
         release: Callable[[Station], None],
         *,
@@ -193,7 +193,7 @@ class RunningStations(Mapping[str, RunningStation]):
         *,
         task_status: trio.TaskStatus[RunningStation] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        station = self._started.make(config)
+        station = self._started.make(config, origin)
         ended = trio.Event()
         try:
             async with trio.open_nursery() as nursery:

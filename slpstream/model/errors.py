@@ -135,10 +135,6 @@ class Unreadable(SourceError):
     code = "unreadable"
 
 
-class DemoRefused(SlpstreamError):
-    """A demo cannot be started now."""
-
-
 class NoSuchMoment(SlpstreamError):
     """The wanted moment of a game does not exist, or cannot be shown."""
 

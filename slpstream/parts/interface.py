@@ -128,10 +128,6 @@ class RunningPart:
     def configure(self, config: Config) -> None:
         """Apply a reloaded configuration: the sections with `applied_at_reload`."""
 
-    def refuses_demo(self) -> str | None:
-        """Why there can be no demo while the part runs; `None` if there can."""
-        return None
-
     def not_ready(self) -> list[str]:
         """The reasons why the part does not do its work. `/readyz` lists them."""
         return []

@@ -78,6 +78,13 @@ class SetContexts(Protocol):
         """The bracket's facts about a played set; `None` if it has no known set of the bracket."""
 
 
+class DemoObjection(Protocol):
+    """A part whose viewers would see a demo like any other station, so that no demo can start."""
+
+    def reason_against_demo(self) -> str:
+        """Why there can be no demo."""
+
+
 class SetZips(Protocol):
     """The zips that slpstream writes of the replays of sets."""
 

@@ -28,11 +28,11 @@ from slpstream.web import (
     openapi,
     search,
     sets,
+    setup,
     situations,
 )
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
-from slpstream.web import setup as setup_module
 from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
@@ -41,8 +41,7 @@ from slpstream.web.on_air import StationOnAir
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
 from slpstream.web.scene_pages import LIVE, scene_page
-from slpstream.web.schemas import QueryWords
-from slpstream.web.setup import Setup
+from slpstream.web.schemas import QueryWords, Setup
 from slpstream.web.site import CUSTOM_PATH, STATIC_PATH, Page, PageList, Site
 from slpstream.web.station_path import no_such_station
 from slpstream.web.stations import Stations
@@ -91,7 +90,6 @@ def make_app(
     stations: Stations,
     games: Games,
     site: Site,
-    setup: Setup | None = None,
     on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
 ) -> Starlette:
@@ -99,7 +97,7 @@ def make_app(
 
     The files in `site.overlay_folder` are limited to types that pages use. They need no token, because a stylesheet
     cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A gateway has neither
-    `setup` nor `on_air`, and none of the endpoints in `more`.
+    `on_air` nor any of the endpoints in `more`.
     """
     overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)
@@ -144,7 +142,7 @@ def make_app(
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
-            *routes(api_endpoints(stations, games, setup, on_air, more, site), lambda station: station in hub.channels),
+            *routes(api_endpoints(stations, games, on_air, more, site), lambda station: station in hub.channels),
             *(Mount(f"{STATIC_PATH}/names/{name}", Assets(path, {".json"})) for name, path in tables),
             Route(f"{STATIC_PATH}/icons/own.json", pictures),
             *(Mount(f"{STATIC_PATH}/{name}", Assets(folder)) for name, folder in site.static_folders.items()),
@@ -159,7 +157,6 @@ def make_app(
 def api_endpoints(
     stations: Stations,
     games: Games,
-    setup: Setup | None,
     on_air: StationOnAir | None,
     more: Sequence[Endpoint] = (),
     site: Site | None = None,
@@ -179,7 +176,6 @@ def api_endpoints(
         events.endpoint(),
         *games_module.endpoints(games),
         *([] if on_air is None else on_air_module.endpoints(on_air)),
-        *([] if setup is None else setup_module.endpoints(setup)),
         *more,
         Endpoint("/v1/pages", "listPages", "The pages that parts add, and the parts themselves.", pages, PageList),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
@@ -196,12 +192,13 @@ def api_endpoints(
 def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
+        setup.endpoint(cast(Callable[[], Awaitable[Setup]], None)),
         search.endpoint(lambda: QueryWords(keys={})),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
         *of_parts,
     ]
-    return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
+    return api_endpoints(cast(Stations, None), cast(Games, None), cast(StationOnAir, ()), more)
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:

@@ -308,12 +308,6 @@ class Setup(Schema, kw_only=True, omit_defaults=False):
     demo: Annotated[str | None, Meta(description="The station of the demo; null while none runs.")] = None
 
 
-class SetupPatch(Schema, kw_only=True, forbid_unknown_fields=True):
-    """A change of the set-up of a daemon."""
-
-    demo: Annotated[bool, Meta(description="Whether the demo is to run.")]
-
-
 class StationOnAir(Schema, kw_only=True):
     """The station on air."""
 

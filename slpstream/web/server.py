@@ -39,7 +39,6 @@ from slpstream.web.games import Games
 from slpstream.web.observer import Observer
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.problem_pages import with_problem_pages
-from slpstream.web.setup import Setup
 from slpstream.web.site import Site, is_asset
 from slpstream.web.stations import Stations
 from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
@@ -122,13 +121,12 @@ class WebServer:
         observer: Observer,
         errors: InternalErrors | None = None,
         site: Site,
-        setup: Setup | None = None,
         on_air: StationOnAir | None = None,
         more: Sequence[Endpoint] = (),
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = _finished(make_app(hub, stations, games, site, setup, on_air, more))
+        self._app = _finished(make_app(hub, stations, games, site, on_air, more))
         self._site = site
         self._access = access
         self._limits = limits

@@ -74,7 +74,7 @@ EVENT_LOOP = {"asyncio", "trio", "watchdog", "slpstream.sources.console", "slpst
 OURS = {f"slpstream.{name}" for name in ("api", "formats", "game", "model.messages", "sources.console", "sources.tail")}
 
 
-@pytest.mark.parametrize("name", ["dump", "follow", "info", "simulate", "stats"])
+@pytest.mark.parametrize("name", ["dump", "follow", "info", "stats"])
 def test_help_loads_only_necessary_modules(name: str) -> None:
     loaded = loaded_by(name, "--help")
     assert f"slpstream.cli.{name}" in loaded

@@ -14,7 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from slpstream.config import StationConfig
 from slpstream.daemon.station.station import Station
-from slpstream.daemon.stations import RunningStation, RunningStations
+from slpstream.daemon.stations import Origin, RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders, list_subfolders
 from slpstream.stream import Channel, Hub
 from tests.daemons.station import TIMEOUT_SECONDS, running_station
@@ -59,7 +59,7 @@ class Stations:
         self.companions: list[str] = []
         """Stations with a running companion task."""
 
-    def make(self, config: StationConfig) -> Station:
+    def make(self, config: StationConfig, origin: Origin) -> Station:
         self.created.append(FakeStation(config))
         return cast("Station", self.created[-1])
 

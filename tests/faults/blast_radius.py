@@ -38,6 +38,7 @@ from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.controllers.part import Controllers
+from slpstream.parts.demo.bundled import as_another_game
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.playback_dolphin.part import Playback
@@ -45,7 +46,6 @@ from slpstream.parts.scoreboards.part import Scoreboard
 from slpstream.parts.text_files.part import ObsFolder
 from slpstream.parts.verify.part import Verify
 from slpstream.parts.webhooks.part import Webhook
-from slpstream.simulate.bundled import as_another_game
 from slpstream.system import logs
 from tests.daemons.played_game import PlayedGame
 from tests.faults.scene import TOPICS, log_lines

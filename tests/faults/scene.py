@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 
 from slpstream.formats.registry import of_name
 from slpstream.game.pipeline import Pipeline
-from slpstream.simulate.schedule import Write, schedule
+from slpstream.parts.demo.schedule import Write, schedule
 from tests.daemons.process import DaemonProcess, LogReader
 from tests.synthetic.match import synthetic_match
 

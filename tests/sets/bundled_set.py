@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from slpstream.simulate.bundled import as_another_game, bundled_match
+from slpstream.parts.demo.bundled import as_another_game, bundled_match
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 

@@ -17,7 +17,7 @@ import pytest
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
-from slpstream.simulate.schedule import schedule
+from slpstream.parts.demo.schedule import schedule
 from tests.replays import existing, replay
 from tests.stats.games import Json
 

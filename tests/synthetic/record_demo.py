@@ -1,6 +1,6 @@
 """Record the matches that `slpstream demo` plays: `python -m tests.synthetic.record_demo`.
 
-Writes `slpstream/simulate/matches/*.slplog`. The replays in them are equal on every machine, which a test checks;
+Writes `slpstream/parts/demo/matches/*.slplog`. The replays in them are equal on every machine, which a test checks;
 the compressed bytes can differ between versions of liblzma.
 """
 
@@ -22,7 +22,7 @@ from tests.synthetic.stages import (
     POKEMON_STADIUM,
 )
 
-FOLDER = ROOT / "slpstream" / "simulate" / "matches"
+FOLDER = ROOT / "slpstream" / "parts" / "demo" / "matches"
 
 MATCHES: Mapping[str, Mapping[str, Any]] = {
     "1_battlefield": {"seed": 1, "characters": (FOX, MARTH), "stage_id": BATTLEFIELD},

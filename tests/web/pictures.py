@@ -25,7 +25,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from slpstream.simulate.bundled import bundled_match
+from slpstream.parts.demo.bundled import bundled_match
 from tests.browsers.chromium import chromium
 from tests.browsers.pages import open_page
 from tests.daemons.configuration import configuration

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from slpstream.simulate.bundled import bundled_match
+from slpstream.parts.demo.bundled import bundled_match
 from tests.browsers.pages import LONG_MS, WatchedPage, open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running

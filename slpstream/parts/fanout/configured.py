@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from slpstream.model.errors import ConfigError
 from slpstream.parts.fanout.part import Fanout
 from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import DemoObjection
 
 if TYPE_CHECKING:
     from slpstream.parts.fanout.connection import Address
@@ -21,6 +22,7 @@ class Broker(RunningPart):
     def __init__(self, host: Host) -> None:
         """Raises `ConfigError` without the client library, which is an extra."""
         fanout, metrics = host.config.section(Fanout), host.metrics
+        host.provide(DemoObjection, self)
         address = broker_address(fanout)
         from slpstream.parts.fanout.sink import RedisSink  # noqa: PLC0415 -- needs the extra
 
@@ -52,7 +54,7 @@ class Broker(RunningPart):
         """The reasons why the broker does not have everything."""
         return self._sink.problems()
 
-    def refuses_demo(self) -> str | None:
+    def reason_against_demo(self) -> str:
         """Gateways would show a demo like any other station."""
         return "the stations of this daemon are sent to a broker"
 

@@ -18,7 +18,7 @@ from slpstream.formats.slplog.container import END_BYTES, HEADER_BYTES, MAGIC
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import pack as packed
 from slpstream.model.errors import FormatError
-from slpstream.simulate.play import write_replay
+from slpstream.parts.demo.play import write_replay
 from tests.cli.command_line import exit_code
 from tests.formats.games import games
 from tests.formats.slplog.logs import synthetic

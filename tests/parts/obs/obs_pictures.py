@@ -15,7 +15,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from slpstream.simulate.bundled import bundled_match
+from slpstream.parts.demo.bundled import bundled_match
 from tests.daemons.process import running
 from tests.parts.obs.real_obs import PASSWORD, SCREEN_FILE, RealObs, real_obs
 from tests.project import ROOT

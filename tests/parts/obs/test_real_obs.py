@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.simulate.bundled import bundled_match
+from slpstream.parts.demo.bundled import bundled_match
 from slpstream.store import FILE_NAME
 from tests.daemons.demo import demo
 from tests.daemons.process import DaemonProcess, running

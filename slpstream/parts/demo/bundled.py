@@ -31,7 +31,7 @@ MATCHES = (
 )
 """File names of the bundled matches, in the order in which they are played."""
 
-_FOLDER = files("slpstream.simulate") / "matches"
+_FOLDER = files("slpstream.parts.demo") / "matches"
 _SEED_STEP = 0x9E37_79B1
 """Odd, so that 2 ** 32 consecutive plays have different random seeds."""
 

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from slpstream.api import open_replay
-from slpstream.cli.demo import play_matches
+from slpstream.parts.demo.cli_demo import play_matches
 from tests.cli.command_line import slpstream
 
 

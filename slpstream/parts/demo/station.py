@@ -1,7 +1,7 @@
-"""The demo of a running daemon: one bundled match, played in real time in a station of its own.
+"""The demo of a running daemon: one bundled match, played in real time in a temporary station.
 
-The station has a temporary folder. It is not indexed, has no outputs and counts for no set; when the match is over, or
-the demo is stopped, the station and the folder are gone.
+The station has a temporary folder. Its game is not indexed, counts for no set and is sent to no output. When the match
+is over or the demo is stopped, the station and the folder are removed.
 """
 
 from __future__ import annotations
@@ -15,23 +15,28 @@ from pathlib import Path
 import trio
 
 from slpstream.config import StationConfig, station_id
-from slpstream.daemon.stations import RunningStations
-from slpstream.model.errors import DemoRefused, SourceError
-from slpstream.simulate.bundled import bundled_match
-from slpstream.simulate.play import write_replay
+from slpstream.daemon.setup import setup_of
+from slpstream.model.errors import SlpstreamError, SourceError
+from slpstream.parts.demo.bundled import bundled_match
+from slpstream.parts.demo.play import write_replay
+from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import DemoObjection
 from slpstream.system.logs import get_logger
+from slpstream.web.schemas import Setup
 
 _SHOWN_SECONDS = 20.0
 """How long the result can be seen before the station is removed."""
 
 
-class Demo:
-    """The demo of one daemon. `run` in one task; after a bug, run it again."""
+class DemoRefused(SlpstreamError):
+    """A demo cannot be started now."""
 
-    def __init__(self, running: RunningStations, *, speed: float = 1.0) -> None:
-        """`speed` is relative to real time."""
-        self._running = running
-        self._speed = speed
+
+class Demo(RunningPart):
+    """The demo of one daemon."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._nursery: trio.Nursery | None = None
         self._playing: trio.CancelScope | None = None
         self._changing = trio.Lock()
@@ -51,12 +56,15 @@ class Demo:
 
     async def start(self) -> None:
         """Start a demo and wait until its station exists. Do nothing while one runs. Raises `DemoRefused`."""
+        objection, running = self._host.find(DemoObjection), self._host.stations
+        if objection is not None:
+            raise DemoRefused(objection.reason_against_demo())
         async with self._changing:
             if self.station is not None:
                 return
             if self._nursery is None:
                 raise DemoRefused("the daemon is still starting")
-            if any(station.state == "playing" for station in self._running.stations):
+            if any(station.state == "playing" for station in running.stations):
                 raise DemoRefused("a game is being played: its viewers would see the demo too")
             try:
                 folder = Path(await trio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="slpstream-demo-")))
@@ -64,7 +72,7 @@ class Demo:
                 raise DemoRefused(f"no temporary folder can be made: {error.strerror or error}") from error
             self._plays += 1
             self._over = trio.Event()
-            self.station = station_id("demo", self._running)
+            self.station = station_id("demo", running)
             self._playing = trio.CancelScope()
             await self._nursery.start(self._play, self.station, folder, self._playing)
 
@@ -73,6 +81,10 @@ class Demo:
         if self.station is not None and self._playing is not None:
             self._playing.cancel()
             await self._over.wait()
+
+    async def setup(self) -> Setup:
+        """The set-up of the daemon, with the station of the demo."""
+        return await setup_of(self._host.stations)
 
     async def _play(
         self,
@@ -83,18 +95,18 @@ class Demo:
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         try:
-            await self._running.add(StationConfig(id=station, folder=str(folder), name="Demo"), "temporary")
+            await self._host.stations.add(StationConfig(id=station, folder=str(folder), name="Demo"), "temporary")
             task_status.started()
             with scope:
                 match = partial(bundled_match, self._plays, started_at=datetime.now(UTC))
                 data = await trio.to_thread.run_sync(match)
-                await write_replay(data, folder / "Game_demo.slp", writer="frame", speed=self._speed)
-                await trio.sleep(_SHOWN_SECONDS / self._speed)
+                await write_replay(data, folder / "Game_demo.slp", writer="frame")
+                await trio.sleep(_SHOWN_SECONDS)
         except SourceError as error:
             self._log.warning("demo ended", what=str(error))
         finally:
             with trio.CancelScope(shield=True):
-                await self._running.remove(station, "the demo is over", origin="temporary")
+                await self._host.stations.remove(station, "the demo is over", origin="temporary")
                 await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
             self.station = None
             self._over.set()

@@ -30,8 +30,8 @@ def command(file: Path, into: Path, speed: float, writer: str) -> None:
     import trio
 
     from slpstream.api import read_chunks
-    from slpstream.simulate.play import write_replay
-    from slpstream.simulate.schedule import cutter, time_scale
+    from slpstream.parts.demo.play import write_replay
+    from slpstream.parts.demo.schedule import cutter, time_scale
 
     try:
         cutter(writer)

@@ -13,7 +13,7 @@ from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.model import events
 from slpstream.model.errors import FramingError
-from slpstream.simulate.bundled import MATCHES, as_another_game, bundled_match
+from slpstream.parts.demo.bundled import MATCHES, as_another_game, bundled_match
 from tests.marks import slow
 from tests.sets.games import CorrectedGames, Folder
 from tests.synthetic import record_demo

@@ -1,4 +1,4 @@
-"""The demo of a daemon after a bug."""
+"""The demo of a daemon that is starting, that refuses demos, and after a bug."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.config import StationConfig
-from slpstream.daemon import demo as demo_module
-from slpstream.daemon.demo import Demo
+from slpstream.config import Config, StationConfig
 from slpstream.daemon.stations import RunningStations
-from slpstream.model.errors import DemoRefused
+from slpstream.parts.demo import station as demo_module
+from slpstream.parts.demo.station import Demo, DemoRefused
+from slpstream.parts.services import DemoObjection
 from slpstream.system.internal_errors import InternalErrors
+from tests.daemons.hosts import host_of
 from tests.virtual_time import inline
 
 
@@ -40,7 +41,9 @@ async def test_demo_can_be_started_again_after_a_bug(
 ) -> None:
     monkeypatch.setattr(trio.to_thread, "run_sync", inline)
     monkeypatch.setattr(demo_module, "bundled_match", fail)
-    demo = Demo(cast(RunningStations, Running()))
+    host = host_of(Config())
+    host.stations = cast(RunningStations, Running())
+    demo = Demo(host)
     errors = InternalErrors(strict=False)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(errors.keep_running, "station", demo.run)
@@ -57,3 +60,26 @@ async def test_demo_can_be_started_again_after_a_bug(
         assert demo.station == "demo"
         await demo.stop()
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_demo_needs_a_running_daemon() -> None:
+    demo = Demo(host_of(Config()))
+    with pytest.raises(DemoRefused, match="still starting"):
+        await demo.start()
+    await demo.stop()
+
+
+class Gateways:
+    """Viewers who would see a demo like any other station."""
+
+    def reason_against_demo(self) -> str:
+        return "the stations of this daemon are sent to a broker"
+
+
+@pytest.mark.trio
+async def test_part_can_object_to_demos() -> None:
+    host = host_of(Config())
+    host.provide(DemoObjection, Gateways())
+    with pytest.raises(DemoRefused, match="sent to a broker"):
+        await Demo(host).start()

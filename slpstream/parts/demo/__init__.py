@@ -1,0 +1,1 @@
+"""Simulated games: the demo of a running daemon, `slpstream demo`, and `slpstream simulate`."""
