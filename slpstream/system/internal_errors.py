@@ -27,15 +27,12 @@ from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
 CORE_LABELS = (
-    "console",
     "controllers",
-    "discovery",
     "file",
     "index",
     "notifications",
     "on_air",
     "playback",
-    "relay",
     "reload",
     "request",
     "retention",
