@@ -1,1 +1,1 @@
-"""The parts put together: stations, consoles, sets, outputs and the web server as one service, and the gateway."""
+"""The parts put together: stations, sets, outputs and the web server as one service, and the gateway."""

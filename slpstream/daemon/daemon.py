@@ -1,4 +1,4 @@
-"""The daemon: stations, consoles, sets, parts and the web server put together as one service."""
+"""The daemon: stations, sets, parts and the web server put together as one service."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from slpstream.config import (
     StationConfig,
     changes,
     recordings_folder,
+    station_folder,
 )
 from slpstream.daemon.archived_games import read_archive
-from slpstream.daemon.console_discovery import same_consoles
-from slpstream.daemon.consoles import Consoles, check_sources
 from slpstream.daemon.deliveries.queue import DeliveryQueue
+from slpstream.daemon.expiry import expire_games
 from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
@@ -31,7 +31,6 @@ from slpstream.daemon.gauges import bind_gauges
 from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.index_database import open_index_database
 from slpstream.daemon.on_air.state import StationOnAir
-from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
@@ -46,7 +45,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, Highlights, Marks
+from slpstream.parts.services import Highlights, Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import GameIndex
@@ -100,7 +99,6 @@ class Daemon:
             errors,
             reload=None if read_again is None else self._reload_on_signal,
         )
-        self.consoles = Consoles(config.relay, config.recordings, recordings_folder(config), self.metrics, errors)
         on_air = OnAir()
         self.hub = Hub(on_air)
         self.running = RunningStations(self.hub, errors)
@@ -123,14 +121,12 @@ class Daemon:
             on_air=on_air,
             sets=self.sets,
             stations=self.running,
-            consoles=self.consoles,
             deliveries=self._deliveries,
             access=lambda: self._access,
             metrics=self.metrics,
             errors=errors,
         )
         self.parts = RunningParts(registry.parts(), self._host)
-        check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
         self._reloading = trio.Lock()
         self._log = get_logger()
@@ -249,16 +245,8 @@ class Daemon:
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
                 background.start_soon(self.parts.run)
-                discover = partial(
-                    self.consoles.discover,
-                    self._station_configs_now,
-                    self._discovered,
-                    self.running.add,
-                    partial(self.running.remove, origin="discovered"),
-                )
-                background.start_soon(self.errors.keep_running, "discovery", discover)
-                retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
-                background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
+                expire = partial(expire_games, index, self.hub, self.metrics, lambda: self._config.store)
+                background.start_soon(self.errors.keep_running, "retention", expire)
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 background.start_soon(trio.to_thread.run_sync, load_stats)
@@ -267,25 +255,22 @@ class Daemon:
 
     async def _apply_stations(self, stations: Sequence[StationConfig]) -> None:
         configured = [station for station in stations if station.id != EACH_SUBFOLDER]
-        discovered = [self.running[name].config for name in self._discovered()]
-        for name in await same_consoles(configured, discovered):  # a console accepts one client only
-            await self.running.remove(name, "the configuration has this console", origin="discovered")
+        await self.parts.stations_configured(configured)
         await self.running.apply(configured, "configured")
         self._subfolders.configure(stations)
 
     def _start_companions(self, running: RunningStation) -> None:
-        """Starts the companions of a station: parts, console, relay ports. A temporary station has none."""
+        """Starts the companions of a station, such as those of parts. A temporary station has none."""
         if running.is_temporary:
             return
         channel = running.station.channel
+        self.parts.station_starts(running)
         running.nursery.start_soon(self.parts.follow, channel)
         if self._situations is not None and self._index is not None:
             search = partial(self._situations.follow, self._index, channel)
             running.nursery.start_soon(
                 partial(self.errors.keep_running, "situations", search, station=running.station.id)
             )
-        with self.errors.contain("console", station=running.station.id):
-            self.consoles.start(running, self._host.find(DolphinSpectators))
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations, see `web.stations.Stations`."""
@@ -299,12 +284,8 @@ class Daemon:
         return {**self._described(running.station), "recordings": running.station.recordings()}
 
     def _described(self, station: Station) -> dict[str, Any]:
-        more = {"demo": self.running.is_temporary(station.id), "discovered": station.id in self._discovered()}
+        more = {"demo": self.running.is_temporary(station.id), "discovered": station.id in self.running.discovered()}
         return station.describe() | {key: True for key, value in more.items() if value}
-
-    def _discovered(self) -> list[str]:
-        """The ids of the stations of consoles that have announced themselves."""
-        return [name for name, running in list(self.running.items()) if running.origin == "discovered"]
 
     async def remove_discovered(self, station: str) -> bool:
         """Removes the station of a discovered console, see `web.stations.Stations`."""
@@ -380,7 +361,7 @@ class Daemon:
         wanted: StationConfig,
         origin: Origin,
     ) -> Station:
-        folder = self.consoles.folder(wanted)
+        folder = station_folder(wanted, recordings_folder(self._config))
         kept = origin != "temporary"
         notifications = None
         with self.errors.contain("notifications", station=wanted.id):  # without them, the folder is polled
@@ -396,16 +377,6 @@ class Daemon:
             shared=SharedServices(
                 limiter, index if kept else None, self._host.find(ReplayCheck) if kept else None, errors=self.errors
             ),
-        )
-
-    def _station_configs_now(self) -> list[StationConfig]:
-        return [running.config for running in self.running.values()]
-
-    def _limits(self) -> Limits:
-        store, recordings = self._config.store, self._config.recordings
-        return Limits(
-            games=Limit(store.max_age_days, store.max_size_bytes),
-            recordings=Limit(recordings.max_age_days, recordings.max_size_bytes),
         )
 
     def _release_station(self, watcher: Watcher, station: Station) -> None:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import trio
 
-from slpstream.config import Config
+from slpstream.config import Config, StationConfig
+from slpstream.daemon.stations import RunningStation
 from slpstream.parts.interface import Host, Part, RunningPart
 from slpstream.stream import Channel
 
@@ -53,6 +54,16 @@ class RunningParts:
         async with trio.open_nursery() as nursery:
             for running in self._running.values():
                 nursery.start_soon(self._errors.keep_running, running.label, running.part.run)
+
+    async def stations_configured(self, stations: Sequence[StationConfig]) -> None:
+        """Tell all parts the configured stations, before these are started, changed or ended."""
+        for label, part in self._running.values():
+            with self._errors.contain(label):
+                await part.stations_configured(stations)
+
+    def station_starts(self, running: RunningStation) -> None:
+        """Tell all parts about a station that is about to run."""
+        self._tell(lambda part: part.station_starts(running), station=running.station.id)
 
     async def follow(self, channel: Channel) -> None:
         """Let all parts follow a station until cancelled. Start it once for each station."""

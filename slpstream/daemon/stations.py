@@ -90,6 +90,10 @@ class RunningStations(Mapping[str, RunningStation]):
         running = self._running.get(station)
         return running is not None and running.is_temporary
 
+    def discovered(self) -> list[str]:
+        """The ids of the stations of consoles that have announced themselves."""
+        return [name for name, running in list(self._running.items()) if running.origin == "discovered"]
+
     async def run(
         self,
         make: Callable[[StationConfig, Origin], Station],

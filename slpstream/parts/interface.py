@@ -13,16 +13,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from slpstream.config.sections import Config, Section
+from slpstream.config.sections import Config, Section, StationConfig
 from slpstream.system.metric_row import Row
 
 if TYPE_CHECKING:
-    from slpstream.daemon.consoles import Consoles
     from slpstream.daemon.deliveries.queue import DeliveryQueue
     from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames
     from slpstream.daemon.sets import StationSets
-    from slpstream.daemon.stations import RunningStations
+    from slpstream.daemon.stations import RunningStation, RunningStations
     from slpstream.store import GameIndex
     from slpstream.stream import Channel, Hub, OnAir
     from slpstream.system.internal_errors import InternalErrors
@@ -69,6 +68,8 @@ class Part(NamedTuple):
     metrics: Sequence[Row] = ()
     alias: str = ""
     """Its name in `slpstream_internal_errors_total` and `/readyz`. Empty: `name`."""
+    labels: Sequence[str] = ()
+    """The further names in `slpstream_internal_errors_total` under which it contains bugs itself."""
     endpoints: str = ""
     """The function that makes its HTTP endpoints, as `module:function`. It takes the running part, or `None` if the
     part is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
@@ -103,6 +104,12 @@ class RunningPart:
 
     async def run(self) -> None:
         """Work until cancelled. Called again after a bug. A part without such a task returns."""
+
+    async def stations_configured(self, stations: Sequence[StationConfig]) -> None:
+        """Prepare for the configured stations, before they are started, changed or ended."""
+
+    def station_starts(self, running: RunningStation) -> None:
+        """Start tasks for a station in its nursery, before the station runs. Temporary stations are left out."""
 
     async def follow(self, channel: Channel) -> None:
         """Follow a station until cancelled, in a task that ends with the station. Called again after a bug."""
@@ -158,7 +165,6 @@ class Host:
         on_air: OnAir,
         sets: StationSets,
         stations: RunningStations,
-        consoles: Consoles,
         deliveries: DeliveryQueue,
         access: Callable[[], Access],
         metrics: Metrics,
@@ -169,7 +175,6 @@ class Host:
         self.on_air = on_air
         self.sets = sets
         self.stations = stations
-        self.consoles = consoles
         self.deliveries = deliveries
         """The queue of deliveries to other servers."""
         self.access = access

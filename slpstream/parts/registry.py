@@ -94,7 +94,7 @@ def metric_rows() -> list[Row]:
 
 def labels() -> list[str]:
     """The names in `slpstream_internal_errors_total` of all parts that can run."""
-    return [part.label for part in parts() if part.start]
+    return [label for part in parts() if part.start for label in (part.label, *part.labels)]
 
 
 def commands() -> Mapping[str, Command]:

@@ -12,13 +12,7 @@ from msgspec import Meta
 from slpstream.web.schemas import GameId, Moment, Schema
 
 if TYPE_CHECKING:
-    from slpstream.config import StationConfig
-    from slpstream.daemon.station.station import Station
     from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
-    from slpstream.sources.console.feed import RelayFeed
-    from slpstream.sources.console.reconnect import ConnectionObserver
-    from slpstream.sources.console.recorder import Recorder
-    from slpstream.sources.console.turns import Turns
     from slpstream.store import HighlightPage, HighlightsQuery
 
 MAX_WORDS = 200
@@ -93,21 +87,14 @@ class SetZips(Protocol):
         """The folder that zips are written into; `None` if there is none."""
 
 
-class Source(Protocol):
-    """A source whose games are recorded."""
+class RelayedStations(Protocol):
+    """The stations that are relayed as consoles."""
 
-    async def run(self) -> None:
-        """Record until cancelled."""
+    def relay_clients(self, station: str) -> int | None:
+        """The number of clients of a station's TCP ports; `None` if it has no such port."""
 
+    async def call(self, station: str, name: str, source: str, target: tuple[str, int]) -> None:
+        """Broadcast the call of a console for a station, as a console does without a client. Raises `OSError`.
 
-class DolphinSpectators(Protocol):
-    """The protocol of Dolphin's spectator server, in both directions."""
-
-    def is_available(self) -> bool:
-        """Whether the library that `source` needs is installed."""
-
-    def source(self, host: str, port: int, recorder: Recorder, observer: ConnectionObserver, turns: Turns) -> Source:
-        """Return a source that records the Dolphin at an address."""
-
-    async def serve(self, config: StationConfig, station: Station, feed: RelayFeed) -> None:
-        """Serve the `relay_enet_port` of a station until cancelled."""
+        `source` is the address to send it from, `target` the address and port to broadcast to.
+        """

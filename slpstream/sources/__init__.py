@@ -1,1 +1,1 @@
-"""Sources of replay bytes: growing files, and consoles on the network."""
+"""Sources of replay bytes: growing files, and replays in archives."""

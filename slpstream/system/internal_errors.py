@@ -27,13 +27,10 @@ from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
 CORE_LABELS = (
-    "console",
-    "discovery",
     "file",
     "index",
     "notifications",
     "on_air",
-    "relay",
     "reload",
     "request",
     "retention",

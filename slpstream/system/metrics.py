@@ -44,9 +44,6 @@ TABLE = (
         ("station", "code"),
         known_values=("truncated", "replaced", "vanished", "unreadable"),
     ),
-    Row("slpstream_source_received_bytes_total", "counter", "Event bytes received from consoles.", ("station",)),
-    Row("slpstream_source_reconnects_total", "counter", "Reconnections to consoles.", ("station",)),
-    Row("slpstream_source_gaps_total", "counter", "Gaps in the events of consoles.", ("station",)),
     Row("slpstream_lagged_messages_total", "counter", "Messages that conflating subscribers missed."),
     Row(
         "slpstream_connections_closed_total",
@@ -93,8 +90,6 @@ TABLE = (
         ("outcome",),
     ),
     Row("slpstream_expired_games_total", "counter", "Games removed from the index by its age and size limits."),
-    Row("slpstream_deleted_recordings_total", "counter", "Recordings deleted by their age and size limits."),
-    Row("slpstream_deleted_recordings_bytes_total", "counter", "Total size of the deleted recordings."),
     Row(
         "slpstream_append_to_publish_seconds",
         "histogram",
@@ -129,8 +124,6 @@ TABLE = (
     Row("slpstream_connections", "gauge", "Open connections of all kinds."),
     Row("slpstream_state_free_bytes", "gauge", "Free disk space where the state is kept."),
     Row("slpstream_queued_bytes", "gauge", "Bytes queued for slow clients."),
-    Row("slpstream_unwritten_bytes", "gauge", "Received bytes that wait for the disk.", ("station",)),
-    Row("slpstream_relay_clients", "gauge", "Clients of the station's relay ports.", ("station",)),
     Row("slpstream_webhook_waiting_deliveries", "gauge", "Deliveries not accepted yet.", ("webhook",)),
     Row("slpstream_webhook_lag_seconds", "gauge", "Age of the oldest waiting delivery.", ("webhook",)),
     Row(
@@ -152,9 +145,6 @@ class StationMetrics:
         self.bytes = metrics.counter("slpstream_read_bytes_total", station)
         self.decode_errors = metrics.counter("slpstream_decode_errors_total", station)
         self.publish_seconds = metrics.histogram("slpstream_append_to_publish_seconds", station)
-        self.received_bytes = metrics.counter("slpstream_source_received_bytes_total", station)
-        self.reconnects = metrics.counter("slpstream_source_reconnects_total", station)
-        self.gaps = metrics.counter("slpstream_source_gaps_total", station)
         self._metrics = metrics
         self._station = station
         for code in metrics.rows["slpstream_source_errors_total"].known_values:

@@ -70,8 +70,8 @@ finally:
 
 
 HEAVY = {"asyncio", "importlib.metadata", "msgspec", "multiprocessing", "numpy", "pyarrow", "rich", "trio", "watchdog"}
-EVENT_LOOP = {"asyncio", "trio", "watchdog", "slpstream.sources.console", "slpstream.sources.tail"}
-OURS = {f"slpstream.{name}" for name in ("api", "formats", "game", "model.messages", "sources.console", "sources.tail")}
+EVENT_LOOP = {"asyncio", "trio", "watchdog", "slpstream.sources.tail"}
+OURS = {f"slpstream.{name}" for name in ("api", "formats", "game", "model.messages", "sources.tail")}
 
 
 @pytest.mark.parametrize("name", ["dump", "follow", "info", "stats"])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from slpstream.config import Config
-from slpstream.daemon.consoles import Consoles
 from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.sets import StationSets
@@ -21,14 +18,13 @@ from slpstream.web.access import Access
 def host_of(config: Config, on_air: OnAir | None = None) -> Host:
     """A host with a configuration. It has no stations and no index."""
     on_air, metrics, errors = on_air or OnAir(), registry.metrics(), InternalErrors()
-    hub, folder = Hub(on_air), Path(config.recordings.folder)
+    hub = Hub(on_air)
     return Host(
         config,
         hub=hub,
         on_air=on_air,
         sets=StationSets(hub, Rules(), errors),
         stations=RunningStations(hub, errors),
-        consoles=Consoles(config.relay, config.recordings, folder, metrics, errors),
         deliveries=DeliveryQueue(metrics),
         access=Access,
         metrics=metrics,

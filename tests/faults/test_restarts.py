@@ -26,6 +26,7 @@ from slpstream.config import (
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.consoles.discovery import write_call
 from slpstream.parts.controllers.part import Controllers
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
@@ -36,16 +37,15 @@ from slpstream.parts.seats.part import Seats
 from slpstream.parts.text_files.part import ObsFolder
 from slpstream.parts.verify.part import Verify
 from slpstream.parts.webhooks.part import Webhook
-from slpstream.sources.console.discovery import write_call
 from slpstream.system import logs
 from slpstream.system.internal_errors import InternalErrors
 from tests.daemons.station import TIMEOUT_SECONDS, until
 from tests.faults.blast_radius import Bug, Receiver
 from tests.formats.slippi.built import Built
+from tests.parts.consoles.daemons import free_port
+from tests.parts.consoles.wii import Wii, raw_of
 from tests.parts.http_server import serving
 from tests.sets.games import ANN_AND_BOB, replay
-from tests.sources.console.daemons import free_port
-from tests.sources.console.wii import Wii, raw_of
 
 pytestmark = [pytest.mark.trio, pytest.mark.slow]
 

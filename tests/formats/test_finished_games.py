@@ -10,7 +10,7 @@ import pytest
 from slpstream.api import messages
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.model.messages import START
-from slpstream.sources.console.feed import RelayFeed
+from slpstream.parts.consoles.feed import RelayFeed
 from tests.daemons.station import running_station, until
 from tests.formats.games import games
 from tests.synthetic.match import synthetic_match

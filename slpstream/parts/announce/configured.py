@@ -14,6 +14,7 @@ from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
 from slpstream.parts.announce.part import Announce
 from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import RelayedStations
 
 if TYPE_CHECKING:
     from slpstream.parts.announce.dns_sd import DnsSd
@@ -43,7 +44,7 @@ class Announcements(RunningPart):
             from slpstream.parts.announce.relay_call import RelayCall  # noqa: PLC0415 -- as above
 
             target = announce.broadcast_host, announce.broadcast_port
-            call = RelayCall(self._relayed, host.config.relay.host, target, host.consoles.relay_clients)
+            call = RelayCall(self._relayed, host.config.relay.host, target, lambda: host.find(RelayedStations))
             self._announcements.append(call)
 
     async def run(self) -> None:

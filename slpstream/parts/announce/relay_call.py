@@ -7,11 +7,10 @@ station: the one with that port as its `relay_port`. Like a console, it calls on
 from __future__ import annotations
 
 from collections.abc import Callable
-from socket import SO_BROADCAST, SOL_SOCKET
 
 import trio
 
-from slpstream.sources.console import discovery
+from slpstream.parts.services import RelayedStations
 from slpstream.system.logs import get_logger
 
 CALL_SECONDS = 10.0
@@ -27,15 +26,15 @@ class RelayCall:
         relayed: Callable[[], tuple[str, str] | None],
         source: str,
         target: tuple[str, int],
-        clients: Callable[[str], int | None],
+        stations: Callable[[], RelayedStations | None],
     ) -> None:
         """`relayed` returns the id and the name of the station; `None` while there is none. `source` is the address of
-        the relay, `target` the address and port to broadcast to. `clients` returns the number of clients of a station's
-        relay; `None` while it does not listen."""
+        the relay, `target` the address and port to broadcast to. `stations` returns the relayed stations;
+        `None` while there are none."""
         self._relayed = relayed
         self._source = source
         self._target = target
-        self._clients = clients
+        self._stations = stations
         self._problem = "", ""
         """The station that could not be announced, and why; empty after it was."""
         self._log = get_logger()
@@ -49,18 +48,16 @@ class RelayCall:
     async def run(self) -> None:
         """Calls every ten seconds while the relay has no client, until cancelled."""
         while True:
-            relayed = self._relayed()
-            is_waiting = relayed is not None and self._clients(relayed[0]) == 0
-            if relayed is not None and is_waiting:
-                await self._call(*relayed)
-            await trio.sleep(CALL_SECONDS if is_waiting else _LOOK_SECONDS)
+            relayed, stations = self._relayed(), self._stations()
+            if relayed is not None and stations is not None and stations.relay_clients(relayed[0]) == 0:
+                await self._call(stations, *relayed)
+                await trio.sleep(CALL_SECONDS)
+            else:
+                await trio.sleep(_LOOK_SECONDS)
 
-    async def _call(self, station: str, name: str) -> None:
+    async def _call(self, stations: RelayedStations, station: str, name: str) -> None:
         try:
-            with trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM) as socket:
-                socket.setsockopt(SOL_SOCKET, SO_BROADCAST, 1)
-                await socket.bind((self._source, 0))
-                await socket.sendto(discovery.write_call(name, discovery.own_mac(station)), self._target)
+            await stations.call(station, name, self._source, self._target)
         except OSError as error:
             what = error.strerror or str(error)
             if (station, what) != self._problem:

@@ -24,7 +24,7 @@ from slpstream.parts import registry
 from slpstream.parts.announce.dns_sd import DnsSd
 from slpstream.parts.announce.part import Announce
 from slpstream.parts.announce.relay_call import CALL_SECONDS, RelayCall
-from slpstream.sources.console import discovery
+from slpstream.parts.consoles import discovery
 from tests.daemons.hosts import parts_of
 from tests.daemons.process import DEADLINE_SECONDS, configured
 
@@ -205,17 +205,30 @@ def test_dns_sd_without_its_library_is_a_configuration_error(monkeypatch: pytest
     parts_of(Config())
 
 
+class Relayed:
+    """Relayed stations with the same number of clients."""
+
+    def __init__(self, clients: int | None) -> None:
+        self.clients = clients
+
+    def relay_clients(self, station: str) -> int | None:
+        return self.clients
+
+    async def call(self, station: str, name: str, source: str, target: tuple[str, int]) -> None:
+        await discovery.call(station, name, source, target)
+
+
 @pytest.mark.trio
 async def test_calls_every_ten_seconds_while_nobody_is_connected_and_names_a_network_that_is_away(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    clients: list[int | None] = [None]
+    stations = Relayed(None)
     heard = 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.setblocking(False)
         relayed: list[tuple[str, str] | None] = [("setup-1", "Setup 1")]
-        call = RelayCall(lambda: relayed[0], "127.0.0.1", listener.getsockname(), lambda station: clients[0])
+        call = RelayCall(lambda: relayed[0], "127.0.0.1", listener.getsockname(), lambda: stations)
 
         def heard_calls() -> int:
             nonlocal heard
@@ -234,13 +247,13 @@ async def test_calls_every_ten_seconds_while_nobody_is_connected_and_names_a_net
             nursery.start_soon(call.run)
             await trio.sleep(60)
             assert heard_calls() == 0, "the relay does not listen yet"
-            clients[0] = 0
+            stations.clients = 0
             await trio.sleep(3.5 * CALL_SECONDS)
             assert heard_calls() == 4
-            clients[0] = 1
+            stations.clients = 1
             await trio.sleep(60)
             assert heard_calls() == 4
-            clients[0] = 0
+            stations.clients = 0
             await trio.sleep(2)
             assert heard_calls() == 5
             relayed[0] = ("setup-2", "Setup 2")
@@ -252,7 +265,7 @@ async def test_calls_every_ten_seconds_while_nobody_is_connected_and_names_a_net
             assert call.not_ready() == []
             nursery.cancel_scope.cancel()
     names: list[tuple[str, str] | None] = [("setup-1", "Setup 1")]
-    away = RelayCall(lambda: names[0], "192.0.2.55", ("192.0.2.255", 20582), lambda station: 0)  # not our address
+    away = RelayCall(lambda: names[0], "192.0.2.55", ("192.0.2.255", 20582), lambda: Relayed(0))  # not our address
     async with trio.open_nursery() as nursery:
         nursery.start_soon(away.run)
         await trio.sleep(100)

@@ -1,0 +1,85 @@
+"""Reports the events of a source and its recorder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import trio
+
+from slpstream.system.logs import LogLimit, get_logger
+from slpstream.system.metrics import Metrics
+
+if TYPE_CHECKING:
+    from slpstream.daemon.station.station import Station
+
+RECEIVED_BYTES = "slpstream_source_received_bytes_total"
+RECONNECTS = "slpstream_source_reconnects_total"
+GAPS = "slpstream_source_gaps_total"
+_MAX_LINES, _LINES_SECONDS = 20, 60.0
+"""A source can break its connection, or lose bytes, thousands of times a second. This many events of each kind are
+logged."""
+
+
+class SourceReporter:
+    """Reports the events of a source and its recorder to the station, the metrics and the log."""
+
+    def __init__(self, station: Station, metrics: Metrics, kind: str) -> None:
+        """`kind` names the source for people: `console` or `Dolphin`."""
+        self._station = station
+        self._received_bytes = metrics.counter(RECEIVED_BYTES, station.id)
+        self._reconnects = metrics.counter(RECONNECTS, station.id)
+        self._gaps = metrics.counter(GAPS, station.id)
+        self._kind = kind
+        self.answered = False
+        """Whether the source has ever answered."""
+        self._log = get_logger()
+        self._limit = LogLimit(_MAX_LINES, _LINES_SECONDS, trio.current_time)
+        station.set_reachable(f"connecting to the {kind}")
+
+    def connected(self, nick: str, version: str) -> None:
+        """The source answered."""
+        if self.answered:
+            self._reconnects.inc()
+        self.answered = True
+        suppressed = self._limit.admit("source connected")
+        if suppressed is not None:
+            self._log.info("source connected", source=self._kind, nick=nick, version=version, **suppressed)
+        self._station.set_reachable(None)
+
+    def disconnected(self, what: str) -> None:
+        """The connection broke. The station shows it only if reconnecting fails (`unreachable`)."""
+        suppressed = self._limit.admit("source disconnected")
+        if suppressed is not None:
+            self._log.info("source disconnected", source=self._kind, what=what, **suppressed)
+
+    def unreachable(self, what: str) -> None:
+        """The source did not answer; it is tried again."""
+        self._log.debug("source unreachable", source=self._kind, what=what)
+        self._station.set_reachable(f"{self._kind} cannot be reached: {what}")
+
+    def received(self, size_bytes: int) -> None:
+        """Count received bytes of events."""
+        self._received_bytes.inc(size_bytes)
+
+    def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
+        """Pass bytes to the station that are not on disk yet, see `Station.feed_unwritten`."""
+        return self._station.feed_unwritten(path, offset, data)
+
+    def recording_trouble(self, what: str | None) -> None:
+        """The disk cannot be written to, for the reason `what`; with `None`, it can again."""
+        if what is None:
+            self._log.info("recording resumed")
+        else:
+            self._log.error("recording suspended, streaming continues", what=what)
+        self._station.set_remark(None if what is None else f"not recorded: {what}")
+
+    def gap(self, path: Path | None, offset: int, what: str) -> None:
+        """Bytes of a game are missing or unusable. Beyond a limit, gaps are only counted."""
+        self._gaps.inc()
+        suppressed = self._limit.admit("gap")
+        if suppressed is None:
+            return
+        self._log.warning("gap", file=None if path is None else path.name, offset=offset, what=what, **suppressed)
+        if path is not None:
+            self._station.publish_diagnostic("gap", path, offset, what)
