@@ -33,7 +33,6 @@ from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import DaemonHighlights
-from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
@@ -114,13 +113,6 @@ class Daemon:
         on_air = OnAir()
         self.hub = Hub(on_air)
         self.running = RunningStations(self.hub, errors)
-        self.on_air = StationOnAir(
-            self.hub,
-            on_air,
-            config.on_air,
-            on_switch=lambda by: self.metrics.counter("slpstream_on_air_switches_total", by).inc(),
-            is_hidden=self.running.is_temporary,
-        )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
         self._web: WebServer | None = None
@@ -178,7 +170,6 @@ class Daemon:
         if self._web is not None:
             self._web.configure(access, limits_of(config))
         self.sets.use(_rules(config))
-        self.on_air.use(config.on_air)
         for station in self.running.stations:
             station.configure(config.watch)
         self.parts.configure(config)
@@ -250,7 +241,6 @@ class Daemon:
                     self._access,
                     self.metrics,
                     self.errors,
-                    on_air=self.on_air,
                     more=more,
                 )
                 self._bind_gauges(web, index)
@@ -274,7 +264,6 @@ class Daemon:
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
-                background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)

@@ -33,7 +33,6 @@ CORE_LABELS = (
     "file",
     "index",
     "notifications",
-    "on_air",
     "playback",
     "relay",
     "reload",

@@ -18,9 +18,9 @@ from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.access import Access
 
 
-def host_of(config: Config, on_air: OnAir | None = None) -> Host:
+def host_of(config: Config) -> Host:
     """A host with a configuration. It has no stations and no index."""
-    on_air, metrics, errors = on_air or OnAir(), registry.metrics(), InternalErrors()
+    on_air, metrics, errors = OnAir(), registry.metrics(), InternalErrors()
     hub, folder = Hub(on_air), Path(config.recordings.folder)
     return Host(
         config,
@@ -36,6 +36,6 @@ def host_of(config: Config, on_air: OnAir | None = None) -> Host:
     )
 
 
-def parts_of(config: Config, on_air: OnAir | None = None) -> RunningParts:
+def parts_of(config: Config) -> RunningParts:
     """The running parts of a configuration. Raises `ConfigError`."""
-    return RunningParts(registry.parts(), host_of(config, on_air))
+    return RunningParts(registry.parts(), host_of(config))
