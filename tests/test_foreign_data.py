@@ -42,7 +42,7 @@ OWN: Mapping[str, str] = {
     "parts/fanout/gateway/lines.py": "a line that was checked when it arrived",
     "daemon/highlights.py": _STORED,
     "parts/playback_dolphin/moments.py": _LOG,
-    "daemon/on_air/rule.py": _LOG,
+    "parts/on_air/rule.py": _LOG,
     "daemon/situations.py": _LOG,
     "parts/audit/setup_audit.py": _STORED,
     "parts/controllers/checked_games.py": _LOG,

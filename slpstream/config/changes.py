@@ -17,10 +17,6 @@ APPLIED_AT_RELOAD = frozenset(
     {
         "log.format",
         "log.level",
-        "on_air.choose",
-        "on_air.min_seconds",
-        "on_air.operator_seconds",
-        "on_air.result_seconds",
         "recordings.max_age_days",
         "recordings.max_size_bytes",
         "server.allowed_hosts",

@@ -118,8 +118,6 @@ def _check_core(config: Config, file: str) -> None:
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
     _check_situations(config, file)
-    if config.on_air.operator_seconds and config.on_air.choose != "rule":
-        raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
 

@@ -222,32 +222,6 @@ class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 45.0
 
 
-class OnAir(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[on_air]`: which station is on air, for everything that follows it."""
-
-    choose: Annotated[
-        Literal["operator", "rule"],
-        Meta(
-            description="`operator`: only the operator chooses. `rule`: while the operator has chosen no station, a "
-            "deciding game comes first, then a game with a player on the last stock, then the station that has been "
-            "off air for longest."
-        ),
-    ] = "operator"
-    min_seconds: Annotated[
-        float, Meta(ge=0, description="The rule leaves a station on air for at least this long.")
-    ] = 20.0
-    result_seconds: Annotated[
-        float, Meta(ge=0, description="The rule keeps a station on air for this long after its game, for the result.")
-    ] = 8.0
-    operator_seconds: Annotated[
-        float,
-        Meta(
-            ge=0,
-            description="How long the operator's choice lasts. 0: until the operator ends it.",
-        ),
-    ] = 0.0
-
-
 class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[log]`: the daemon's log."""
 
@@ -347,7 +321,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     recordings: Recordings = Recordings()
     relay: Relay = Relay()
     sets: Sets = Sets()
-    on_air: OnAir = OnAir()
     log: Log = Log()
     web: Web = Web()
     stations: list[StationConfig] = []

@@ -30,7 +30,6 @@ from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.gauges import bind_gauges
 from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.index_database import open_index_database
-from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
@@ -102,13 +101,6 @@ class Daemon:
         on_air = OnAir()
         self.hub = Hub(on_air)
         self.running = RunningStations(self.hub, errors)
-        self.on_air = StationOnAir(
-            self.hub,
-            on_air,
-            config.on_air,
-            on_switch=lambda by: self.metrics.counter("slpstream_on_air_switches_total", by).inc(),
-            is_hidden=self.running.is_temporary,
-        )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
         self._web: WebServer | None = None
@@ -162,7 +154,6 @@ class Daemon:
         if self._web is not None:
             self._web.configure(access, limits_of(config))
         self.sets.use(_rules(config))
-        self.on_air.use(config.on_air)
         for station in self.running.stations:
             station.configure(config.watch)
         self.parts.configure(config)
@@ -231,7 +222,6 @@ class Daemon:
                     self._access,
                     self.metrics,
                     self.errors,
-                    on_air=self.on_air,
                     more=more,
                 )
                 bind_gauges(self._host, web, lambda: self.service.tasks)
@@ -248,7 +238,6 @@ class Daemon:
                 expire = partial(expire_games, index, self.hub, self.metrics, lambda: self._config.store)
                 background.start_soon(self.errors.keep_running, "retention", expire)
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
-                background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())

@@ -38,7 +38,6 @@ from slpstream.web.app import CORE_PAGES
 from slpstream.web.endpoint import Endpoint
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
-from slpstream.web.on_air import StationOnAir
 from slpstream.web.server import Limits, WebServer, listen
 from slpstream.web.site import Site
 from slpstream.web.stations import Stations
@@ -193,7 +192,6 @@ def make_web_server(
     access: Access,
     metrics: Metrics,
     errors: InternalErrors,
-    on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
 ) -> WebServer:
     """Return the web server of a service, with its limits and counters."""
@@ -218,7 +216,6 @@ def make_web_server(
             overlay_folder=Path(folder).expanduser() if folder else None,
             claim_paths=registry.claim_paths(),
         ),
-        on_air=on_air,
         more=more,
     )
 

@@ -30,7 +30,6 @@ CORE_LABELS = (
     "file",
     "index",
     "notifications",
-    "on_air",
     "reload",
     "request",
     "retention",

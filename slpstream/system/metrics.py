@@ -73,13 +73,6 @@ TABLE = (
         ("part",),
         known_values=CORE_LABELS,
     ),
-    Row(
-        "slpstream_on_air_switches_total",
-        "counter",
-        "Stations put on air, by who has chosen them.",
-        ("by",),
-        known_values=("operator", "rule"),
-    ),
     Row("slpstream_situations_total", "counter", "Situations found in the games of stations.", ("station",)),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(

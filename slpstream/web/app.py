@@ -32,12 +32,10 @@ from slpstream.web import (
     situations,
 )
 from slpstream.web import games as games_module
-from slpstream.web import on_air as on_air_module
 from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
-from slpstream.web.on_air import StationOnAir
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
 from slpstream.web.scene_pages import LIVE, scene_page
@@ -90,20 +88,19 @@ def make_app(
     stations: Stations,
     games: Games,
     site: Site,
-    on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
 ) -> Starlette:
     """The application of a daemon or a gateway.
 
     The files in `site.overlay_folder` are limited to types that pages use. They need no token, because a stylesheet
-    cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A gateway has neither
-    `on_air` nor any of the endpoints in `more`.
+    cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A
+    gateway has none of the endpoints in `more`.
     """
     overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)
 
     def exists(station: str) -> bool:
-        return (station == ON_AIR and on_air is not None) or stations.station(station) is not None
+        return (station == ON_AIR and hub.on_air is not None) or stations.station(station) is not None
 
     async def overlay(request: Request) -> Response:
         name = request.path_params["station"]
@@ -142,7 +139,7 @@ def make_app(
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
-            *routes(api_endpoints(stations, games, on_air, more, site), lambda station: station in hub.channels),
+            *routes(api_endpoints(stations, games, more, site), lambda station: station in hub.channels),
             *(Mount(f"{STATIC_PATH}/names/{name}", Assets(path, {".json"})) for name, path in tables),
             Route(f"{STATIC_PATH}/icons/own.json", pictures),
             *(Mount(f"{STATIC_PATH}/{name}", Assets(folder)) for name, folder in site.static_folders.items()),
@@ -157,7 +154,6 @@ def make_app(
 def api_endpoints(
     stations: Stations,
     games: Games,
-    on_air: StationOnAir | None,
     more: Sequence[Endpoint] = (),
     site: Site | None = None,
 ) -> list[Endpoint]:
@@ -175,7 +171,6 @@ def api_endpoints(
         *sets.endpoints(stations),
         events.endpoint(),
         *games_module.endpoints(games),
-        *([] if on_air is None else on_air_module.endpoints(on_air)),
         *more,
         Endpoint("/v1/pages", "listPages", "The pages that parts add, and the parts themselves.", pages, PageList),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
@@ -198,7 +193,7 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
         situations.endpoint(cast(situations.ListSituations, None)),
         *of_parts,
     ]
-    return api_endpoints(cast(Stations, None), cast(Games, None), cast(StationOnAir, ()), more)
+    return api_endpoints(cast(Stations, None), cast(Games, None), more)
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -306,31 +306,6 @@ class Setup(Schema, kw_only=True, omit_defaults=False):
 
     folders: list[WatchedFolder]
     demo: Annotated[str | None, Meta(description="The station of the demo; null while none runs.")] = None
-
-
-class StationOnAir(Schema, kw_only=True):
-    """The station on air."""
-
-    station: Annotated[str | None, Meta(description="Its id; null while no station is on air.")]
-    by: Annotated[
-        Literal["operator", "rule"] | None, Meta(description="Who has chosen it; null while no station is on air.")
-    ]
-    since: Annotated[
-        Moment | None,
-        Meta(description="When it went on air, or when the last one left; null if no station ever was on air."),
-    ]
-    rule: Annotated[bool, Meta(description="Whether the rule chooses while the operator has chosen no station.")]
-    until: Annotated[
-        Moment | None, Meta(description="When the operator's choice ends; null if it does not end by itself.")
-    ]
-
-
-class OnAirChoice(Schema, kw_only=True, forbid_unknown_fields=True):
-    """The operator's choice of the station on air."""
-
-    station: Annotated[
-        str | None, Meta(description="Id of the station; null hands back to the rule, or ends the choice without one.")
-    ]
 
 
 class Recording(Schema, kw_only=True):

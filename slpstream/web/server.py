@@ -37,7 +37,6 @@ from slpstream.web.events import EventsSession, find_channels, parse_events_quer
 from slpstream.web.file_response import FileChangedError
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
-from slpstream.web.on_air import StationOnAir
 from slpstream.web.problem_pages import with_problem_pages
 from slpstream.web.site import Site, is_asset
 from slpstream.web.stations import Stations
@@ -121,12 +120,11 @@ class WebServer:
         observer: Observer,
         errors: InternalErrors | None = None,
         site: Site,
-        on_air: StationOnAir | None = None,
         more: Sequence[Endpoint] = (),
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = _finished(make_app(hub, stations, games, site, on_air, more))
+        self._app = _finished(make_app(hub, stations, games, site, more))
         self._site = site
         self._access = access
         self._limits = limits

@@ -32,6 +32,6 @@ def host_of(config: Config, on_air: OnAir | None = None) -> Host:
     )
 
 
-def parts_of(config: Config, on_air: OnAir | None = None) -> RunningParts:
+def parts_of(config: Config) -> RunningParts:
     """The running parts of a configuration. Raises `ConfigError`."""
-    return RunningParts(registry.parts(), host_of(config, on_air))
+    return RunningParts(registry.parts(), host_of(config))

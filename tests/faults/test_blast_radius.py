@@ -86,8 +86,8 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> list[Route | Mount]:
     found: list[Route | Mount] = []
     original = app_module.make_app
 
-    def make_app(*arguments: Any) -> Any:
-        app = original(*arguments)
+    def make_app(*arguments: Any, **options: Any) -> Any:
+        app = original(*arguments, **options)
         found.extend(route for route in app.routes if isinstance(route, Route | Mount))
         return app
 

@@ -19,11 +19,11 @@ from slpstream.parts.scoreboards.followed_station import FollowedStation
 from slpstream.parts.scoreboards.melee_stream_tool import DEFAULTS, FILE_NAME, MeleeStreamTool
 from slpstream.parts.scoreboards.part import Scoreboard as ScoreboardConfig
 from slpstream.parts.scoreboards.scoreboard import RETRY_SECONDS, Scoreboard
+from slpstream.parts.scoreboards.scoreboards import Scoreboards
 from slpstream.parts.scoreboards.streamcontrol import StreamControl
 from slpstream.parts.scoreboards.text_files import TextScoreboard
-from slpstream.stream import OnAir
 from slpstream.system.replaced_files import replace_file
-from tests.daemons.hosts import parts_of
+from tests.daemons.hosts import host_of
 from tests.parts.scoreboards.sets import DONKEY_KONG, SHEIK, Station, game, player
 
 VIXEN, ALTEA = player(0, "Vixen", DONKEY_KONG, 3), player(1, "Altea", SHEIK, 4)
@@ -208,8 +208,8 @@ async def test_failure_is_logged_once_and_repaired(tmp_path: Path, clock: MockCl
 async def test_scoreboards_of_the_station_on_air(tmp_path: Path, clock: MockClock, nursery: trio.Nursery) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     boards = [ScoreboardConfig(kind="text", station="on-air", path=str(folder)) for folder in folders]
-    on_air = OnAir()
-    outputs = parts_of(Config(parts={"scoreboards": boards}), on_air)
+    host = host_of(Config(parts={"scoreboards": boards}))
+    outputs = Scoreboards(host)
     outputs.set_changed("a", Station().play(game(1, player(0, "Ann"), player(1))))
     outputs.set_changed("b", Station().play(game(1, player(0, "Bob"), player(1))))
 
@@ -220,7 +220,7 @@ async def test_scoreboards_of_the_station_on_air(tmp_path: Path, clock: MockCloc
     await trio.sleep(5)
     assert names() == ["", ""]
     for station, name in (("a", "Ann"), ("b", "Bob")):
-        on_air.put(station, "operator", 0.0)
+        host.on_air.put(station, "operator", 0.0)
         await trio.sleep(5)
         assert names() == [name, name]
     nursery.cancel_scope.cancel()

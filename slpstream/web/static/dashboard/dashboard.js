@@ -203,7 +203,7 @@ function draw() {
 /** Shows the link to the codes for seats if players can claim seats here, and hides the links that a gateway lacks. */
 async function showLinks() {
   try {
-    const { status } = await daemon.api.get("v1/on-air");
+    const { status } = await daemon.api.get("v1/search");
     daemon.isGateway = status === Status.NOT_FOUND;
     find(".to-audit").hidden = daemon.isGateway;
     const seats = await daemon.api.get("v1/seats");

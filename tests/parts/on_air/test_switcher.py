@@ -1,4 +1,4 @@
-"""The station on air: the rule with all kinds of games, the operator's choice, and both after a restart."""
+"""The switcher: the rule with all kinds of games, the operator's choice, and both after a restart."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from slpstream.config.sections import OnAir as OnAirConfig
-from slpstream.daemon.on_air.rule import Candidate, candidate_of, chosen
-from slpstream.daemon.on_air.state import StationOnAir
+from slpstream.config import Config
+from slpstream.daemon.stations import RunningStations
 from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary, PlayerSummary
+from slpstream.parts.on_air.part import OnAir
+from slpstream.parts.on_air.rule import Candidate, candidate_of, chosen
+from slpstream.parts.on_air.switcher import Switcher
 from slpstream.store import GameIndex
-from slpstream.stream import Hub, OnAir
+from tests.daemons.hosts import host_of
 from tests.stream.fakes import FakeLog, FakeStation
 
 pytestmark = pytest.mark.trio
 
-RULE = OnAirConfig(choose="rule", min_seconds=20, result_seconds=8)
+RULE = OnAir(choose="rule", min_seconds=20, result_seconds=8)
 START = 1_700_000_000.0
 
 
@@ -40,24 +42,26 @@ class FakeIndex:
         return msgspec.json.decode(self.kept[key]) if key in self.kept else None
 
 
-class Venue:
-    """Stations with games described by the test, and the daemon's choice among them."""
+class DemoStations:
+    """Stations of which `demo` is temporary."""
 
-    def __init__(self, *names: str, config: OnAirConfig, index: FakeIndex | None = None) -> None:
-        self.on_air = OnAir()
-        self.hub = Hub(self.on_air)
-        self.index = index or FakeIndex()
+    def is_temporary(self, station: str) -> bool:
+        return station == "demo"
+
+
+class Venue:
+    """Stations with games described by the test, and the switcher's choice among them."""
+
+    def __init__(self, *names: str, config: OnAir, index: FakeIndex | None = None) -> None:
+        host = host_of(config_of(config))
+        host.stations = cast(RunningStations, DemoStations())
+        host.index = cast(GameIndex, index or FakeIndex())
+        self.on_air = host.on_air
+        self.hub = host.hub
+        self.metrics = host.metrics
         self.fakes: dict[str, FakeStation] = {}
-        self.switches: list[str] = []
         self.log: list[tuple[float, str | None]] = []
-        self.control = StationOnAir(
-            self.hub,
-            self.on_air,
-            config,
-            on_switch=self.switches.append,
-            is_hidden=lambda station: station == "demo",
-            wall_clock=lambda: START + trio.current_time(),
-        )
+        self.control = Switcher(host, wall_clock=lambda: START + trio.current_time())
         self._games = 0
         for name in names:
             self.add(name)
@@ -99,19 +103,29 @@ class Venue:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Venue]:
-        """Run the on-air task of the daemon for the duration of the block."""
+        """Run the switcher for the duration of the block."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.control.run, cast(GameIndex, self.index))
+            nursery.start_soon(self.control.run)
             nursery.start_soon(self._watch)
             await wait_all_tasks_blocked()
             yield self
             nursery.cancel_scope.cancel()
+
+    @property
+    def switches(self) -> dict[str, int]:
+        """The numbers of counted switches."""
+        counter = self.metrics.counter
+        return {by: int(counter("slpstream_on_air_switches_total", by)._value.get()) for by in ("operator", "rule")}
 
     async def _watch(self) -> None:
         station = None
         while True:
             station = await self.on_air.other_than(station)
             self.log.append((trio.current_time(), station))
+
+
+def config_of(section: OnAir) -> Config:
+    return Config(parts={"on_air": [section]})
 
 
 async def test_game_is_described_by_its_set_and_its_newest_frame() -> None:
@@ -162,7 +176,7 @@ async def test_rule_follows_an_afternoon(autojump_clock: MockClock) -> None:
         await trio.sleep(2)
         assert venue.on_air.station_id in ("a", "b")
     assert [station for _, station in venue.log[:4]] == ["a", "b", "c", "b"]
-    assert set(venue.switches) == {"rule"}
+    assert venue.switches["operator"] == 0
 
 
 @pytest.mark.parametrize("ended", [False, True], ids=["playing", "result"])
@@ -200,22 +214,22 @@ async def test_operator_overrules_the_rule_until_the_choice_is_withdrawn_or_ends
         assert await venue.control.choose_station(None)
         assert (venue.on_air.station_id, venue.on_air.chosen_by) == ("a", "rule")
         assert not await venue.control.choose_station("nowhere")
-    assert venue.switches == ["rule", "operator", "rule"]
+    assert venue.switches == {"operator": 1, "rule": 2}
     venue = Venue("a", "b", config=msgspec.structs.replace(RULE, operator_seconds=300))
     async with venue.open():
         venue.play("a")
         began = trio.current_time()
         await venue.control.choose_station("b")
-        assert venue.control.describe()["until"] == timestamp(START + began + 300)
+        assert venue.control.describe().until == timestamp(START + began + 300)
         await trio.sleep(299)
         assert venue.on_air.station_id == "b"
         await trio.sleep(30)
         assert (venue.on_air.station_id, venue.on_air.chosen_by) == ("a", "rule")
-        assert venue.control.describe()["until"] is None
+        assert venue.control.describe().until is None
 
 
 async def test_without_the_rule_only_the_operator_chooses(autojump_clock: MockClock) -> None:
-    venue = Venue("a", "b", config=OnAirConfig())
+    venue = Venue("a", "b", config=OnAir())
     async with venue.open():
         venue.play("a", score=(1, 1))
         await trio.sleep(60)
@@ -225,16 +239,16 @@ async def test_without_the_rule_only_the_operator_chooses(autojump_clock: MockCl
         await venue.control.choose_station(None)
         await wait_all_tasks_blocked()
         assert [station for _, station in venue.log] == ["b", None]
-        venue.control.use(RULE)
+        venue.control.configure(config_of(RULE))
         await wait_all_tasks_blocked()
         assert venue.on_air.station_id == "a", "another configuration applies at once"
 
 
 async def test_choice_survives_a_restart_and_waits_for_its_station() -> None:
     index = FakeIndex()
-    async with Venue("a", "b", config=OnAirConfig(), index=index).open() as venue:
+    async with Venue("a", "b", config=OnAir(), index=index).open() as venue:
         await venue.control.choose_station("b")
-    venue = Venue("a", config=OnAirConfig(), index=index)
+    venue = Venue("a", config=OnAir(), index=index)
     async with venue.open():
         assert venue.log == []
         venue.add("b")
@@ -263,7 +277,7 @@ async def test_restart_does_not_make_the_rule_leave_a_game(autojump_clock: MockC
 async def test_unreadable_choice_is_ignored() -> None:
     index = FakeIndex()
     index.kept["on_air"] = b'{"choice": 5}'
-    async with Venue("a", config=OnAirConfig(), index=index).open() as venue:
+    async with Venue("a", config=OnAir(), index=index).open() as venue:
         assert venue.on_air.station_id is None
         assert await venue.control.choose_station("a")
 

@@ -1,7 +1,7 @@
-"""Which station is on air, who has chosen it, and what of that survives a restart.
+"""Puts stations on air in the hub, and remembers the choice for the next start.
 
-The result is in the hub's `OnAir`, which everything follows: subscriptions of `on-air`, pages and outputs. Without the
-rule, the task here waits until something changes. With it, the games are looked at once a second.
+The hub's `OnAir` has the result, which everything follows: subscriptions of `on-air`, pages and outputs. Without the
+rule, the task here waits until something changes. With the rule, it looks at the games once a second.
 """
 
 from __future__ import annotations
@@ -9,17 +9,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import trio
+from msgspec import Meta
 
-from slpstream.config.sections import OnAir as OnAirConfig
+from slpstream.config import Config
 from slpstream.model.messages import timestamp
 from slpstream.model.prepared import prepared
-from slpstream.store.index import GameIndex
-from slpstream.stream import ChosenBy, Hub, OnAir
+from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.on_air.part import OnAir
+from slpstream.stream import ChosenBy
 from slpstream.system.logs import get_logger
+from slpstream.web.schemas import Moment, Schema
 
 _KEY = "on_air"
 _LOOK_SECONDS = 1.0
@@ -44,27 +47,32 @@ class _Remembered(msgspec.Struct):
     """When each station was on air last."""
 
 
-class StationOnAir:
-    """Chooses the station on air of one daemon. `run` it in one task; after a bug, run it again."""
+class StationOnAir(Schema, kw_only=True):
+    """The station on air."""
 
-    def __init__(
-        self,
-        hub: Hub,
-        on_air: OnAir,
-        config: OnAirConfig,
-        *,
-        on_switch: Callable[[ChosenBy], None] = lambda by: None,
-        is_hidden: Callable[[str], bool] = lambda station: False,
-        wall_clock: Callable[[], float] = time.time,
-    ) -> None:
-        """`on_switch` is called when another station goes on air. The rule leaves out stations that `is_hidden`."""
-        self._hub = hub
-        self._on_air = on_air
-        self._config = config
-        self._on_switch = on_switch
-        self._is_hidden = is_hidden
+    station: Annotated[str | None, Meta(description="Its id; null while no station is on air.")]
+    by: Annotated[
+        Literal["operator", "rule"] | None, Meta(description="Who has chosen it; null while no station is on air.")
+    ]
+    since: Annotated[
+        Moment | None,
+        Meta(description="When it went on air, or when the last one left; null if no station ever was on air."),
+    ]
+    rule: Annotated[bool, Meta(description="Whether the rule chooses while the operator has chosen no station.")]
+    until: Annotated[
+        Moment | None, Meta(description="When the operator's choice ends; null if it does not end by itself.")
+    ]
+
+
+class Switcher(RunningPart):
+    """Chooses the station on air of one daemon."""
+
+    def __init__(self, host: Host, *, wall_clock: Callable[[], float] = time.time) -> None:
+        self._host = host
+        self._hub = host.hub
+        self._on_air = host.on_air
+        self._config = host.config.section(OnAir)
         self._wall_clock = wall_clock
-        self._index: GameIndex | None = None
         self._state = _Remembered()
         self._loaded = trio.Event()
         self._wake = trio.Event()
@@ -74,16 +82,15 @@ class StationOnAir:
         self._was_playing = False
         self._log = get_logger()
 
-    def use(self, config: OnAirConfig) -> None:
+    def configure(self, config: Config) -> None:
         """Use another configuration from now on."""
-        self._config = config
+        self._config = config.section(OnAir)
         self._wake.set()
 
-    async def run(self, index: GameIndex) -> None:
+    async def run(self) -> None:
         """Keep the station on air up to date until cancelled."""
-        self._index = index
         if not self._loaded.is_set():
-            self._load(await index.remembered(_KEY))
+            self._load(await self._host.index.remembered(_KEY))
             self._switched_at = trio.current_time()  # stations appear one after the other
             self._loaded.set()
         async with trio.open_nursery() as nursery:
@@ -104,22 +111,22 @@ class StationOnAir:
             return False
         self._state.choice = None if station is None else _Choice(station, self._wall_clock())
         if station is None:
-            self._switched_at = -math.inf  # the rule may act at once
+            self._switched_at = -math.inf  # the rule can act immediately
         self._keep()
         self._decide()
         self._wake.set()
         return True
 
-    def describe(self) -> dict[str, Any]:
-        """The station on air, in the form of `schemas.OnAirStation`."""
+    def describe(self) -> StationOnAir:
+        """The station on air."""
         on_air, choice, hold = self._on_air, self._state.choice, self._config.operator_seconds
-        return {
-            "station": on_air.station_id,
-            "by": on_air.chosen_by,
-            "since": None if on_air.since is None else timestamp(on_air.since),
-            "rule": self._has_rule,
-            "until": None if choice is None or not hold else timestamp(choice.at + hold),
-        }
+        return StationOnAir(
+            station=on_air.station_id,
+            by=on_air.chosen_by,
+            since=None if on_air.since is None else timestamp(on_air.since),
+            rule=self._has_rule,
+            until=None if choice is None or not hold else timestamp(choice.at + hold),
+        )
 
     @property
     def _has_rule(self) -> bool:
@@ -132,8 +139,7 @@ class StationOnAir:
             self._log.warning("the station on air of the last run is not known", what=str(error))
 
     def _keep(self) -> None:
-        if self._index is not None:
-            self._index.remember(_KEY, self._state)
+        self._host.index.remember(_KEY, self._state)
 
     async def _watch_stations(self) -> None:
         while True:
@@ -163,10 +169,10 @@ class StationOnAir:
             self._put(None, None)
 
     def _chosen_by_rule(self) -> str | None:
-        from slpstream.daemon.on_air import rule  # noqa: PLC0415 -- only by daemons that use the rule
+        from slpstream.parts.on_air import rule  # noqa: PLC0415 -- few daemons use the rule
 
-        channels = self._hub.channels
-        found = [rule.candidate_of(channel) for name, channel in channels.items() if not self._is_hidden(name)]
+        channels, is_temporary = self._hub.channels, self._host.stations.is_temporary
+        found = [rule.candidate_of(channel) for name, channel in channels.items() if not is_temporary(name)]
         candidates = [candidate for candidate in found if candidate is not None]
         shown = self._on_air.station_id
         if shown is not None and shown not in channels:  # it was removed, and has no result to show
@@ -202,5 +208,5 @@ class StationOnAir:
             self._state.shown = station
             self._switched_at = trio.current_time()
             self._was_playing, self._ended_at = False, -math.inf
-            self._on_switch(by)
+            self._host.metrics.counter("slpstream_on_air_switches_total", by).inc()
         self._keep()
