@@ -117,8 +117,8 @@ def test_addresses_and_drafts() -> None:
 @needs_node
 def test_every_option_has_a_control_and_a_label() -> None:
     script = """
-      const { OPTIONS } = await import("./scenes/options.js");
-      const { SCENES } = await import("./scenes/names.js");
+      const { OPTIONS } = await import("./scene_options.js");
+      const { SCENES } = await import("./scene_names.js");
       const { optionsOf } = await import("./editor/address.js");
       const texts = (await import("./editor/texts/en.js")).default;
       const names = [...new Set(SCENES.flatMap(optionsOf))];

@@ -186,7 +186,7 @@ def test_no_custom_files_without_a_folder(tmp_path: Path) -> None:
 @needs_node
 def test_values_of_options() -> None:
     script = """
-      const { readOptions } = await import("./scenes/options.js");
+      const { readOptions } = await import("./scene_options.js");
       return given.map((query) => {
         const { options, problems } = readOptions(new URLSearchParams(query));
         return [problems.length, options[query.split("=")[0]]];

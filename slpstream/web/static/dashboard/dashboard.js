@@ -8,14 +8,16 @@
  */
 
 import { ROOT, Status } from "../api.js";
+import { loadAttackNames } from "../attacks.js";
 import { clone, fill, find, setAttribute, setText, element } from "../dom.js";
+import { clockText, placeName, playersOf, resultOf, whoText, winnersOf } from "../game_words.js";
 import { onArrival } from "../late.js";
+import { Match } from "../match.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
-import { loadAttackNames } from "./attacks.js";
 import { attentionOf, remarkOf } from "./attention.js";
 import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, stateText } from "./daemon.js";
@@ -25,9 +27,8 @@ import { setUpFooter } from "./footer.js";
 import { GameSearch } from "./game_search.js";
 import { endOf, gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { Login } from "./login.js";
-import { Match } from "./match.js";
 import { linkPages } from "./page_links.js";
-import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
+import { showPlayers } from "./rows.js";
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
@@ -37,7 +38,7 @@ import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winner
  * @property {boolean} shown
  * @property {readonly string[]} fields
  * @property {(stations: number) => number} rateOf
- * @property {(station: string, message: import("./match.js").Message) => void} take
+ * @property {(station: string, message: import("../match.js").Message) => void} take
  * @property {(stations: object[]) => void} draw
  * @property {() => void} invalidate
  *
@@ -146,7 +147,7 @@ document.addEventListener("visibilitychange", drawSoon);
 openDetail();
 
 /**
- * @param {import("./match.js").Message} message
+ * @param {import("../match.js").Message} message
  * @param {import("../slpstream.js").StationView} view
  */
 function take(message, view) {

@@ -1,25 +1,26 @@
 /** The panel next to the lists: a station with its live game, or a finished game. */
 
+import { setUpCopying } from "../copying.js";
 import { clone, find, setAttribute, setText } from "../dom.js";
+import { clockText, placeName, playersOf, resultOf, whoText, winnersOf } from "../game_words.js";
 import { arrivals } from "../late.js";
+import { Match, PercentHistory } from "../match.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, FORMAT, minutesText, timerStart } from "../slippi.js";
 import { Stream } from "../slpstream.js";
+import { STAGE_FIELDS, StageView } from "../stage_view.js";
 import { date, text } from "../texts/texts.js";
 import { ControllersPanel } from "./controllers_panel.js";
-import { setUpCopying } from "./copying.js";
 import { stateText } from "./daemon.js";
 import { FinishedGame } from "./finished_game.js";
 import { GameSummary } from "./game_summary.js";
-import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
+import { InstantReplay } from "./instant_replay.js";
 import { gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
-import { Match, PercentHistory } from "./match.js";
 import { MomentsPanel } from "./moments.js";
 import { OnAirButton } from "./on_air.js";
 import { ReplayBar } from "./replay_bar.js";
-import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
+import { showPlayers } from "./rows.js";
 import { SetPanel } from "./set_panel.js";
-import { StageView } from "./stage_view.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
@@ -80,7 +81,7 @@ export class StationDetail {
     find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.api.patch("v1/setup", { demo: false }));
   }
 
-  /** @param {import("./match.js").Message} message */
+  /** @param {import("../match.js").Message} message */
   #receive(message) {
     this.#match.take(message);
     if (message.type === "snapshot" && this.#past?.match.gameId !== message.gameId) {

@@ -1,9 +1,9 @@
 /** A finished game with its stats. The requests are repeated until the daemon answers. */
 
 import { Status } from "../api.js";
+import { PercentHistory } from "../match.js";
 import { text } from "../texts/texts.js";
 import { gameAtEnd } from "./listed_game.js";
-import { PercentHistory } from "./match.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 

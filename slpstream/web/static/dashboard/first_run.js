@@ -4,9 +4,9 @@
  */
 
 import { Status } from "../api.js";
+import { setUpCopying } from "../copying.js";
 import { element, fill, find, setAttribute, setText } from "../dom.js";
 import { text } from "../texts/texts.js";
-import { setUpCopying } from "./copying.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 

@@ -5,16 +5,18 @@
  * The stats have the shape of slippi-js's `StatsType`; its `extra` is optional.
  */
 
+import { attackName } from "../attacks.js";
 import { element, fill, setText } from "../dom.js";
+import { killsOf } from "../kills.js";
 import { colourOf } from "../player_colour.js";
 import { gameTime, timerStart } from "../slippi.js";
 import { number as numberText, text } from "../texts/texts.js";
-import { attackName } from "./attacks.js";
 import { PercentPlot } from "./percent_plot.js";
 
 /**
  * @typedef {import("../slippi.js").Player} Player
- * @typedef {import("./match.js").PercentHistory} PercentHistory
+ * @typedef {import("../match.js").PercentHistory} PercentHistory
+ * @typedef {import("../kills.js").Kill} Kill
  * @typedef {Record<string, any>} Stats
  *
  * @typedef {object} Summary
@@ -97,43 +99,6 @@ export class GameSummary extends HTMLElement {
     setText(this.#noKills, text(ended ? "summary.no_kills" : "summary.no_kills_yet"));
     fill(this.#kills, kills, () => element("li"), (row, kill) => showKill(row, kill, players, timerStart(stats)));
   }
-}
-
-/**
- * @typedef {object} Kill
- * @property {number} frame
- * @property {number | null} by
- * @property {number} victim
- * @property {number | undefined} moveId
- * @property {number} percent
- * @property {string} opening
- */
-
-/**
- * All kills, sorted by frame.
- * @param {Stats} stats
- * @returns {Kill[]}
- */
-export function killsOf(stats) {
-  const listed = stats.extra?.players;
-  /** @type {Kill[]} */
-  const kills = [];
-  if (Array.isArray(listed)) {
-    for (const { playerIndex, killMoves = [] } of listed) {
-      for (const kill of killMoves) {
-        const { frame, playerIndex: victim, moveId, percent, openingType } = kill;
-        kills.push({ frame, by: playerIndex, victim, moveId, percent, opening: openingType });
-      }
-    }
-  } else {
-    for (const conversion of stats.conversions ?? []) {
-      if (conversion.didKill) {
-        const { endFrame: frame, lastHitBy: by = null, playerIndex: victim, endPercent: percent } = conversion;
-        kills.push({ frame, by, victim, moveId: conversion.moves?.at(-1)?.moveId, percent, opening: conversion.openingType });
-      }
-    }
-  }
-  return kills.sort((a, b) => a.frame - b.frame);
 }
 
 /**

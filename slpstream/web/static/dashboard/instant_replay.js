@@ -3,16 +3,17 @@
  * messages are still received. A finished game has only the replay.
  */
 
+import { FIRST_FRAME } from "../recording.js";
+import { Replay } from "../replay.js";
 import { timerStart } from "../slippi.js";
-import { FIRST_FRAME } from "./recording.js";
-import { Replay } from "./replay.js";
+import { STAGE_FIELDS } from "../stage_view.js";
 
 /**
- * @typedef {import("./match.js").Match} Match
+ * @typedef {import("../match.js").Match} Match
  * @typedef {import("./replay_bar.js").ReplayBar} ReplayBar
- * @typedef {import("./stage_view.js").StageView} StageView
+ * @typedef {import("../stage_view.js").StageView} StageView
  * @typedef {import("../slpstream.js").Game} Game
- * @typedef {import("./replay.js").ReplayOptions["get"]} Get
+ * @typedef {import("../replay.js").ReplayOptions["get"]} Get
  *
  * @typedef {object} Parts
  * @property {StageView} stage
@@ -21,17 +22,6 @@ import { Replay } from "./replay.js";
  * @property {() => void} onChange
  */
 
-/** The fields of a frame that the stage view needs, in addition to percent and stocks. */
-export const STAGE_FIELDS = Object.freeze([
-  "post.positionX",
-  "post.positionY",
-  "post.facingDirection",
-  "post.actionStateId",
-  "post.isAirborne",
-  "post.shieldSize",
-  "items",
-  "stageEvents",
-]);
 const SLOW_SPEED = 0.5;
 
 export class InstantReplay {

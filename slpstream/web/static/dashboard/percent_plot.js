@@ -3,14 +3,14 @@
  * each stock is a bar, labelled with the percent at its end. Lines differ in their dashes as well as in colour.
  */
 
+import { resized, styleValue } from "../canvas.js";
 import { setAttribute } from "../dom.js";
 import { colourOf } from "../player_colour.js";
 import { gameTime } from "../slippi.js";
 import { list, text } from "../texts/texts.js";
-import { resized, styleValue } from "./canvas.js";
 
 /**
- * @typedef {import("./match.js").PercentHistory} PercentHistory
+ * @typedef {import("../match.js").PercentHistory} PercentHistory
  *
  * @typedef {object} Line
  * @property {number} index
@@ -144,7 +144,7 @@ export class PercentPlot extends HTMLElement {
   #drawLine(context, history, player, colour, dashes, x, y) {
     const losses = history.losses.get(player.index) ?? [];
     const out = losses.some((loss) => loss.stocks === 0);
-    const end = out ? /** @type {import("./match.js").Loss} */ (losses.at(-1)).frame : this.#toFrame;
+    const end = out ? /** @type {import("../match.js").Loss} */ (losses.at(-1)).frame : this.#toFrame;
     /** @type {[number, number][]} */
     const corners = [];
     let percent = 0;

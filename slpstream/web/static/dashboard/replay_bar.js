@@ -6,9 +6,9 @@
  */
 
 import { element, setAttribute, setText } from "../dom.js";
+import { FIRST_FRAME } from "../recording.js";
 import { gameTime } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
-import { FIRST_FRAME } from "./recording.js";
 
 /**
  * @typedef {object} Actions

@@ -14,7 +14,7 @@ import { SceneState } from "./state.js";
 
 /**
  * @typedef {import("./people.js").Person} Person
- * @typedef {import("./options.js").SceneOptions} SceneOptions
+ * @typedef {import("../scene_options.js").SceneOptions} SceneOptions
  *
  * @typedef {object} Board
  * @property {HTMLElement} element

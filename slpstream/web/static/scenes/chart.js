@@ -1,11 +1,11 @@
 /** A drawing of percents over time: a stepped line for each player, and a mark for each stock that was lost. */
 
-import { text } from "../texts/texts.js";
 import { minutesText } from "../slippi.js";
+import { text } from "../texts/texts.js";
 import { coloured } from "./boards.js";
 
 /**
- * @typedef {import("../dashboard/match.js").PercentHistory} PercentHistory
+ * @typedef {import("../match.js").PercentHistory} PercentHistory
  * @typedef {import("./people.js").Person} Person
  */
 

@@ -1,9 +1,9 @@
 /** The result of the last game, `/scenes/game-result/{station}`: percents over time, kills, openings per kill, stage. */
 
-import { attackName, loadAttackNames } from "../dashboard/attacks.js";
-import { killsOf } from "../dashboard/game_summary.js";
-import { PercentHistory } from "../dashboard/match.js";
+import { attackName, loadAttackNames } from "../attacks.js";
 import { make } from "../dom.js";
+import { killsOf } from "../kills.js";
+import { PercentHistory } from "../match.js";
 import { setOf } from "../set_score.js";
 import { minutesText, timerStart } from "../slippi.js";
 import { text } from "../texts/texts.js";

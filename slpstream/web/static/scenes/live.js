@@ -1,16 +1,16 @@
 /**
  * The live scene: players, characters and score during a game, at `/scenes/live/{station}` and `/overlay/{station}`.
- * `options.js` describes the options in the URL.
+ * `scene_options.js` describes the options in the URL.
  */
 
 import { CONTROLLER_FIELDS } from "../controller.js";
 import { find, make, setText } from "../dom.js";
-import { scoreOf } from "../set_score.js";
+import { isLeft, scoreOf } from "../set_score.js";
 import { FIELDS, FORMAT, clock, minutesText } from "../slippi.js";
 import { text } from "../texts/texts.js";
 import { drawCard, makeCard } from "./card.js";
 import { openScene, preparePage, station, statusWords } from "./page.js";
-import { isLeft, peopleOf, selected } from "./people.js";
+import { peopleOf, selected } from "./people.js";
 import { SceneState } from "./state.js";
 import { lengthWords, placeWords, resultWords, setWords, winnersOf } from "./words.js";
 

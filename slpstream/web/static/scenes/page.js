@@ -10,16 +10,16 @@
 
 import { ROOT } from "../api.js";
 import { element, find } from "../dom.js";
+import { followGameArea } from "../game_area.js";
 import { arrived, onArrival } from "../late.js";
 import { Playout } from "../playout.js";
+import { ASPECTS, readOptions } from "../scene_options.js";
 import { loadNames } from "../slippi.js";
 import { CloseCode, ON_AIR, connect } from "../slpstream.js";
 import { fillTexts, language, text } from "../texts/texts.js";
-import { followGameArea } from "./area.js";
-import { ASPECTS, readOptions } from "./options.js";
 
 /**
- * @typedef {import("./options.js").SceneOptions} SceneOptions
+ * @typedef {import("../scene_options.js").SceneOptions} SceneOptions
  *
  * @typedef {object} Scene
  * @property {string[] | "*"} stations
@@ -42,7 +42,7 @@ export const isExample = location.hash === "#example";
 
 /**
  * Reads the options and applies those that concern the page as a whole. Adds the list of problems to the page.
- * @param {{layout?: import("./options.js").Layout}} [defaults]
+ * @param {{layout?: import("../scene_options.js").Layout}} [defaults]
  * @returns {SceneOptions}
  */
 export function preparePage(defaults = {}) {

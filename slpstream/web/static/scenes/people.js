@@ -1,6 +1,6 @@
 /** The players of a game or a set, as scenes show them. It does not touch the page. */
 
-import { playerInSet, scoreOf } from "../set_score.js";
+import { inShownOrder, isLeft, playerInSet, scoreOf } from "../set_score.js";
 import { FORMAT, gamePlayers, playerOfSet } from "../slippi.js";
 import { summaryPlayers } from "../summary.js";
 
@@ -58,36 +58,10 @@ export function peopleOf(game, set) {
 }
 
 /**
- * Players in the order in which the sides of their set are shown.
- * @template {Player} T
- * @param {T[]} people  In the order of their ports.
- * @param {SetScore | null} set
- * @returns {T[]}
- */
-export function inShownOrder(people, set) {
-  if (!set?.swapped) {
-    return people;
-  }
-  const left = people.filter((player, i) => isLeft(people, player, i));
-  return [...people.filter((player) => !left.includes(player)), ...left];
-}
-
-/**
- * Whether a player is on the left side: in a team game that of the first player's team, otherwise the first half.
- * @param {readonly Player[]} all
- * @param {Player} player
- * @param {number} i
- */
-export function isLeft(all, player, i) {
-  const [first] = all;
-  return first.team === "" ? i < Math.ceil(all.length / 2) : player.team === first.team;
-}
-
-/**
  * The players that the option `players` selects.
  * @template {Player} T
  * @param {readonly T[]} all
- * @param {import("./options.js").SceneOptions["players"]} selection
+ * @param {import("../scene_options.js").SceneOptions["players"]} selection
  */
 export function selected(all, selection) {
   if (selection === "left" || selection === "right") {

@@ -2,14 +2,13 @@
  * The instant replay, `/scenes/replay/{station}`: the last lost stock of the game, drawn at half speed, again and again.
  */
 
-import { attackName, loadAttackNames } from "../dashboard/attacks.js";
-import { killsOf } from "../dashboard/game_summary.js";
-import { STAGE_FIELDS } from "../dashboard/instant_replay.js";
-import { FIRST_FRAME } from "../dashboard/recording.js";
-import { Replay } from "../dashboard/replay.js";
-import "../dashboard/stage_view.js";
+import { attackName, loadAttackNames } from "../attacks.js";
 import { find, make, setText } from "../dom.js";
+import { killsOf } from "../kills.js";
+import { FIRST_FRAME } from "../recording.js";
+import { Replay } from "../replay.js";
 import { setOf } from "../set_score.js";
+import { STAGE_FIELDS } from "../stage_view.js";
 import { text } from "../texts/texts.js";
 import { openBoard } from "./boards.js";
 import { station } from "./page.js";
@@ -29,7 +28,7 @@ const PAUSE_MS = 1500;
 /** Height of the letters of the players' names. */
 const TAG_REM = 1.5;
 
-/** @type {import("../dashboard/stage_view.js").StageView | null} */
+/** @type {import("../stage_view.js").StageView | null} */
 let stage = null;
 /** @type {ShownScene | null} */
 let shown = null;
@@ -100,7 +99,7 @@ function lastLossOf(gameId, results) {
  */
 function open(element, game, scene, results) {
   if (stage === null) {
-    stage = /** @type {import("../dashboard/stage_view.js").StageView} */ (document.createElement("stage-view"));
+    stage = /** @type {import("../stage_view.js").StageView} */ (document.createElement("stage-view"));
     element.replaceChildren(
       make("p.kicker", text("scene.replay")),
       stage,

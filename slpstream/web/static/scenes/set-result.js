@@ -1,8 +1,8 @@
 /** The result of a set, `/scenes/set-result/{station}`: the score, the games with their stages, and how it was decided. */
 
-import { attackName, loadAttackNames } from "../dashboard/attacks.js";
-import { killsOf } from "../dashboard/game_summary.js";
+import { attackName, loadAttackNames } from "../attacks.js";
 import { make } from "../dom.js";
+import { killsOf } from "../kills.js";
 import { playerOfSet } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
 import { coloured, fitted, heading, lengthOf, openBoard, pictureOf, plate, rebuild, stagePlate } from "./boards.js";

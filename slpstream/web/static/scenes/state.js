@@ -3,7 +3,7 @@
  * phase. All scenes of a station draw from it. It does not touch the page.
  */
 
-import { PercentHistory } from "../dashboard/match.js";
+import { PercentHistory } from "../match.js";
 import { scoreOf, setOf } from "../set_score.js";
 import { StationView } from "../slpstream.js";
 import { canShow } from "./people.js";

@@ -3,11 +3,11 @@
  * each animation frame.
  */
 
-import { FIELDS, stageOutline } from "../slippi.js";
 import { FIRST_FRAME, Recording } from "./recording.js";
+import { FIELDS, stageOutline } from "./slippi.js";
 
 /**
- * @typedef {import("../slpstream.js").Game} Game
+ * @typedef {import("./slpstream.js").Game} Game
  * @typedef {Record<string, any>} Frame
  *
  * @typedef {object} ReplayOptions

@@ -2,7 +2,7 @@
  * The options in the URL of a scene: one table for all scenes. `docs/howto/scenes.md` documents them.
  */
 
-import { LANGUAGES, text as textOf } from "../texts/texts.js";
+import { LANGUAGES, text as textOf } from "./texts/texts.js";
 
 export const PARTS = Object.freeze(
   /** @type {const} */ (["names", "stocks", "percent", "combo", "timer", "stage", "score", "controller"]),

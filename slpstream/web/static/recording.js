@@ -3,7 +3,7 @@
  * is limited, however long the game is. The newest chunk of a running game is extended when more frames exist.
  */
 
-import { Status } from "../api.js";
+import { Status } from "./api.js";
 
 /**
  * @typedef {Record<string, any>} Frame

@@ -1,7 +1,7 @@
 /** Buttons that copy an address. */
 
-import { element, find, setText } from "../dom.js";
-import { text } from "../texts/texts.js";
+import { element, find, setText } from "./dom.js";
+import { text } from "./texts/texts.js";
 
 const COPIED_MS = 1500;
 

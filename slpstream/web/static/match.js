@@ -6,11 +6,11 @@
  * values are those of the newest frame while the game is running, and those of the events at its end.
  */
 
-import { timerStart } from "../slippi.js";
+import { timerStart } from "./slippi.js";
 
 /**
  * @typedef {Record<string, any>} Message  A message of the daemon.
- * @typedef {import("../slpstream.js").StationView} StationView
+ * @typedef {import("./slpstream.js").StationView} StationView
  *
  * @typedef {{frame: number, percent: number}} Point
  * @typedef {{frame: number, percent: number, stocks: number | undefined}} Loss  A life lost at `percent`, with `stocks`

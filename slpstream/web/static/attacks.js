@@ -1,9 +1,9 @@
 /** Names of the attacks, by move id. */
 
-import { arrived } from "../late.js";
-import { localName } from "../texts/names.js";
-import { text } from "../texts/texts.js";
-import { loadTables } from "../tables.js";
+import { arrived } from "./late.js";
+import { loadTables } from "./tables.js";
+import { localName } from "./texts/names.js";
+import { text } from "./texts/texts.js";
 
 /** @type {Record<string, {name: string}>} */
 let attacks = {};

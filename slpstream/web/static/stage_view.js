@@ -7,20 +7,31 @@
  * second.
  */
 
-import { setAttribute } from "../dom.js";
-import { colourOf } from "../player_colour.js";
-import { gamePlayers, pointsText, stageName, stageOutline, stocksText } from "../slippi.js";
-import { text } from "../texts/texts.js";
 import { resized, styleValue } from "./canvas.js";
+import { setAttribute } from "./dom.js";
+import { colourOf } from "./player_colour.js";
+import { gamePlayers, pointsText, stageName, stageOutline, stocksText } from "./slippi.js";
 import { OFF_STAGE_Y, ObservedGround } from "./stages.js";
+import { text } from "./texts/texts.js";
 
 /**
  * @typedef {import("./match.js").Match | import("./replay.js").Replay} Match
- * @typedef {import("../slpstream.js").Game} Game
- * @typedef {import("../slippi.js").Player} Player
+ * @typedef {import("./slpstream.js").Game} Game
+ * @typedef {import("./slippi.js").Player} Player
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
  */
 
+/** The fields of a frame that the stage view needs, in addition to percent and stocks. */
+export const STAGE_FIELDS = Object.freeze([
+  "post.positionX",
+  "post.positionY",
+  "post.facingDirection",
+  "post.actionStateId",
+  "post.isAirborne",
+  "post.shieldSize",
+  "items",
+  "stageEvents",
+]);
 /** Distance to the newest frame, enough for bursts of 85 ms. */
 const BUFFER_FRAMES = 7;
 /** At a larger distance from its target, the view jumps. */
@@ -49,7 +60,7 @@ const TAG_SIZE = 13;
 const isWithin = (state, [first, last]) => state !== undefined && state >= first && state <= last;
 
 export class StageView extends HTMLElement {
-  /** The set that the game belongs to. @type {import("../slpstream_types.js").SetScore | null} */ set = null;
+  /** The set that the game belongs to. @type {import("./slpstream_types.js").SetScore | null} */ set = null;
   /** @type {Match | null} */ #match = null;
   /** The displayed frame. @type {Record<string, any> | null} */ frame = null;
   #canvas = document.createElement("canvas");
