@@ -1,4 +1,7 @@
-/** Links to the pages and views of parts: pages of installed parts are added, and links to missing parts are hidden. */
+/**
+ * Links to the pages and views of parts: pages of installed parts are added, and elements are hidden whose `data-part` names a
+ * missing part.
+ */
 
 import { Status } from "../api.js";
 
@@ -16,7 +19,7 @@ export async function linkPages(navigation, daemon) {
   const templates = [...document.querySelectorAll("template")].map(({ content }) => content);
   for (const root of [document, ...templates]) {
     for (const link of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-part]"))) {
-      link.hidden ||= !body.parts.includes(link.dataset.part);
+      link.hidden ||= !(link.dataset.part ?? "").split(" ").every((part) => body.parts.includes(part));
     }
   }
   for (const page of body.pages) {

@@ -16,7 +16,7 @@ import { Match } from "../match.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
-import { date, fillTexts, number, text } from "../texts/texts.js";
+import { addTexts, date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
 import { attentionOf, remarkOf } from "./attention.js";
 import { setUpBracketLink } from "./bracket_link.js";
@@ -29,6 +29,8 @@ import { endOf, gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js
 import { Login } from "./login.js";
 import { linkPages } from "./page_links.js";
 import { showPlayers } from "./rows.js";
+
+await addTexts(import.meta.url);
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.

@@ -16,7 +16,9 @@ import { Playout } from "../playout.js";
 import { ASPECTS, readOptions } from "../scene_options.js";
 import { loadNames } from "../slippi.js";
 import { CloseCode, ON_AIR, connect } from "../slpstream.js";
-import { fillTexts, language, text } from "../texts/texts.js";
+import { addTexts, fillTexts, language, text } from "../texts/texts.js";
+
+await addTexts(import.meta.url);
 
 /**
  * @typedef {import("../scene_options.js").SceneOptions} SceneOptions
