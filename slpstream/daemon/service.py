@@ -34,7 +34,6 @@ from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.web.access import Access
-from slpstream.web.app import CORE_PAGES
 from slpstream.web.endpoint import Endpoint
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
@@ -210,7 +209,8 @@ def make_web_server(
         ),
         errors=errors,
         site=Site(
-            (*CORE_PAGES, *registry.pages()),
+            registry.pages(),
+            make_routes=registry.page_routes,
             static_folders=registry.static_folders(),
             name_folders=name_folders(),
             overlay_folder=Path(folder).expanduser() if folder else None,

@@ -50,6 +50,8 @@ class Page(NamedTuple):
     """The HTML file, relative to the folder `static` of the part."""
     title: str = ""
     """The words of its link in the navigation. Empty: the page is not listed there."""
+    frames: bool = False
+    """Whether the page may contain other pages of this server."""
 
 
 class Part(NamedTuple):
@@ -76,6 +78,9 @@ class Part(NamedTuple):
     claim_paths: Sequence[str] = ()
     """The prefixes of paths whose requests have separate tokens, which the endpoints check: they need `Role.CLAIM`."""
     pages: Sequence[Page] = ()
+    routes: str = ""
+    """The function that makes its pages that need a token and are more than a file, as `module:function`. It takes a
+    function that tells whether a station exists, and returns a list of `starlette.routing.Route`."""
     commands: Sequence[Command] = ()
     functions: Mapping[str, str] = MappingProxyType({})
     """Functions of the command `export` and of the Python interface that the part implements, each as

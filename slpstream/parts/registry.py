@@ -23,6 +23,8 @@ from slpstream.parts.interface import Command, Part, RunningPart
 from slpstream.system.metric_row import Row
 
 if TYPE_CHECKING:
+    from starlette.routing import Route
+
     from slpstream.system.metrics import Metrics
     from slpstream.web.endpoint import Endpoint
     from slpstream.web.site import Page
@@ -114,10 +116,15 @@ def pages() -> list[Page]:
     from slpstream.web.site import Page  # noqa: PLC0415 -- commands without a web server use this module too
 
     return [
-        Page(page.path, each.folder / "static", page.file, page.title)
+        Page(page.path, each.folder / "static", page.file, page.title, page.frames)
         for each in _registered()
         for page in each.part.pages
     ]
+
+
+def page_routes(exists: Callable[[str], bool]) -> list[Route]:
+    """The routes of all parts to pages that need a token. `exists` tells whether a station exists."""
+    return [route for part in parts() if part.routes for route in resolve_name(part.routes)(exists)]
 
 
 def claim_paths() -> list[str]:

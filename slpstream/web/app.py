@@ -38,10 +38,8 @@ from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
-from slpstream.web.scene_pages import LIVE, scene_page
 from slpstream.web.schemas import QueryWords, Setup
 from slpstream.web.site import CUSTOM_PATH, STATIC_PATH, Page, PageList, Site
-from slpstream.web.station_path import no_such_station
 from slpstream.web.stations import Stations
 
 STATIC = Path(str(files("slpstream.web") / "static"))
@@ -50,8 +48,8 @@ _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-_DASHBOARD_POLICY = f"{_CONTENT_SECURITY_POLICY}; frame-src 'self'"
-"""Only the dashboard may contain pages, and only the daemon's own: the preview of its editor is a scene."""
+_FRAMES_POLICY = f"{_CONTENT_SECURITY_POLICY}; frame-src 'self'"
+"""Pages with frames may contain only the daemon's own pages."""
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -67,12 +65,6 @@ _HEADERS = (
     *SECURITY_HEADERS,
     (b"cache-control", b"no-cache"),  # with the ETag, browser sources get new scripts after an upgrade
 )
-
-_DASHBOARD = "index.html"
-CORE_PAGES = (Page("/", STATIC, _DASHBOARD),)
-
-STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
-"""The scenes of one station. The ticker shows all of them."""
 
 
 class _App(Starlette):
@@ -102,30 +94,13 @@ def make_app(
     def exists(station: str) -> bool:
         return (station == ON_AIR and hub.on_air is not None) or stations.station(station) is not None
 
-    async def overlay(request: Request) -> Response:
-        name = request.path_params["station"]
-        if not exists(name):
-            raise no_such_station(name)
-        return await scene_page(assets, LIVE, request)
-
-    async def scene(request: Request) -> Response:
-        name, shown = request.path_params["station"], request.path_params["scene"]
-        if shown not in STATION_SCENES:
-            raise HTTPException(404, f"no such scene: {shown[:80]}")
-        if not exists(name):
-            raise no_such_station(name)
-        return await scene_page(assets, shown, request)
-
-    async def ticker(request: Request) -> Response:
-        return await scene_page(assets, "ticker", request)
-
     def route(page: Page) -> Route:
         files = Assets(page.folder)
 
         async def respond(request: Request) -> Response:
             response = await files.respond(page.file, request)
-            if page.file == _DASHBOARD:
-                response.headers["content-security-policy"] = _DASHBOARD_POLICY
+            if page.frames:
+                response.headers["content-security-policy"] = _FRAMES_POLICY
             return response
 
         return Route(page.path, respond)
@@ -136,9 +111,7 @@ def make_app(
     return _App(
         routes=[
             *(route(page) for page in site.pages),
-            Route("/overlay/{station}", overlay),
-            Route("/scenes/ticker", ticker),
-            Route("/scenes/{scene}/{station}", scene),
+            *site.make_routes(exists),
             *routes(api_endpoints(stations, games, more, site), lambda station: station in hub.channels),
             *(Mount(f"{STATIC_PATH}/names/{name}", Assets(path, {".json"})) for name, path in tables),
             Route(f"{STATIC_PATH}/icons/own.json", pictures),

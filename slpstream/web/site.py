@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
-from starlette.routing import compile_path
+from starlette.routing import Route, compile_path
 
 STATIC_PATH, CUSTOM_PATH = "/static", "/custom"
+MakeRoutes = Callable[[Callable[[str], bool]], Sequence[Route]]
+"""Takes a function that tells whether a station exists."""
 
 
 class Page(NamedTuple):
     """A page that people open, and the folder that its file is in.
 
-    It contains nothing private: it asks for the token itself, to load its data. The addresses of scenes have the
-    token, because no one can type it there.
+    It contains nothing private: it asks for the token itself, to load its data.
     """
 
     path: str
@@ -26,6 +27,8 @@ class Page(NamedTuple):
     file: str
     title: str = ""
     """The words of its link in the navigation. Empty: the page is not listed there."""
+    frames: bool = False
+    """Whether the page may contain other pages of this server."""
 
 
 class ListedPage(msgspec.Struct, frozen=True):
@@ -49,15 +52,18 @@ class Site:
         self,
         pages: Sequence[Page] = (),
         *,
+        make_routes: MakeRoutes = lambda exists: (),
         static_folders: Mapping[str, Path] | None = None,
         name_folders: Mapping[str, Path] | None = None,
         overlay_folder: Path | None = None,
         claim_paths: Sequence[str] = (),
     ) -> None:
-        """`static_folders` are served below `/static/` under their names. The JSON files in `name_folders` are served
-        as `/static/names/{format}/`. `overlay_folder` holds the user's own stylesheets and pages and is served as
-        `/custom/`. `claim_paths` are the prefixes of paths that need `Role.CLAIM` only."""
+        """`make_routes` makes the routes to pages that need a token. `static_folders` are served below `/static/` under
+        their names. The JSON files in `name_folders` are served as `/static/names/{format}/`. `overlay_folder` holds
+        the user's own stylesheets and pages and is served as `/custom/`. `claim_paths` are the prefixes of paths that
+        need `Role.CLAIM` only."""
         self.pages = pages
+        self.make_routes = make_routes
         self.static_folders = static_folders or {}
         self.name_folders = name_folders or {}
         self.overlay_folder = overlay_folder

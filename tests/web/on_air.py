@@ -24,7 +24,7 @@ CELLS = {"few": (("dark", SIZES[0]), ("light", SIZES[2])), "all": tuple(product(
 """The grid of themes and sizes; the gate looks at a few cells."""
 FIGURES = (0.0, 0.74, 1.0, 0.215)
 TIMER = (0.34, 0.0, 0.32, 0.12)
-"""Left, top, width and height of the game's own display, as shares of its picture; see `scenes/area.js`."""
+"""Left, top, width and height of the game's own display, as shares of its picture; see `game_area.js`."""
 
 CHARACTERS = ((2, 1), (9, 0), (20, 2), (0, 5))
 

@@ -27,7 +27,6 @@ from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub, WantedChannels
 from slpstream.web import schemas
 from slpstream.web.access import Access
-from slpstream.web.app import CORE_PAGES
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 from slpstream.web.observer import Observer
 from slpstream.web.server import Limits, WebServer, listen
@@ -306,7 +305,7 @@ async def served(
     settled: bool = True,
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
-    pages: Sequence[SitePage] = CORE_PAGES,
+    pages: Sequence[SitePage] | None = None,
 ) -> AsyncIterator[Served]:
     """Run a server for stations with these names, by default `main`."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
@@ -328,7 +327,8 @@ async def served(
             on_dropped=lambda reason: running.dropped.append(reason),
         ),
         site=Site(
-            (*pages, *registry.pages()),
+            registry.pages() if pages is None else pages,
+            make_routes=registry.page_routes,
             static_folders=registry.static_folders(),
             name_folders=name_folders,
             overlay_folder=overlay_folder,

@@ -15,7 +15,7 @@ from slpstream.daemon import service
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.web.access import Access, Denied, Role
-from slpstream.web.app import STATIC, described_endpoints
+from slpstream.web.app import described_endpoints
 from slpstream.web.server import Limits
 from tests.daemons.configuration import requiring_tokens
 from tests.daemons.process import running
@@ -353,7 +353,8 @@ def test_every_changing_endpoint_requires_the_operator_role(folder: Path, tmp_pa
 @pytest.mark.trio
 async def test_pages_with_a_token_form_are_public() -> None:
     """Every page that the dashboard links to. Pages of the API get the token in their links, like scenes."""
-    links = re.findall(r'<a[^>]* href="(\w[\w/-]*)"(?! data-needs-token)', (STATIC / "index.html").read_text())
+    dashboard = (registry.static_folders()["dashboard"] / "index.html").read_text()
+    links = re.findall(r'<a[^>]* href="(\w[\w/-]*)"(?! data-needs-token)', dashboard)
     assert {"bracket", "audit", "docs", "seat-codes"} <= set(links)
     async with served(access=Access(token="secret")) as server:
         for path in ("", *links, "seats/main"):

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from slpstream.parts import registry
 from slpstream.system.files import open_regular
 from slpstream.web.access import Access
-from slpstream.web.app import CORE_PAGES
+from slpstream.web.assets import Assets
 from tests.web.served import Served, served
 
 pytestmark = pytest.mark.trio
@@ -80,7 +81,8 @@ async def test_unreadable_files_are_404(tmp_path: Path, monkeypatch: pytest.Monk
 
 async def test_page_removed_by_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.web.app.STATIC", tmp_path)
-    async with served(pages=[page._replace(folder=tmp_path) for page in CORE_PAGES]) as server:
+    monkeypatch.setattr("slpstream.parts.scenes.pages._FILES", Assets(tmp_path))
+    async with served(pages=[page._replace(folder=tmp_path) for page in registry.pages()]) as server:
         for target in ("/", "/overlay/main", "/static/slpstream.js"):
             assert (await server.ask(target)).status == 404
         (tmp_path / "index.html").write_text("<p>new")

@@ -178,7 +178,7 @@ def test_finished_game(watched: WatchedPage, page: Page, folder: Path) -> None:
 
         kept = page.evaluate(
             """async ([gameId, last]) => {
-              const { Recording } = await import("/static/dashboard/recording.js");
+              const { Recording } = await import("/static/recording.js");
               const get = async (path) => {
                 const response = await fetch(`/${path}`);
                 return { status: response.status, body: await response.json() };

@@ -71,7 +71,7 @@ def test_pages_show_the_names_of_the_daemon() -> None:
     shown = load(
         """
         const { gamePlayers, loadNames, stageOf } = await import("./slippi.js");
-        const { attackName, loadAttackNames } = await import("./dashboard/attacks.js");
+        const { attackName, loadAttackNames } = await import("./attacks.js");
         const player = (internalCharacterId, characterId = -1) => {
           const setup = { playerIndex: 0, port: 1, characterId, characterColor: 1 };
           const post = internalCharacterId === null ? {} : { internalCharacterId };
@@ -139,7 +139,7 @@ def test_replay_has_the_heights_of_moving_platforms() -> None:
         """
         globalThis.HTMLElement ??= class {};
         const { loadNames } = await import("./slippi.js");
-        const { Replay } = await import("./dashboard/replay.js");
+        const { Replay } = await import("./replay.js");
         await loadNames();
         const stageEvents = (frame) => given.events.filter((event) => event.frame === frame);
         const get = async (path) => {

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from slpstream.model.errors import ConfigError
+from slpstream.parts.registry import static_folders
 from slpstream.web.app import STATIC
 from tests.browsers.pages import WatchedPage
 from tests.daemons.configuration import configuration
@@ -186,7 +187,7 @@ def test_no_custom_files_without_a_folder(tmp_path: Path) -> None:
 @needs_node
 def test_values_of_options() -> None:
     script = """
-      const { readOptions } = await import("./scenes/options.js");
+      const { readOptions } = await import("./scene_options.js");
       return given.map((query) => {
         const { options, problems } = readOptions(new URLSearchParams(query));
         return [problems.length, options[query.split("=")[0]]];
@@ -211,13 +212,12 @@ def test_values_of_options() -> None:
 
 def test_every_option_and_property_is_documented() -> None:
     text = (ROOT / "docs" / "howto" / "overlay.md").read_text(encoding="utf-8")
-    table = (
-        (STATIC / "scenes" / "options.js").read_text(encoding="utf-8").split("const OPTIONS = {")[1].split("\n};")[0]
-    )
+    table = (STATIC / "scene_options.js").read_text(encoding="utf-8").split("const OPTIONS = {")[1].split("\n};")[0]
     options = re.findall(r"^  (\w+): ", table, re.MULTILINE)
     assert len(options) == 15
     assert set(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) >= set(options)
-    root = (STATIC / "scenes" / "scenes.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
+    scenes = static_folders()["scenes"]
+    root = (scenes / "scenes.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
     properties = re.findall(r"^  (--[\w-]+):", root, re.MULTILINE)
     assert len(properties) > 10
     assert [name for name in properties if f"`{name}`" not in text] == []

@@ -86,6 +86,14 @@ async def test_problems_are_pages_for_people_and_json_for_programs() -> None:
         assert (await server.ask("/v1/stations", accept=HTML)).problem["status"] == 401
 
 
+@pytest.mark.trio
+async def test_root_without_the_dashboard_is_a_problem() -> None:
+    async with served(pages=()) as server:
+        page = await server.ask("/", accept=HTML)
+        assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert (await server.ask("/")).problem["detail"] == "Not Found"
+
+
 def problem(page: Page, kind: str) -> None:
     """Wait until the page shows a problem of this kind."""
     page.locator(f"body[data-problem={kind}]").wait_for()

@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from slpstream.web.app import STATION_SCENES
+from slpstream.parts.scenes.pages import STATION_SCENES
 from tests.web.served import Served
 
 pytestmark = pytest.mark.trio

@@ -240,7 +240,7 @@ def test_refusals_are_in_the_language_of_the_page(browser: Browser, empty_daemon
 @needs_node
 def test_area_of_the_picture() -> None:
     script = """
-      const { gameArea } = await import("./scenes/area.js");
+      const { gameArea } = await import("./game_area.js");
       return given.map(([width, height, aspect]) => gameArea(width, height, aspect));
     """
     wide, narrow, same = run(script, [[1920, 1080, 4 / 3], [300, 360, 4 / 3], [1280, 720, 16 / 9]])

@@ -42,11 +42,6 @@ def load(*names: str) -> Any:
     return tables
 
 
-@pytest.fixture(scope="module")
-def tables() -> Any:
-    return load()
-
-
 def _places(entry: str | dict[str, str]) -> set[str]:
     texts = [entry] if isinstance(entry, str) else list(entry.values())
     return {place for text in texts for place in PLACE.findall(text)}
@@ -77,11 +72,11 @@ def test_pages_name_only_keys_that_exist(folder: str) -> None:
     assert used - set(load(*([folder] if folder else []))["en"]) == set()
 
 
-def test_panel_has_words_for_every_change_and_verdict(tables: Any) -> None:
+def test_panel_has_words_for_every_change_and_verdict() -> None:
     fields = {f"panel.field_{field}" for field in get_args(ChangedField)}
     verdicts = {f"panel.verdict_{verdict}" for verdict in get_args(Verdict)}
     states = {f"panel.state_{state}" for state in ("upcoming", "running", "over")}
-    assert (fields | verdicts | states) - set(tables["en"]) == set()
+    assert (fields | verdicts | states) - set(load("dashboard")["en"]) == set()
 
 
 def test_language_is_chosen_by_address_then_dashboard_then_browser() -> None:

@@ -1,4 +1,4 @@
-"""The dashboard of a slpstream without the folders of all parts that have pages or views."""
+"""The dashboard of a slpstream without the folders of all other parts that have pages or views."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
 PACKAGE = ROOT / "slpstream"
-LINKS = ("Venue wall", "Bracket", "Setups", "Codes for seats", "Scene editor", "API", "Adjust a scene…")
+LINKS = ("Venue wall", "Bracket", "Setups", "Codes for seats", "Scene editor", "API", "Open overlay", "Adjust a scene…")
 
 
-def test_dashboard_works_without_parts(watched: WatchedPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dashboard_works_alone(watched: WatchedPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "copy" / "slpstream"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in static_folders().values():
-        shutil.rmtree(copy / folder.parent.relative_to(PACKAGE))
+    for name, folder in static_folders().items():
+        if name != "dashboard":
+            shutil.rmtree(copy / folder.parent.relative_to(PACKAGE))
     monkeypatch.chdir(copy.parent)  # `python -m` finds the copy there
     station = tmp_path / "main"
     station.mkdir()
     (station / "Game_1.slp").write_bytes(synthetic_match(frames=200, stocks=1))
     with running(station, strict=False) as daemon:
         daemon.wait_ready()
-        assert daemon.get("/v1/pages") == {"pages": [], "parts": []}
+        assert daemon.get("/v1/pages") == {"pages": [], "parts": ["dashboard"]}
         page = watched.page
         with page.expect_response("**/v1/pages"):
             page.goto(daemon.url)

@@ -11,6 +11,8 @@ import { text } from "./texts/texts.js";
  * @property {number} port
  * @property {string} name
  * @property {string} connectCode
+ *
+ * @typedef {{team: string}} Side  A player with a team; empty in a game without teams.
  */
 
 /**
@@ -121,4 +123,30 @@ export function wonText(set) {
   const others = sides.filter((_, i) => i !== winner).map(({ score }) => score);
   const score = [sides[winner].score, ...others].join("–");
   return text("set.won", { name: who, score, count: players.length });
+}
+
+/**
+ * Players in the order in which the sides of their set are shown.
+ * @template {Side} T
+ * @param {T[]} players  In the order of their ports.
+ * @param {SetScore | null} set
+ * @returns {T[]}
+ */
+export function inShownOrder(players, set) {
+  if (!set?.swapped) {
+    return players;
+  }
+  const left = players.filter((player, i) => isLeft(players, player, i));
+  return [...players.filter((player) => !left.includes(player)), ...left];
+}
+
+/**
+ * Whether a player is on the left side: in a team game that of the first player's team, otherwise the first half.
+ * @param {readonly Side[]} all
+ * @param {Side} player
+ * @param {number} i
+ */
+export function isLeft(all, player, i) {
+  const [first] = all;
+  return first.team === "" ? i < Math.ceil(all.length / 2) : player.team === first.team;
 }

@@ -22,7 +22,7 @@ import { number, text } from "./texts/texts.js";
  * @typedef {object} NameTables
  * @property {Record<string, {name: string, costumes: string[]}>} characters  By external character id.
  * @property {Record<string, {external_id: number}>} internalCharacters       By internal character id.
- * @property {Record<string, {name: string, outline?: import("./dashboard/stages.js").Outline}>} stages
+ * @property {Record<string, {name: string, outline?: import("./stages.js").Outline}>} stages
  * @property {Record<string, {name: string}>} teams  By team id.
  * @property {Swatches} swatches
  */

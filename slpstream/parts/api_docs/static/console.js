@@ -1,7 +1,7 @@
 /** The console of the API page: a subscription to try, with the address and the message that make the same subscription. */
 
 import { ROOT } from "../api.js";
-import { setUpCopying } from "../dashboard/copying.js";
+import { setUpCopying } from "../copying.js";
 import { element, find, setText } from "../dom.js";
 import { connect } from "../slpstream.js";
 import { text } from "../texts/texts.js";

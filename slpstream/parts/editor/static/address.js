@@ -1,16 +1,16 @@
 /**
  * The draft of a scene's address, which the editor changes. It leaves out options without an effect, and does not touch the
- * page. The options are in `scenes/options.js`.
+ * page. The options are in `scene_options.js`.
  */
 
-import { SCENES, TICKER } from "../scenes/names.js";
-import { OPTIONS, expectedOf, readOptions, readValue } from "../scenes/options.js";
+import { SCENES, TICKER } from "../scene_names.js";
+import { OPTIONS, expectedOf, readOptions, readValue } from "../scene_options.js";
 import { text } from "../texts/texts.js";
 
 /**
  * @typedef {(typeof SCENES)[number]} SceneName
  * @typedef {keyof typeof OPTIONS} OptionName
- * @typedef {import("../scenes/options.js").SceneOptions} SceneOptions
+ * @typedef {import("../scene_options.js").SceneOptions} SceneOptions
  *
  * @typedef {object} Draft
  * @property {SceneName} scene

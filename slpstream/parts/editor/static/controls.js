@@ -4,7 +4,7 @@
  */
 
 import { element, find, setAttribute, setText } from "../dom.js";
-import { OPTIONS, expectedOf, readValue } from "../scenes/options.js";
+import { OPTIONS, expectedOf, readValue } from "../scene_options.js";
 import { LANGUAGE_NAMES, hasText, number, text } from "../texts/texts.js";
 import { sketchOf } from "./sketches.js";
 

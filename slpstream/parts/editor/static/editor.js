@@ -3,11 +3,11 @@
  * picture, copy the address. The address is the only result; nothing is stored.
  */
 
+import { copyText } from "../copying.js";
 import { element, find, setAttribute, setText } from "../dom.js";
-import { SCENES, TICKER } from "../scenes/names.js";
-import { ASPECTS } from "../scenes/options.js";
+import { SCENES, TICKER } from "../scene_names.js";
+import { ASPECTS } from "../scene_options.js";
 import { addTexts, text } from "../texts/texts.js";
-import { copyText } from "../dashboard/copying.js";
 import { addressOf, draftOf, effective, hashOf, optionsOf, readAddress, withOption } from "./address.js";
 import { controlOf, paintSwatches, radioOf, tile } from "./controls.js";
 import { Preview, SIZES } from "./preview.js";

@@ -1,6 +1,6 @@
 /** The picture below the scene in the preview: a drawn game, or the user's own picture, which never leaves the browser. */
 
-import { gameArea } from "../scenes/area.js";
+import { gameArea } from "../game_area.js";
 
 /** @typedef {CanvasRenderingContext2D} Context */
 

@@ -3,10 +3,10 @@
  * all canvases of a size; a picture is a copy of it and a few shapes.
  */
 
-import { styleValue } from "../dashboard/canvas.js";
+import { styleValue } from "../canvas.js";
 
 /**
- * @typedef {import("../dashboard/stages.js").Outline} Outline
+ * @typedef {import("../stages.js").Outline} Outline
  * @typedef {{left: number, top: number, scale: number}} Camera
  * @typedef {{index: number, port: number, colour: string, hasStocks: boolean}} Fighter
  */

@@ -1,9 +1,9 @@
 /** The menu with the addresses of a station's scenes, to open or to copy. One menu serves all stations. */
 
+import { copyText } from "../copying.js";
 import { element, find, setText } from "../dom.js";
-import { STATION_SCENES } from "../scenes/names.js";
+import { STATION_SCENES } from "../scene_names.js";
 import { text } from "../texts/texts.js";
-import { copyText } from "../dashboard/copying.js";
 
 export class SceneMenu {
   #root = element("div", "", { class: "scene-menu", role: "dialog", "aria-labelledby": "scene-menu-title" });

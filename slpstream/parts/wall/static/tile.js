@@ -1,11 +1,11 @@
 /** One station on the wall: its name and state, a miniature of its stage, and its players. */
 
 import { element, fill, find, setAttribute, setText } from "../dom.js";
+import { clockText, placeName, playersOf, winnersOf } from "../game_words.js";
 import { colourOf } from "../player_colour.js";
 import { lengthText, scoreOf } from "../set_score.js";
 import { pointsText, stageOutline, stocksText } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
-import { clockText, placeName, playersOf, winnersOf } from "../dashboard/rows.js";
 import { MiniStage } from "./mini_stage.js";
 import { Pacing } from "./pacing.js";
 
@@ -93,7 +93,7 @@ export class Tile {
     }
   }
 
-  /** @param {import("../dashboard/match.js").Message} message */
+  /** @param {import("../match.js").Message} message */
   take(message) {
     if (message.type === "game_start" || message.type === "snapshot") {
       this.#pacing.begin(message.rate ?? [60, 1]);

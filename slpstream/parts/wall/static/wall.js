@@ -211,7 +211,7 @@ export class Wall {
   /**
    * Takes a message of a station.
    * @param {string} station
-   * @param {import("../dashboard/match.js").Message} message
+   * @param {import("../match.js").Message} message
    */
   take(station, message) {
     this.#tile(station).take(message);

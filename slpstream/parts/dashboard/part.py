@@ -1,0 +1,7 @@
+"""Declares the dashboard, whose files are in `static`."""
+
+from __future__ import annotations
+
+from slpstream.parts.interface import Page, Part
+
+PART = Part(name="dashboard", pages=[Page("/", "index.html", frames=True)])

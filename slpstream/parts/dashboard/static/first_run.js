@@ -1,0 +1,126 @@
+/**
+ * The first-run page: the folders, the address for OBS, and a demo. It is shown while there is nothing else to see, and at the
+ * fragment `#first-run`.
+ */
+
+import { Status } from "../api.js";
+import { setUpCopying } from "../copying.js";
+import { element, fill, find, setAttribute, setText } from "../dom.js";
+import { text } from "../texts/texts.js";
+
+/** @typedef {import("./daemon.js").Daemon} Daemon */
+
+const REFRESH_MS = 4000;
+
+export class FirstRun {
+  #root;
+  #overlayOf;
+  #onChange;
+  /** The body of `/v1/setup`; `null` before it was received, and where it is not allowed. @type {Record<string, any> | null} */
+  #setup = null;
+  #loadedAt = -Infinity;
+  #refused = false;
+  #waiting = false;
+  #problem = "";
+  /** @type {Daemon | null} */ #daemon = null;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {(station: string) => string} overlayOf  The address of a station's overlay.
+   * @param {() => void} onChange
+   */
+  constructor(root, overlayOf, onChange) {
+    this.#root = root;
+    this.#overlayOf = overlayOf;
+    this.#onChange = onChange;
+    setUpCopying(root);
+    find(".demo", root).addEventListener("click", () => this.#startDemo());
+  }
+
+  /** @param {Daemon} daemon */
+  draw(daemon) {
+    this.#daemon = daemon;
+    const root = this.#root;
+    const now = performance.now();
+    if (!this.#refused && now - this.#loadedAt > REFRESH_MS && daemon.health.state !== "connecting") {
+      this.#loadedAt = now;
+      this.#load(daemon);
+    }
+    setText(find("h2", root), text(daemon.games?.length ? "first_run.waiting_next" : "first_run.waiting_first"));
+    const own = daemon.stations.filter((station) => !station.demo);
+    const folders = this.#setup?.folders ?? own.map((station) => ({ station: station.id, name: station.name }));
+    fill(find(".folders", root), folders, newFolder, (row, folder) => {
+      setText(find(".name", row), folder.name);
+      setText(find("code", row), folder.folder ?? "");
+      find("code", row).hidden = folder.folder === undefined;
+      setText(find(".quiet", row), folderNote(folder, own.find(({ id }) => id === folder.station)));
+    });
+    find(".no-folders", root).hidden = folders.length > 0;
+    const [first] = own;
+    find(".for-obs", root).hidden = first === undefined;
+    if (first !== undefined) {
+      const url = /** @type {HTMLInputElement} */ (find(".url", root));
+      const address = this.#overlayOf(first.id);
+      if (url.value !== address) {
+        url.value = address;
+      }
+      setAttribute(url, "aria-label", text("detail.address_of", { name: first.name }));
+      setAttribute(find(".copy", root), "aria-label", text("detail.copy_address_of", { name: first.name }));
+    }
+    const button = /** @type {HTMLButtonElement} */ (find(".demo", root));
+    button.hidden = this.#setup === null;
+    button.disabled = this.#waiting;
+    find(".demo-command", root).hidden = this.#setup !== null;
+    const problem = find(".problem", root);
+    problem.hidden = this.#problem === "";
+    setText(problem, this.#problem);
+  }
+
+  /** @param {Daemon} daemon */
+  async #load(daemon) {
+    try {
+      const { status, body } = await daemon.api.get("v1/setup");
+      this.#setup = status === Status.OK ? body : null;
+      this.#refused = status !== Status.OK;
+    } catch {
+      // The health of the daemon is shown elsewhere.
+    }
+    this.#onChange();
+  }
+
+  async #startDemo() {
+    this.#waiting = true;
+    this.#problem = "";
+    this.#onChange();
+    try {
+      const { status, body } = (await this.#daemon?.api.patch("v1/setup", { demo: true })) ?? { status: 0, body: {} };
+      if (status === Status.OK && body.demo) {
+        location.hash = `#station/${encodeURIComponent(body.demo)}`;
+      } else {
+        this.#problem = text("first_run.no_demo", { reason: body.detail ?? text("detail.no_response") });
+      }
+    } catch {
+      this.#problem = text("first_run.no_demo", { reason: text("detail.no_response") });
+    }
+    this.#waiting = false;
+    this.#onChange();
+  }
+}
+
+function newFolder() {
+  const row = element("li");
+  row.append(element("span", "", { class: "name" }), " ", element("code"), " ", element("span", "", { class: "quiet" }));
+  return row;
+}
+
+/**
+ * @param {Record<string, any>} folder
+ * @param {Record<string, any> | undefined} station
+ */
+function folderNote(folder, station) {
+  if (folder.exists === false) {
+    return text("first_run.no_folder");
+  }
+  const replays = station === undefined ? 0 : station.files.finished + station.files.inProgress;
+  return replays === 0 ? text("first_run.no_replays") : text("first_run.replays", { count: replays });
+}

@@ -1,0 +1,75 @@
+"""The pages of the scenes: `/overlay/{station}` and `/scenes/`. They are made from one template.
+
+`static/page.html` is the template. `static/main_live.html` holds the parts of the live scene, and
+`static/main_boards.html` those of every other scene. Their addresses contain the token, because no one can type it on
+them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from slpstream.web.assets import Assets, root_from
+from slpstream.web.file_response import OpenFileResponse
+from slpstream.web.station_path import no_such_station
+
+STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
+"""The scenes of one station."""
+_LIVE = "live"
+_TICKER = "ticker"
+"""The scene of all stations."""
+_FILES = Assets(Path(__file__).parent / "static")
+
+
+def routes(exists: Callable[[str], bool]) -> list[Route]:
+    """The routes to the scenes. `exists` tells whether a station exists."""
+
+    async def overlay(request: Request) -> Response:
+        check(request.path_params["station"])
+        return await _page(_LIVE, request)
+
+    async def scene(request: Request) -> Response:
+        shown = request.path_params["scene"]
+        if shown not in STATION_SCENES:
+            raise HTTPException(404, f"no such scene: {shown[:80]}")
+        check(request.path_params["station"])
+        return await _page(shown, request)
+
+    async def ticker(request: Request) -> Response:
+        return await _page(_TICKER, request)
+
+    def check(station: str) -> None:
+        if not exists(station):
+            raise no_such_station(station)
+
+    return [
+        Route("/overlay/{station}", overlay),
+        Route(f"/scenes/{_TICKER}", ticker),
+        Route("/scenes/{scene}/{station}", scene),
+    ]
+
+
+async def _page(scene: str, request: Request) -> Response:
+    """The page of a scene, for the path of the request. Raises `HTTPException` 404."""
+    kind = _LIVE if scene == _LIVE else "boards"
+    template, template_modified = await _FILES.read("page.html")
+    main, main_modified = await _FILES.read(f"main_{kind}.html")
+    page = template.replace(b"{main}", main)
+    values = {
+        "kind": kind,
+        "root": root_from(request.scope["raw_path"]),
+        "scene": scene,
+        "title": "overlay" if scene == _LIVE else scene,
+    }
+    for name, value in values.items():
+        page = page.replace(b"{%b}" % name.encode(), value.encode())
+    modified_seconds = max(template_modified, main_modified)
+    headers = {"content-type": "text/html; charset=utf-8"}
+    return OpenFileResponse(request, io.BytesIO(page), len(page), modified_seconds, headers)

@@ -1,0 +1,7 @@
+"""Declares the scenes, whose files are in `static`."""
+
+from __future__ import annotations
+
+from slpstream.parts.interface import Part
+
+PART = Part(name="scenes", routes="slpstream.parts.scenes.pages:routes")

@@ -1,0 +1,136 @@
+/**
+ * The live scene: players, characters and score during a game, at `/scenes/live/{station}` and `/overlay/{station}`.
+ * `scene_options.js` describes the options in the URL.
+ */
+
+import { CONTROLLER_FIELDS } from "../controller.js";
+import { find, make, setText } from "../dom.js";
+import { isLeft, scoreOf } from "../set_score.js";
+import { FIELDS, FORMAT, clock, minutesText } from "../slippi.js";
+import { text } from "../texts/texts.js";
+import { drawCard, makeCard } from "./card.js";
+import { openScene, preparePage, station, statusWords } from "./page.js";
+import { peopleOf, selected } from "./people.js";
+import { SceneState } from "./state.js";
+import { lengthWords, placeWords, resultWords, setWords, winnersOf } from "./words.js";
+
+const isOverlay = location.pathname.includes("/overlay/");
+const options = preparePage({ layout: isOverlay ? "hud" : "sides" });
+const shows = new Set(options.show);
+const ownHud = shows.has("percent") || shows.has("stocks");
+
+const overlay = find(".overlay");
+const match = find(".match");
+const result = find(".result");
+const bestOf = find(".best-of");
+const status = find(".status");
+const list = find(".players");
+const event = find(".event");
+const round = find(".round");
+const casters = find(".casters");
+const info = find(".info");
+const state = new SceneState(station, options.hold);
+
+document.title = `${station} · slpstream overlay`;
+overlay.dataset.show = options.show.join(" ");
+// A scene that shows no percents and stocks must not cover those of the game.
+overlay.dataset.layout = options.layout === "hud" && !ownHud ? "bottom" : options.layout;
+
+openScene(options, {
+  stations: [station],
+  topics: shows.has("combo") || shows.has("stocks") ? ["game", "frame", "event"] : ["game", "frame"],
+  fields: [...FIELDS, ...(shows.has("controller") ? CONTROLLER_FIELDS : [])],
+  take: (message, now) => state.take(message, now),
+  draw,
+});
+
+/** @param {number} now */
+function draw(now) {
+  const { view } = state;
+  overlay.classList.toggle("stale", state.connection !== "open");
+  const { phase, game, set } = state.shown(now);
+  const words = statusWords(state, phase !== "waiting");
+  setText(status, words);
+  status.hidden = words === "";
+  if (view.catchingUp) {
+    return null;
+  }
+  overlay.dataset.phase = phase;
+  match.hidden = game === null || phase === "between" || !(shows.has("stage") || shows.has("timer"));
+  result.hidden = phase !== "result";
+  const known = phase !== "waiting" && shows.has("score");
+  showLine(bestOf, known ? setWords(set) || lengthWords(set) : "");
+  showLine(event, known ? (view.set?.event ?? "") : "");
+  showLine(round, known ? (set?.round ?? "") : "");
+  drawCasters(known ? (view.set?.casters ?? []) : []);
+  info.hidden = [...info.children].every((line) => /** @type {HTMLElement} */ (line).hidden);
+  if (game !== null) {
+    const suddenDeath = game.summary?.suddenDeath ?? false;
+    setText(find(".stage", match), placeWords(game));
+    setText(find(".clock", match), suddenDeath ? text("scene.sudden_death") : game.format === FORMAT ? clock(game) : "");
+    setText(find(".outcome", result), resultWords(game, set));
+    setText(find(".length", result), game.end?.durationSeconds == null ? "" : minutesText(game.end.durationSeconds));
+  }
+  const people = peopleOf(game, set);
+  const shown = selected(people, options.players);
+  list.dataset.game = view.game?.gameId ?? "";
+  list.dataset.frame = String(view.game?.frame ?? "");
+  list.dataset.count = String(shown.length);
+  overlay.dataset.count = String(shown.length);
+  while (list.children.length > shown.length) {
+    list.lastElementChild?.remove();
+  }
+  while (list.children.length < shown.length) {
+    list.append(makeCard());
+  }
+  const sides = new Set(shown.map((player, i) => (isOnTheLeft(shown, people, player, i) ? "left" : "right")));
+  overlay.dataset.sides = [...sides].join(" ");
+  const winners = game === null ? [] : winnersOf(game, set);
+  const playing = phase === "playing";
+  shown.forEach((player, i) => {
+    drawCard(/** @type {HTMLElement} */ (list.children[i]), player, {
+      side: isOnTheLeft(shown, people, player, i) ? "left" : "right",
+      combo: shows.has("combo") && playing ? state.combo(player.index) : null,
+      score: scoreOf(set, player),
+      winsNeeded: set?.winsNeeded ?? 0,
+      held: shows.has("controller") ? game?.players.get(player.index)?.pre : undefined,
+      won: phase === "result" && winners.includes(player.index),
+      moment: state.moment(player.index, now),
+      setPoint: playing && shows.has("score") && state.hasSetPoint(player),
+    });
+  });
+  return state.changesAt(now);
+}
+
+/**
+ * A single card is on the side of its player, others are divided into halves.
+ * @param {readonly import("./people.js").Person[]} shown
+ * @param {readonly import("./people.js").Person[]} all
+ * @param {import("./people.js").Person} player
+ * @param {number} i
+ */
+function isOnTheLeft(shown, all, player, i) {
+  if (options.players === "left" || options.players === "right") {
+    return options.players === "left";
+  }
+  return shown.length === all.length ? isLeft(all, player, i) : i < shown.length / 2;
+}
+
+/**
+ * @param {HTMLElement} line
+ * @param {string} words
+ */
+function showLine(line, words) {
+  setText(line, words);
+  line.hidden = words === "";
+}
+
+/** @param {readonly string[]} names */
+function drawCasters(names) {
+  casters.hidden = names.length === 0;
+  const key = names.join("\n");
+  if (casters.dataset.key !== key) {
+    casters.dataset.key = key;
+    casters.replaceChildren(make("span.title", text("scene.casters")), ...names.map((name) => make("bdi", name)));
+  }
+}
