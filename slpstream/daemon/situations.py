@@ -19,10 +19,10 @@ from slpstream.config.sections import Situation
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import ConfigError, NoSuchMoment, ProtocolViolation
 from slpstream.model.messages import LogMessage, timestamp
+from slpstream.model.query_problem import QueryProblem
 from slpstream.model.summary import GameSummary
 from slpstream.model.topics import Topic
 from slpstream.parts.services import MAX_WORDS, Marks, NewMark
-from slpstream.search.problem import QueryProblem
 from slpstream.search.situations import LiveSituations, Occurrence, Query, described, frame_of, parse, setup_of
 from slpstream.store import FoundSituation, GameIndex
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer

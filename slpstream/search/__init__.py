@@ -1,1 +1,1 @@
-"""Searching games: queries over the index of games, and situations over frames."""
+"""Searching the frames of games for situations."""

@@ -14,9 +14,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from slpstream.model.highlight import Highlight
+from slpstream.model.query_problem import QueryProblem
 from slpstream.model.setup import CodeList
 from slpstream.model.summary import GameSummary, PlayerSummary
-from slpstream.search.problem import QueryProblem
 
 GameId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="32 hex digits.")]
 Moment = Annotated[str, Meta(description="Date and time, RFC 3339.", extra_json_schema={"format": "date-time"})]

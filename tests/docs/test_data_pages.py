@@ -20,14 +20,14 @@ from click.testing import CliRunner
 
 from slpstream.api import open_replay, read_game
 from slpstream.cli import check_config
+from slpstream.game.queries.parse import Context
+from slpstream.game.queries.parse import parse as parse_games
+from slpstream.game.queries.predicate import matches
 from slpstream.game.record import record_of
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import STATUS_PAYLOADS
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.parts import registry
-from slpstream.search.games.predicate import matches
-from slpstream.search.query.parse import Context
-from slpstream.search.query.parse import parse as parse_games
 from slpstream.search.situations import parse
 from slpstream.search.situations.query import Query
 from tests.docs.commands import commands

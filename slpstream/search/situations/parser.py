@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
-from slpstream.search.problem import QueryProblem
+from slpstream.model.query_problem import QueryProblem
 from slpstream.search.situations.query import (
     DEFAULT_WITHIN_FRAMES,
     FRAMES_PER_SECOND,

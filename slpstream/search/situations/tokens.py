@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from slpstream.search.problem import QueryProblem
+from slpstream.model.query_problem import QueryProblem
 
 MAX_QUERY_CHARACTERS = 2000
 

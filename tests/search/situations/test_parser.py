@@ -8,7 +8,7 @@ import re
 import pytest
 
 from slpstream.formats.slippi.action_states import states_called
-from slpstream.search.problem import QueryProblem
+from slpstream.model.query_problem import QueryProblem
 from slpstream.search.situations import parse, parsed, shown
 from slpstream.search.situations.query import (
     Name,

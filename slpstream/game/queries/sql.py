@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from slpstream.game.queries.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, Scope
+from slpstream.game.queries.known import Known, needed_lines, simplified
 from slpstream.model.game_facts import LOST_BEGIN, NAMES_BEGIN, WON_BEGIN
-from slpstream.search.games.known import Known, needed_lines, simplified
-from slpstream.search.query.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, Scope
 
 _TABLE = "s"
 _COSTS: dict[type, int] = {Flagged: 0, Between: 0, Has: 1, Says: 2}

@@ -13,6 +13,8 @@ from datetime import date, datetime, tzinfo
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeVar
 
+from slpstream.game.queries.conditions import AllOf, Between, Condition, Flagged, Has, Not, Says, any_of
+from slpstream.game.queries.vocabulary import condition_of
 from slpstream.model.game_facts import (
     CODE,
     FINISHED,
@@ -29,9 +31,7 @@ from slpstream.model.game_facts import (
     fold,
     term,
 )
-from slpstream.search.problem import QueryProblem
-from slpstream.search.query.conditions import AllOf, Between, Condition, Flagged, Has, Not, Says, any_of
-from slpstream.search.query.vocabulary import condition_of
+from slpstream.model.query_problem import QueryProblem
 
 INVALID_KEY, INVALID_VALUE = "INVALID_KEY", "INVALID_VALUE"
 
