@@ -33,7 +33,6 @@ from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
-from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.running_parts import RunningParts
@@ -50,7 +49,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import DolphinSpectators, Marks
+from slpstream.parts.services import DolphinSpectators, Highlights, Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -61,7 +60,6 @@ from slpstream.system.metrics import Metrics
 from slpstream.system.private_files import private_folder
 from slpstream.web import (
     controllers,
-    highlights,
     instant_replay,
     schemas,
     search,
@@ -229,13 +227,11 @@ class Daemon:
                 background.start_soon(index.run)
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
-                found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = self._host.find(Marks)
                 if self._situations is not None and marked is not None:
                     self._situations.mark(marked)
                 more = [
                     search.endpoint(query_words),
-                    *highlights.endpoints(found),
                     situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
@@ -277,7 +273,8 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 if self.playback is not None:
-                    playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
+                    found = self._host.find(Highlights)
+                    playback = partial(self.playback.run, games.find, games.stats, marked, found)
                     background.start_soon(self.errors.keep_running, "playback", playback)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))

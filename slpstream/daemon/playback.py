@@ -5,7 +5,7 @@ Imported only if one is configured.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from slpstream.model.errors import NoSuchMoment
 from slpstream.model.messages import ON_AIR
 from slpstream.outputs.playback_dolphin.communication_file import CommunicationFile
 from slpstream.outputs.playback_dolphin.playback import PlaybackDolphin
-from slpstream.parts.services import Marks
-from slpstream.store import HighlightPage, HighlightsQuery
+from slpstream.parts.services import Highlights, Marks
+from slpstream.store import HighlightsQuery
 from slpstream.stream import Hub, OnAir, Role
 from slpstream.system.metrics import Metrics
 from slpstream.web.instant_replay import PlaybackState, ShownReplay, WantedReplay
@@ -27,8 +27,6 @@ _LOOK_SECONDS = 1.0
 _COLLECT_SECONDS = 0.25
 _AFTER_SET_SECONDS = 10.0
 """The end of the last game stays visible this long before the moments of the set."""
-
-HighlightsOf = Callable[[HighlightsQuery], Awaitable[HighlightPage | None]]
 
 
 class Playback:
@@ -69,7 +67,7 @@ class Playback:
             self._running_set = None
             self._over.set()
 
-    async def run(self, find: FindGame, stats: StatsOf, marks: Marks | None, highlights: HighlightsOf) -> None:
+    async def run(self, find: FindGame, stats: StatsOf, marks: Marks | None, highlights: Highlights | None) -> None:
         """Keep Dolphin up to date until cancelled. `find` and `stats` are those of `Moments`."""
         self._moments = moments = Moments(self._hub, find, stats, marks)
         async with trio.open_nursery() as nursery:
@@ -77,7 +75,8 @@ class Playback:
             if self._config.station == ON_AIR and self._hub.on_air is not None:
                 nursery.start_soon(self._follow, self._hub.on_air)
             nursery.start_soon(self._mirror, self._dolphin, moments)
-            nursery.start_soon(self._queue_after_sets, self._dolphin, moments, highlights)
+            if highlights is not None:
+                nursery.start_soon(self._queue_after_sets, self._dolphin, moments, highlights)
 
     async def _follow(self, on_air: OnAir) -> None:
         """Mirror the station on air, until cancelled."""
@@ -106,7 +105,7 @@ class Playback:
                 await (self._hub if channel is None else channel).changed()
             await trio.sleep(_COLLECT_SECONDS)
 
-    async def _queue_after_sets(self, dolphin: PlaybackDolphin, moments: Moments, highlights: HighlightsOf) -> None:
+    async def _queue_after_sets(self, dolphin: PlaybackDolphin, moments: Moments, highlights: Highlights) -> None:
         while True:
             await self._over.wait()
             self._over = trio.Event()
@@ -114,7 +113,7 @@ class Playback:
             await trio.sleep(_AFTER_SET_SECONDS)
             if station is None or station != self._station or not self._config.set_moments or self._is_playing(station):
                 continue
-            page = await highlights(HighlightsQuery(set=station, order="best", limit=self._config.set_moments))
+            page = await highlights.page(HighlightsQuery(set=station, order="best", limit=self._config.set_moments))
             rows = [] if page is None else page.highlights
             rows = sorted(distinct(rows), key=lambda row: (row.listed_at_ms, row.highlight.start_frame))
             clips = await moments.of_highlights(rows)

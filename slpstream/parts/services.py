@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from slpstream.sources.console.reconnect import ConnectionObserver
     from slpstream.sources.console.recorder import Recorder
     from slpstream.sources.console.turns import Turns
+    from slpstream.store import HighlightPage, HighlightsQuery
 
 MAX_WORDS = 200
 _Frame = Annotated[int, Meta(ge=-123, le=10_000_000)]
@@ -50,6 +51,13 @@ class Marks(Protocol):
 
     async def mark(self, station: str, wanted: NewMark) -> Mark | None:
         """Mark a moment; `None` if the station keeps none. Raises `NoSuchMoment`."""
+
+
+class Highlights(Protocol):
+    """The moments of games that are worth showing again."""
+
+    async def page(self, query: HighlightsQuery) -> HighlightPage | None:
+        """A page of highlights; `None` if the game or station of the query is unknown."""
 
 
 class ExpectedPlayers(Protocol):

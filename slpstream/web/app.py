@@ -24,7 +24,6 @@ from slpstream.model.version import __version__
 from slpstream.web import (
     controllers,
     events,
-    highlights,
     instant_replay,
     openapi,
     search,
@@ -197,7 +196,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
-        *highlights.endpoints(cast(highlights.Highlights, None)),
         situations.endpoint(cast(situations.ListSituations, None)),
         *instant_replay.endpoints(None, lambda _: False),
         *controllers.endpoints(None, lambda _: False),

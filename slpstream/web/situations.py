@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from slpstream.store.situations_query import SituationsQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, json_response
-from slpstream.web.highlights import linked
+from slpstream.web.launcher import with_launcher_link
 
 ListSituations = Callable[[SituationsQuery], Awaitable[schemas.SituationList]]
 """A page of situations, without links for the Slippi Launcher."""
@@ -22,8 +21,9 @@ def endpoint(list_situations: ListSituations) -> Endpoint:
 
     async def respond(request: Request, query: SituationsQuery) -> Response:
         found = await list_situations(query)
-        items = [linked(request, item, item.frames[0]) for item in found.situations]
-        return await json_response(request, msgspec.structs.replace(found, situations=items))
+        for item in found.situations:
+            item.links = with_launcher_link(request, item.links, item.frames[0])
+        return await json_response(request, found)
 
     return Endpoint(
         "/v1/situations", "listSituations",

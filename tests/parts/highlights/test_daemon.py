@@ -7,15 +7,10 @@ import os
 import urllib.error
 import urllib.request
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs, unquote
 
-import pytest
-
 from slpstream.api import messages
-from slpstream.daemon.highlights import replay_path
-from slpstream.store import StoredGame
 from tests.daemons.process import configured, running
 from tests.synthetic.match import synthetic_match
 
@@ -101,9 +96,3 @@ def test_highlights_of_games(tmp_path: Path) -> None:
         for unknown in (f"game={'f' * 32}", "set=unknown"):
             assert daemon.status(f"/v1/highlights?{unknown}") == 404
         assert daemon.get("/v1/highlights?station=unknown") == {"highlights": []}
-
-
-@pytest.mark.parametrize(("path", "playable"), [(b"/replays/Game_1.slp", True), (b"/replays/Spiel_\xfc.slp", False)])
-def test_replay_whose_name_is_no_text_cannot_be_played_in_dolphin(path: bytes, playable: bool) -> None:
-    game = SimpleNamespace(row=SimpleNamespace(format="slippi"), files=[SimpleNamespace(path=path)])
-    assert (replay_path(cast(StoredGame, game)) is not None) == playable
