@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
-    from slpstream.search.situations import Occurrence
+    from slpstream.model.occurrence import Occurrence
     from slpstream.stats import SlippiStats
     from slpstream.stats.home_run import HomeRun
     from slpstream.stats.schema import Stats
@@ -233,26 +233,13 @@ class Replay:
         The extra `analysis` makes this many times faster. Raises `ValueError` for an invalid query, and `Unsupported`
         for a format other than Slippi.
         """
-        from slpstream.formats.slippi.game_start import Settings  # noqa: PLC0415 -- loaded on demand
-        from slpstream.search.situations import LiveSituations, parsed  # noqa: PLC0415
-
-        wanted = parsed(query)
-        whole: SlippiGame | None = cast(Any, self._whole)
-        if not isinstance(self.settings if whole is None else whole.start.settings, Settings):
+        find = _of_part("find_situations", "the search for situations needs the part situations")
+        whole = self._whole
+        settings = self.settings if whole is None else whole.start.settings
+        found: list[Occurrence] | None = find(query, settings, whole, _read_to_end(self.path, self.new_reader()))
+        if found is None:
             raise UnsupportedFile(f"{self._format.name} replays have no situations")
-        if whole is not None:
-            from slpstream.search.situations.whole import whole_situations  # noqa: PLC0415
-
-            found = whole_situations(wanted, whole)
-            if found is not None:
-                return found
-        search = LiveSituations(wanted, self.settings)
-        if not search.is_possible:
-            return []
-        occurrences: list[Occurrence] = []
-        for events in _read_to_end(self.path, self.new_reader()):
-            occurrences += search.take(events)
-        return occurrences + search.finish()
+        return found
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
         from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
@@ -484,12 +471,17 @@ async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, 
 
 
 def _training(name: str) -> Callable[..., Any]:
-    """The function with this name of the part `training`. Raises `ModuleNotFoundError` without the part."""
-    from slpstream.parts import registry  # noqa: PLC0415 -- only for training
+    """A function of the part `training`. Raises `ModuleNotFoundError` without the part."""
+    return _of_part(name, "rows for training need the part training")
+
+
+def _of_part(name: str, needed: str) -> Callable[..., Any]:
+    """The function with this name that a part implements. Raises `ModuleNotFoundError` without the part."""
+    from slpstream.parts import registry  # noqa: PLC0415 -- few functions are implemented by parts
 
     function = registry.function(name)
     if function is None:
-        raise ModuleNotFoundError("rows for training need the part training, which this installation lacks")
+        raise ModuleNotFoundError(f"{needed}, which this installation lacks")
     return function
 
 

@@ -29,7 +29,6 @@ from slpstream.daemon.console_discovery import same_consoles
 from slpstream.daemon.consoles import Consoles, check_sources
 from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.demo import Demo
-from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
@@ -63,13 +62,11 @@ from slpstream.web import (
     instant_replay,
     schemas,
     search,
-    situations,
 )
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
-    from slpstream.daemon.situations import DaemonSituations
     from slpstream.daemon.tournament.controllers import DaemonControllers
 
 _READER_THREADS = 4
@@ -139,7 +136,6 @@ class Daemon:
         )
         self.parts = RunningParts(registry.parts(), self._host)
         check_sources(stations, self._host.find(DolphinSpectators))
-        self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
         self.controllers = self._make_controllers(config)
         self._reloading = trio.Lock()
@@ -228,11 +224,8 @@ class Daemon:
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
                 marked = self._host.find(Marks)
-                if self._situations is not None and marked is not None:
-                    self._situations.mark(marked)
                 more = [
                     search.endpoint(query_words),
-                    situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
                     *registry.endpoints(self.parts.by_name),
@@ -298,11 +291,6 @@ class Daemon:
             check = partial(self.controllers.follow, channel)
             keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
             running.nursery.start_soon(keep_running)
-        if self._situations is not None and self._index is not None:
-            search = partial(self._situations.follow, self._index, channel)
-            running.nursery.start_soon(
-                partial(self.errors.keep_running, "situations", search, station=running.station.id)
-            )
         with self.errors.contain("console", station=running.station.id):
             self.consoles.start(running, self._host.find(DolphinSpectators))
 
@@ -492,16 +480,6 @@ class Daemon:
                 "slpstream_controller_findings_total", check, confidence
             ).inc()
         )
-
-    def _make_situations(self, config: Config) -> DaemonSituations | None:
-        if not config.situations:
-            return None
-        from slpstream.daemon.situations import DaemonSituations  # noqa: PLC0415 -- few daemons look for situations
-
-        wanted = DaemonSituations(config.situations, self.metrics)
-        wanted.tell(self.parts.situation_found)
-        wanted.show(self.parts.situation_seen)
-        return wanted
 
     def _bind_gauges(self, web: WebServer, index: GameIndex) -> None:
         """Exports all gauges, in the order of the page."""

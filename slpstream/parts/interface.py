@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.deliveries.queue import DeliveryQueue
     from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames
+    from slpstream.daemon.running_parts import RunningParts
     from slpstream.daemon.sets import StationSets
     from slpstream.daemon.stations import RunningStations
     from slpstream.store import GameIndex
@@ -140,7 +141,7 @@ class RunningPart:
 class Host:
     """The services of a daemon for its parts.
 
-    `index`, `codes`, `games` and `state_folder` exist from `RunningPart.open` on.
+    `index`, `codes`, `games`, `state_folder` and `parts` exist from `RunningPart.open` on.
     """
 
     index: GameIndex
@@ -151,6 +152,8 @@ class Host:
     """The games of the index and the hub, as the HTTP API answers for them."""
     state_folder: Path
     """The folder for everything that must survive a restart."""
+    parts: RunningParts
+    """All running parts, for a part that has something to tell the others."""
     port: int = 0
     """The port of the web server."""
 

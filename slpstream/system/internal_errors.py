@@ -40,7 +40,6 @@ CORE_LABELS = (
     "request",
     "retention",
     "sets",
-    "situations",
     "station",
     "stream",
     "subfolders",

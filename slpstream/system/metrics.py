@@ -83,7 +83,6 @@ TABLE = (
         ("by",),
         known_values=("operator", "rule"),
     ),
-    Row("slpstream_situations_total", "counter", "Situations found in the games of stations.", ("station",)),
     Row(
         "slpstream_controller_findings_total",
         "counter",

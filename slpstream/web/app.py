@@ -28,7 +28,6 @@ from slpstream.web import (
     openapi,
     search,
     sets,
-    situations,
 )
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
@@ -196,7 +195,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
-        situations.endpoint(cast(situations.ListSituations, None)),
         *instant_replay.endpoints(None, lambda _: False),
         *controllers.endpoints(None, lambda _: False),
         *of_parts,

@@ -30,7 +30,6 @@ from slpstream.config import (
     Playback,
     Recordings,
     Server,
-    Situation,
     StationConfig,
     Store,
     Watch,
@@ -42,6 +41,7 @@ from slpstream.parts.chat.part import Chat
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.scoreboards.part import Scoreboard
+from slpstream.parts.situations.part import Situation
 from slpstream.parts.text_files.part import ObsFolder
 from slpstream.parts.verify.part import Verify
 from slpstream.parts.webhooks.part import Webhook
@@ -355,7 +355,6 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
         store=Store(folder=str(folder / "state")),
         recordings=Recordings(folder=str(folder / "recordings")),
         watch=Watch(scan_seconds=0.5),
-        situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
         parts={
             "bracket": [Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True)],
@@ -364,6 +363,7 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],
             "chat": [Chat(url_file=str(url))],
+            "situations": [Situation(name="kill", query="kill")],
             "scoreboards": [Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
             "obs": [ObsFolder(folder=str(folder / "obs"))],
             **changes,

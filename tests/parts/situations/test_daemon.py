@@ -22,10 +22,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from slpstream.api import open_replay
-from slpstream.config.sections import Situation
-from slpstream.daemon.situations import DaemonSituations
+from slpstream.config import Config
 from slpstream.model.errors import ConfigError
-from slpstream.system.metrics import Metrics
+from slpstream.parts.situations.part import Situation
+from tests.daemons.hosts import parts_of
 from tests.daemons.played_game import PlayedGame, game_id_of
 from tests.daemons.process import DaemonProcess, configured
 from tests.replays import SLP
@@ -240,6 +240,6 @@ def test_restarts_and_copied_files(tmp_path: Path, games: list[bytes]) -> None:
 def test_an_invalid_query_is_a_configuration_error_that_names_key_and_place() -> None:
     situations = [Situation(name="kill", query="kill"), Situation(name="typo", query="fox: upthow")]
     with pytest.raises(ConfigError) as refused:
-        DaemonSituations(situations, Metrics())
+        parts_of(Config(parts={"situations": situations}))
     assert refused.value.key == "situations[1].query"
     assert "at character 6, 'upthow'" in refused.value.expected

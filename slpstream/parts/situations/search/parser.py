@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
 from slpstream.model.query_problem import QueryProblem
-from slpstream.search.situations.query import (
+from slpstream.parts.situations.search.query import (
     DEFAULT_WITHIN_FRAMES,
     FRAMES_PER_SECOND,
     About,
@@ -31,8 +31,8 @@ from slpstream.search.situations.query import (
     Step,
     Whose,
 )
-from slpstream.search.situations.tokens import Token, tokens_of
-from slpstream.search.situations.vocabulary import key_of, names, starts, terms
+from slpstream.parts.situations.search.tokens import Token, tokens_of
+from slpstream.parts.situations.search.vocabulary import key_of, names, starts, terms
 
 MAX_STEPS = 16
 MAX_DEPTH = 32

@@ -6,8 +6,8 @@ import math
 import random
 from typing import Any, NamedTuple
 
-from tests.search.situations.games import Game
-from tests.search.situations.reference import CHARACTERS, LONG_NAMES, MOVES, PLACES, STATES
+from tests.parts.situations.games import Game
+from tests.parts.situations.reference import CHARACTERS, LONG_NAMES, MOVES, PLACES, STATES
 
 _WORDS = [*MOVES, *LONG_NAMES, *STATES, *PLACES, "hit", "kill", "grab"]
 _FREQUENT = [

@@ -14,12 +14,13 @@ import pytest
 
 from slpstream.api import open_replay
 from slpstream.model.errors import FormatError
-from slpstream.search.situations import LiveSituations, Occurrence, parsed
+from slpstream.model.occurrence import Occurrence
+from slpstream.parts.situations.search import LiveSituations, parsed
+from tests.parts.situations import reference
+from tests.parts.situations.games import Game, game_of
+from tests.parts.situations.queries import OccurringQueries, Queries
 from tests.project import ROOT
 from tests.replays import NOT_REPLAYS, SHARED, real_replays, replay_path
-from tests.search.situations import reference
-from tests.search.situations.games import Game, game_of
-from tests.search.situations.queries import OccurringQueries, Queries
 
 RANDOM_QUERIES = 500
 DOCUMENTED = [

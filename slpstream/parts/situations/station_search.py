@@ -1,41 +1,36 @@
-"""The configured situations of a daemon: looked for in the games of its stations while these are played.
+"""The search for the configured situations in the games of stations while they are played.
 
 Situations depend on the queries as well as on the bytes of a file, so they are not part of a game's log, and change no
-cursor. Each station is followed through its finalized log. A game that goes on after a restart is read again from its
-beginning, and gives the same situations with the same numbers, by which the index and other receivers know those that
-they had before.
+cursor. Each station is followed through its finalized log. A game that continues after a restart is read again from its
+beginning, and gives the same situations with the same numbers, by which the index and other parts know those that they
+had before.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from slpstream.config.sections import Situation
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import ConfigError, NoSuchMoment, ProtocolViolation
 from slpstream.model.messages import LogMessage, timestamp
+from slpstream.model.occurrence import Occurrence
 from slpstream.model.query_problem import QueryProblem
 from slpstream.model.summary import GameSummary
 from slpstream.model.topics import Topic
+from slpstream.parts.interface import Host
 from slpstream.parts.services import MAX_WORDS, Marks, NewMark
-from slpstream.search.situations import LiveSituations, Occurrence, Query, described, frame_of, parse, setup_of
-from slpstream.store import FoundSituation, GameIndex
+from slpstream.parts.situations.part import Situation
+from slpstream.parts.situations.search import LiveSituations, Query, described, frame_of, parse, setup_of
+from slpstream.store import FoundSituation
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
-from slpstream.system.metrics import Metrics
 
 _TOPICS: frozenset[Topic] = frozenset({"game", "frame"})
 _KEPT_GAMES = 8
-
-Receive = Callable[[str, Mapping[str, Any]], Awaitable[None]]
-"""Takes a station and the payload of a situation; returns when it may be forgotten."""
-Show = Callable[[str, Mapping[str, Any]], None]
-"""Takes the same of a situation in the game that is played. Returns at once."""
 
 
 class _Wanted(NamedTuple):
@@ -46,7 +41,7 @@ class _Wanted(NamedTuple):
 
 
 class _Search:
-    """The search for one situation in one game. `count` is how many were found."""
+    """The search for one situation in one game."""
 
     __slots__ = ("count", "live", "wanted")
 
@@ -54,6 +49,7 @@ class _Search:
         self.wanted = wanted
         self.live = live
         self.count = 0
+        """The number of situations found."""
 
 
 class _Game(NamedTuple):
@@ -63,35 +59,20 @@ class _Game(NamedTuple):
     searches: Sequence[_Search]
 
 
-class DaemonSituations:
-    """The situations of one daemon. Start `follow` for each station."""
+class StationSearch:
+    """The search of one daemon. Start `follow` for each station."""
 
-    def __init__(self, wanted: Sequence[Situation], metrics: Metrics) -> None:
+    def __init__(self, wanted: Sequence[Situation], host: Host) -> None:
         """Raises `ConfigError` for an invalid query."""
+        self._host = host
         self._marked = {each.name for each in wanted if each.mark}
         self._scores = {each.name: each.score for each in wanted if each.highlight}
         self._wanted = [_Wanted(each, _query(each, i)) for i, each in enumerate(wanted)]
-        self._metrics = metrics
-        self._receivers: list[Receive] = []
-        self._shows: list[Show] = []
         self._log = get_logger()
 
-    def tell(self, receive: Receive) -> None:
-        """Add a receiver of everything that is found. It may get the situations of a game again after a restart."""
-        self._receivers.append(receive)
-
-    def show(self, show: Show) -> None:
-        """Add a receiver of what is found in games that are being played, each once."""
-        self._shows.append(show)
-
-    def mark(self, marks: Marks) -> None:
-        """Mark the moments of the situations that are configured to be marked, each once."""
-        if self._marked:
-            self.tell(partial(_mark, marks, self._marked))
-
-    async def follow(self, index: GameIndex, channel: Channel) -> None:
+    async def follow(self, channel: Channel) -> None:
         """Search the games of a station until cancelled."""
-        station = channel.station
+        index, station = self._host.index, channel.station
         wanted = [each for each in self._wanted if not each.config.stations or station in each.config.stations]
         if not wanted:
             return
@@ -100,7 +81,7 @@ class DaemonSituations:
         games: dict[str, _Game] = {}
         async for batch in LogConsumer(channel, frames="finalized", topics=_TOPICS, offsets=offsets.offsets):
             for payload in self._search(wanted, batch, games):
-                self._metrics.counter("slpstream_situations_total", station).inc()
+                self._host.metrics.counter("slpstream_situations_total", station).inc()
                 self._log.info(
                     "situation found",
                     station=station,
@@ -111,12 +92,12 @@ class DaemonSituations:
                 found_at_ms = round(1000 * time.time())
                 score = self._scores.get(payload["name"])
                 is_new = await index.keep_situation(FoundSituation(station, payload, found_at_ms, score))
-                for receive in self._receivers:
-                    await receive(station, payload)
+                await self._host.parts.situation_found(station, payload)
+                if payload["name"] in self._marked:
+                    await self._mark(station, payload)
                 if is_new and any(game.game_id == batch.game_id and game.is_played for game in channel.games):
                     channel.publish_situation({"at": timestamp(found_at_ms / 1000), **payload})
-                    for show in self._shows:
-                        show(station, payload)
+                    self._host.parts.situation_seen(station, payload)
             was_over = len(_over(offsets))
             offsets.note(batch)
             over = _over(offsets)
@@ -147,6 +128,20 @@ class DaemonSituations:
                 del games[game_id]
         if batch.gone is not None:
             games.pop(game_id, None)
+
+    async def _mark(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Mark the moment of a situation unless it is marked."""
+        marks = self._host.find(Marks)
+        if marks is None:
+            return
+        game_id, frame, words = payload["gameId"], payload["frames"][-1], payload["name"][:MAX_WORDS]
+        known = await marks.marks(station) or []
+        if any((mark.game_id, mark.frame, mark.words) == (game_id, frame, words) for mark in known):
+            return
+        try:
+            await marks.mark(station, NewMark(frame=frame, game_id=game_id, words=words))
+        except NoSuchMoment as error:
+            self._log.warning("situation not marked", station=station, game_id=game_id, what=str(error))
 
 
 def _query(wanted: Situation, i: int) -> Query:
@@ -194,16 +189,3 @@ def _offsets(remembered: Any) -> ConsumerOffsets:
         return ConsumerOffsets.parse(remembered) if isinstance(remembered, str) else ConsumerOffsets()
     except ProtocolViolation:
         return ConsumerOffsets()
-
-
-async def _mark(marks: Marks, marked: set[str], station: str, payload: Mapping[str, Any]) -> None:
-    game_id, frame, words = payload["gameId"], payload["frames"][-1], payload["name"][:MAX_WORDS]
-    if payload["name"] not in marked:
-        return
-    known = await marks.marks(station) or []
-    if any((mark.game_id, mark.frame, mark.words) == (game_id, frame, words) for mark in known):
-        return
-    try:
-        await marks.mark(station, NewMark(frame=frame, game_id=game_id, words=words))
-    except NoSuchMoment as error:
-        get_logger().warning("situation not marked", station=station, game_id=game_id, what=str(error))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slpstream.formats.slippi.game_start import PlayerSettings, Settings
-from slpstream.search.situations.messages import GameSetup, SetupPlayer
-from slpstream.search.situations.query import Name, Names, Query
+from slpstream.parts.situations.search.messages import GameSetup, SetupPlayer
+from slpstream.parts.situations.search.query import Name, Names, Query
 
 
 def pairs_of(query: Query, settings: Settings | GameSetup) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from slpstream.api import open_replay
-from slpstream.cli import situations
+from slpstream.parts.situations import cli
 from tests.cli.command_line import called
 from tests.synthetic.match import synthetic_match
 
@@ -39,7 +39,7 @@ def files(result: Result) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_only_in_games_that_match_a_query(folder: Path, jobs: int) -> None:
-    everything = called(situations.command, "--json", "--jobs", jobs, folder, QUERY)
+    everything = called(cli.command, "--json", "--jobs", jobs, folder, QUERY)
     assert files(everything) == ["Game_long.slp", "Game_packed.slp", "Game_short.slp"]
     assert len(everything.stderr.splitlines()) == 1
     for games, wanted in (
@@ -48,24 +48,24 @@ def test_only_in_games_that_match_a_query(folder: Path, jobs: int) -> None:
         ("-game_packed duration:<15s", ["Game_short.slp"]),
         ("nobody", []),
     ):
-        found = called(situations.command, "--json", "--jobs", jobs, "--games", games, folder, QUERY)
+        found = called(cli.command, "--json", "--jobs", jobs, "--games", games, folder, QUERY)
         assert files(found) == wanted
         lines = [line for line in everything.stdout.splitlines() if file_of(line) in wanted]
         assert found.stdout.splitlines() == lines
         assert found.exit_code == everything.exit_code == 1, "a file cannot be read"
         assert found.stderr == everything.stderr
     path = folder / "Game_long.slp"
-    found = called(situations.command, "--games", "duration:>15s", path, QUERY)
+    found = called(cli.command, "--games", "duration:>15s", path, QUERY)
     assert len(found.stdout.splitlines()) == len(open_replay(path).situations(QUERY))
     assert found.exit_code == 0
 
 
 def test_error_in_the_game_query_is_marked(folder: Path) -> None:
-    result = called(situations.command, "--games", "char:fox stge:fd", folder, QUERY)
+    result = called(cli.command, "--games", "char:fox stge:fd", folder, QUERY)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-2:] == ["  char:fox stge:fd", "           ^^^^"]
 
 
 def test_me_requires_a_game_query(folder: Path) -> None:
-    assert called(situations.command, "--me", "ANN#1", folder, QUERY).exit_code == 2
-    assert files(called(situations.command, "--json", "--games", "@me", "--me", "NOBODY#0", folder, QUERY)) == []
+    assert called(cli.command, "--me", "ANN#1", folder, QUERY).exit_code == 2
+    assert files(called(cli.command, "--json", "--games", "@me", "--me", "NOBODY#0", folder, QUERY)) == []

@@ -22,10 +22,11 @@ from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW, PLATFORM
 from slpstream.model.events import Event, Frame
-from slpstream.search.situations.messages import GameSetup
-from slpstream.search.situations.players import pairs_of
-from slpstream.search.situations.posts import Post, Row, RowReader
-from slpstream.search.situations.query import (
+from slpstream.model.occurrence import Occurrence
+from slpstream.parts.situations.search.messages import GameSetup
+from slpstream.parts.situations.search.players import pairs_of
+from slpstream.parts.situations.search.posts import Post, Row, RowReader
+from slpstream.parts.situations.search.query import (
     FRAMES_PER_SECOND,
     KILL_FRAMES,
     About,
@@ -44,8 +45,8 @@ from slpstream.search.situations.query import (
     Term,
     Whose,
 )
-from slpstream.search.situations.steps import Chain, Occurrence
-from slpstream.search.situations.vocabulary import HIT_STATES, STATES
+from slpstream.parts.situations.search.steps import Chain
+from slpstream.parts.situations.search.vocabulary import HIT_STATES, STATES
 
 
 class _Side:

@@ -34,7 +34,7 @@ from slpstream.system.text import printable
 
 if TYPE_CHECKING:
     from slpstream.game.dolphin_queue import Clip
-    from slpstream.search.situations import Occurrence
+    from slpstream.model.occurrence import Occurrence
 
 _MIN_PARALLEL_FILES = 64
 """For fewer files, starting processes takes longer than it saves."""
@@ -67,7 +67,7 @@ def _endings() -> tuple[str, ...]:
 
 
 def _parse_query(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    from slpstream.search.situations import parse, shown
+    from slpstream.parts.situations.search import parse, shown
 
     query = parse(value)
     if isinstance(query, QueryProblem):

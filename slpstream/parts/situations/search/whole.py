@@ -18,8 +18,9 @@ from slpstream.formats.slippi.damage import HURT_THEMSELVES
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW, PLATFORM
-from slpstream.search.situations.players import pairs_of
-from slpstream.search.situations.query import (
+from slpstream.model.occurrence import Occurrence
+from slpstream.parts.situations.search.players import pairs_of
+from slpstream.parts.situations.search.query import (
     FRAMES_PER_SECOND,
     KILL_FRAMES,
     About,
@@ -38,8 +39,8 @@ from slpstream.search.situations.query import (
     Term,
     Whose,
 )
-from slpstream.search.situations.steps import Chain, Occurrence
-from slpstream.search.situations.vocabulary import HIT_STATES, STATES
+from slpstream.parts.situations.search.steps import Chain
+from slpstream.parts.situations.search.vocabulary import HIT_STATES, STATES
 
 if TYPE_CHECKING:
     from slpstream.formats.slippi.columns import EventColumns, FrameColumns

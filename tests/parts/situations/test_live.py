@@ -18,11 +18,12 @@ from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.model.events import FrameFinalized, GameStart, first_of
 from slpstream.model.fields import F32
 from slpstream.model.messages import LogMessage, content_of
-from slpstream.search.situations import LiveSituations, Occurrence, frame_of, parsed
+from slpstream.model.occurrence import Occurrence
+from slpstream.parts.situations.search import LiveSituations, frame_of, parsed
 from tests.formats.slippi.writer import sizes_at
 from tests.marks import slow
+from tests.parts.situations.games import game_of
 from tests.replays import replay_path
-from tests.search.situations.games import game_of
 from tests.synthetic.match import synthetic_match
 
 ALWAYS = ("x:>-9999", "y:<9999", "own.percent:>=0")

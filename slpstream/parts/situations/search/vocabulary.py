@@ -13,7 +13,7 @@ from typing import Final, get_args
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
 from slpstream.formats.slippi.names import characters, moves
-from slpstream.search.situations.query import At, Grabs, InStates, Kills, Lands, Name, PlaceName, Term
+from slpstream.parts.situations.search.query import At, Grabs, InStates, Kills, Lands, Name, PlaceName, Term
 
 STATES: Final[Mapping[str, str]] = {
     "hitstun": r"Damage(Hi|N|Lw|Air)\d|DamageFly\w+",

@@ -9,12 +9,12 @@ import pytest
 
 from slpstream.formats.slippi.action_states import states_called
 from slpstream.model.query_problem import QueryProblem
-from slpstream.search.situations import parse, parsed, shown
-from slpstream.search.situations.query import (
+from slpstream.parts.situations.search import parse, parsed, shown
+from slpstream.parts.situations.search.query import (
     Name,
 )
-from slpstream.search.situations.tokens import MAX_QUERY_CHARACTERS
-from slpstream.search.situations.vocabulary import PLACES, STATES, move_ids, starts
+from slpstream.parts.situations.search.tokens import MAX_QUERY_CHARACTERS
+from slpstream.parts.situations.search.vocabulary import PLACES, STATES, move_ids, starts
 from tests.project import ROOT
 
 PAGE = (ROOT / "docs/data/situations.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 
 from slpstream.api import open_replay
 from slpstream.formats.slippi.action_states import states_called
-from slpstream.search.situations.vocabulary import HIT_STATES, STATES
+from slpstream.parts.situations.search.vocabulary import HIT_STATES, STATES
 from slpstream.stats.states import DYING, FLAGS, HIT, LANDING, LEDGE, SHIELD
 from tests.replays import replay_path
 

@@ -1,1 +1,0 @@
-"""Searching the frames of games for situations."""
