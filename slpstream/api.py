@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
     from slpstream.model.controller_report import ControllerReport
-    from slpstream.search.situations import Occurrence
+    from slpstream.model.occurrence import Occurrence
     from slpstream.stats import SlippiStats
     from slpstream.stats.home_run import HomeRun
     from slpstream.stats.schema import Stats
@@ -234,26 +234,13 @@ class Replay:
         The extra `analysis` makes this many times faster. Raises `ValueError` for an invalid query, and `Unsupported`
         for a format other than Slippi.
         """
-        from slpstream.formats.slippi.game_start import Settings  # noqa: PLC0415 -- loaded on demand
-        from slpstream.search.situations import LiveSituations, parsed  # noqa: PLC0415
-
-        wanted = parsed(query)
-        whole: SlippiGame | None = cast(Any, self._whole)
-        if not isinstance(self.settings if whole is None else whole.start.settings, Settings):
+        find = _of_part("find_situations", "the search for situations needs the part situations")
+        whole = self._whole
+        settings = self.settings if whole is None else whole.start.settings
+        found: list[Occurrence] | None = find(query, settings, whole, _read_to_end(self.path, self.new_reader()))
+        if found is None:
             raise UnsupportedFile(f"{self._format.name} replays have no situations")
-        if whole is not None:
-            from slpstream.search.situations.whole import whole_situations  # noqa: PLC0415
-
-            found = whole_situations(wanted, whole)
-            if found is not None:
-                return found
-        search = LiveSituations(wanted, self.settings)
-        if not search.is_possible:
-            return []
-        occurrences: list[Occurrence] = []
-        for events in _read_to_end(self.path, self.new_reader()):
-            occurrences += search.take(events)
-        return occurrences + search.finish()
+        return found
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
         from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand

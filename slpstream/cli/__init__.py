@@ -42,7 +42,6 @@ _COMMANDS = {
     "find": "Find games by players, characters, stage, length and date.",
     "export": "Write tables of replays as Parquet, Arrow or CSV.",
     "stats": "Show the stats of games.",
-    "situations": "Find situations in the frames of replays.",
     "pack": "Pack replays into replay logs, a twentieth of the size.",
     "unpack": "Restore the replay from a replay log, byte for byte.",
     "play": "Print a range of frames of a replay or a replay log.",

@@ -34,7 +34,7 @@ from slpstream.cli.replay_files import (
     has_archives,
 )
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.search.problem import QueryProblem
+from slpstream.model.query_problem import QueryProblem
 from slpstream.system.member_paths import shown_name
 from slpstream.system.text import printable
 

@@ -13,7 +13,7 @@ from slpstream.cli import fail, report
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
-    from slpstream.search.problem import QueryProblem
+    from slpstream.model.query_problem import QueryProblem
     from slpstream.store.game_record import GameRecord
 
 _EXIT_USAGE = 2
@@ -57,7 +57,7 @@ def checked_query(text: str, me: tuple[str, ...], config_file: Path | None) -> G
 
     Exits with 2 if it has mistakes, after showing them. Raises `ConfigError`.
     """
-    from slpstream.search.query.parse import Context, parse
+    from slpstream.game.queries.parse import Context, parse
 
     require_text(text)
     codes = (*_configured_me(config_file), *me)
@@ -89,8 +89,8 @@ def exit_with_problems(text: str, problems: Iterable[QueryProblem]) -> None:
 
 def is_match(query: GameQuery, path: Path, record: GameRecord) -> bool:
     """Whether the game of a replay matches a query. Runs in any process, each of which parses the query once."""
+    from slpstream.game.queries.predicate import matches
     from slpstream.model.game_facts import facts_of
-    from slpstream.search.games.predicate import matches
 
     facts = facts_of(
         record.summary,
@@ -105,7 +105,7 @@ def is_match(query: GameQuery, path: Path, record: GameRecord) -> bool:
 
 def _condition(query: GameQuery) -> Any:
     if query not in _conditions:
-        from slpstream.search.query.parse import Context, parse
+        from slpstream.game.queries.parse import Context, parse
 
         _conditions[query] = parse(query.text, Context(query.me)).condition
     return _conditions[query]

@@ -22,7 +22,6 @@ from slpstream.config.checks import (
     check_folder,
     check_readable,
     expanded,
-    is_printable,
 )
 from slpstream.config.folders import address
 from slpstream.config.sections import (
@@ -117,19 +116,8 @@ def _check_core(config: Config, file: str) -> None:
     check_folder(config.recordings.folder, file, "recordings.folder")
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
-    _check_situations(config, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
-
-
-def _check_situations(config: Config, file: str) -> None:
-    """Names and stations. The daemon checks the queries."""
-    names = [wanted.name for wanted in config.situations]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise ConfigError(file, f"situations[{i}].name", f"is there twice: {name!r}")
-        if not is_printable(name):
-            raise ConfigError(file, f"situations[{i}].name", "expected printable characters")
 
 
 _LIST_INDEX = re.compile(r"\[\d+\]")

@@ -287,28 +287,6 @@ class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 0
 
 
-class Situation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[situations]]`: a situation that is looked for in the games of stations while they are played."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=100, description="Name in webhooks, rules and marks. Unique.")]
-    query: Annotated[
-        str,
-        Meta(
-            description="The situation, such as `fox: upthrow -> upair, kill`; docs/data/situations.md has the words."
-        ),
-    ]
-    stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
-    mark: Annotated[
-        bool, Meta(description="Mark the moment, so that it is on the dashboard and can be shown again.")
-    ] = False
-    highlight: Annotated[
-        bool, Meta(description="List it among the highlights, so that it is among the best moments of a set.")
-    ] = False
-    score: Annotated[
-        float, Meta(ge=0, le=1000, description="For `highlight`: its score among the highlights of games.")
-    ] = 100.0
-
-
 @prepared
 class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The sections that every daemon has. Without `[[stations]]` the platform's usual Slippi folders are watched."""
@@ -324,7 +302,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     log: Log = Log()
     web: Web = Web()
     stations: list[StationConfig] = []
-    situations: list[Situation] = []
 
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
@@ -23,12 +23,10 @@ from slpstream.config import (
 from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.expiry import expire_games
-from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.gauges import bind_gauges
-from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.index_database import open_index_database
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
@@ -44,7 +42,6 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import Highlights, Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import GameIndex
@@ -52,16 +49,11 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.web import (
-    highlights,
     schemas,
     search,
     setup,
-    situations,
 )
 from slpstream.web.server import WebServer
-
-if TYPE_CHECKING:
-    from slpstream.daemon.situations import DaemonSituations
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
@@ -119,7 +111,6 @@ class Daemon:
             errors=errors,
         )
         self.parts = RunningParts(registry.parts(), self._host)
-        self._situations = self._make_situations(config)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -202,16 +193,9 @@ class Daemon:
                 temporary.callback(self.parts.close)
                 await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
-                found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
-                self._host.provide(Highlights, found)
-                marked = self._host.find(Marks)
-                if self._situations is not None and marked is not None:
-                    self._situations.mark(marked)
                 more = [
                     setup.endpoint(partial(setup_of, self.running)),
                     search.endpoint(query_words),
-                    *highlights.endpoints(found),
-                    situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *registry.endpoints(self.parts.by_name),
                 ]
                 self._web = web = make_web_server(
@@ -255,11 +239,6 @@ class Daemon:
         channel = running.station.channel
         self.parts.station_starts(running)
         running.nursery.start_soon(self.parts.follow, channel)
-        if self._situations is not None and self._index is not None:
-            search = partial(self._situations.follow, self._index, channel)
-            running.nursery.start_soon(
-                partial(self.errors.keep_running, "situations", search, station=running.station.id)
-            )
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations, see `web.stations.Stations`."""
@@ -374,16 +353,6 @@ class Daemon:
             watcher.unwatch(station.notifications)
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
-
-    def _make_situations(self, config: Config) -> DaemonSituations | None:
-        if not config.situations:
-            return None
-        from slpstream.daemon.situations import DaemonSituations  # noqa: PLC0415 -- few daemons look for situations
-
-        wanted = DaemonSituations(config.situations, self.metrics)
-        wanted.tell(self.parts.situation_found)
-        wanted.show(self.parts.situation_seen)
-        return wanted
 
     def _final_figures(self) -> dict[str, int]:
         """The totals that help to understand a run afterwards."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from slpstream.search.query.conditions import Condition
-from slpstream.search.query.parse import CHOICES, KEYS, Context, parse
-from slpstream.search.query.vocabulary import vocabulary
+from slpstream.game.queries.conditions import Condition
+from slpstream.game.queries.parse import CHOICES, KEYS, Context, parse
+from slpstream.game.queries.vocabulary import vocabulary
 from slpstream.web.games import InvalidQuery
 from slpstream.web.schemas import QueryWords
 

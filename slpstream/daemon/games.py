@@ -22,12 +22,12 @@ from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import condition_of
 from slpstream.daemon.game_log import links_of, read_frames, read_highlights, stats_of
 from slpstream.game.log_reader import archived_game, peek_game_id
+from slpstream.game.queries.conditions import Condition
+from slpstream.game.queries.parse import Context
+from slpstream.game.queries.sql import to_sql
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
-from slpstream.search.games.sql import to_sql
-from slpstream.search.query.conditions import Condition
-from slpstream.search.query.parse import Context
 from slpstream.sources.archives.packed import open_replay_file, origin_of, replay_name
 from slpstream.store import WHOLE, FileRow, Filter, GameIndex, GameRow, GamesQuery, KnownFacts, StoredGame
 from slpstream.stream import Game, Hub

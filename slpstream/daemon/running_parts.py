@@ -27,6 +27,7 @@ class RunningParts:
 
     def __init__(self, declared: Sequence[Part], host: Host) -> None:
         """Raises `ConfigError` for a part that cannot work on this machine."""
+        host.parts = self
         self._errors = host.errors
         self._running: dict[str, _Running] = {}
         for part in declared:

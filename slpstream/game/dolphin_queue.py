@@ -5,12 +5,20 @@ The format is that of Clippi's `combos.json` and of Dolphin's communication file
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from slpstream.sources.archives.packed import is_packed
+
+if TYPE_CHECKING:
+    from slpstream.store import StoredGame
+
+FORMAT = "slippi"
+"""The format of the games that Dolphin can play."""
 FIRST_FRAME = -123
 """The default of `startFrame`: the first frame of nearly every game."""
 FRAMES_PER_SECOND = 60
@@ -33,6 +41,22 @@ class Clip(NamedTuple):
     def playable(self) -> bool:
         """Whether the file exists and the frames are in order. Blocks."""
         return self.first_frame <= self.start_frame < self.end_frame and self.path.is_file()
+
+
+def replay_path(game: StoredGame) -> Path | None:
+    """Return the replay of a game that Dolphin can play; `None` if there is none."""
+    if game.row.format != FORMAT:
+        return None
+    for file in game.files:
+        path = Path(os.fsdecode(file.path))
+        if is_packed(path):
+            continue  # Dolphin reads neither archives nor compressed replays
+        try:
+            file.path.decode()
+        except UnicodeDecodeError:
+            return None  # the file that Dolphin reads is JSON, which has no such names
+        return path
+    return None
 
 
 def around(

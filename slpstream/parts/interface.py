@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.deliveries.queue import DeliveryQueue
     from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames
+    from slpstream.daemon.running_parts import RunningParts
     from slpstream.daemon.sets import StationSets
     from slpstream.daemon.stations import RunningStation, RunningStations
     from slpstream.store import GameIndex
@@ -148,7 +149,7 @@ class RunningPart:
 class Host:
     """The services of a daemon for its parts.
 
-    `index`, `codes`, `games` and `state_folder` exist from `RunningPart.open` on.
+    `index`, `codes`, `games`, `state_folder` and `parts` exist from `RunningPart.open` on.
     """
 
     index: GameIndex
@@ -159,6 +160,8 @@ class Host:
     """The games of the index and the hub, as the HTTP API answers for them."""
     state_folder: Path
     """The folder for everything that must survive a restart."""
+    parts: RunningParts
+    """All running parts, for a part that has something to tell the others."""
     port: int = 0
     """The port of the web server."""
 

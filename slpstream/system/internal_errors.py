@@ -34,7 +34,6 @@ CORE_LABELS = (
     "request",
     "retention",
     "sets",
-    "situations",
     "station",
     "stream",
     "subfolders",

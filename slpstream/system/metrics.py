@@ -73,7 +73,6 @@ TABLE = (
         ("part",),
         known_values=CORE_LABELS,
     ),
-    Row("slpstream_situations_total", "counter", "Situations found in the games of stations.", ("station",)),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(
         "slpstream_webhook_deliveries_total",

@@ -24,12 +24,10 @@ from slpstream.model.version import __version__
 from slpstream.stream import Hub
 from slpstream.web import (
     events,
-    highlights,
     openapi,
     search,
     sets,
     setup,
-    situations,
 )
 from slpstream.web import games as games_module
 from slpstream.web import stations as stations_module
@@ -162,8 +160,6 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     more = [
         setup.endpoint(cast(Callable[[], Awaitable[Setup]], None)),
         search.endpoint(lambda: QueryWords(keys={})),
-        *highlights.endpoints(cast(highlights.Highlights, None)),
-        situations.endpoint(cast(situations.ListSituations, None)),
         *of_parts,
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), more)

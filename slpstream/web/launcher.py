@@ -11,11 +11,17 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+import msgspec
 from starlette.requests import Request
+
+from slpstream.web.schemas import HighlightLinks
 
 SUFFIX = ".slp"
 FORMAT = "slippi"
 """The format of the games that the launcher can play."""
+_FIRST_FRAME = -123
+_LEAD_FRAMES = 120
+"""A link opens a replay this long before the moment, so that viewers see how it begins."""
 _MAX_ID_CHARS = 16
 _NO_DIGIT = re.compile(r"[^0-9]")
 
@@ -41,3 +47,11 @@ def launcher_link(request: Request, path: str, start_frame: int) -> str:
     scheme = request.headers.get("x-forwarded-proto", "")
     base = request.base_url.replace(scheme=scheme) if scheme in ("http", "https") else request.base_url
     return f"slippi://?path={quote(str(base).rstrip('/') + path, safe='')}&startFrame={start_frame}"
+
+
+def with_launcher_link(request: Request, links: HighlightLinks, frame: int) -> HighlightLinks:
+    """The links of a moment with one for the launcher to shortly before a frame, if the launcher can play the game."""
+    if links.file is None:
+        return links
+    start_frame = max(_FIRST_FRAME, frame - _LEAD_FRAMES)
+    return msgspec.structs.replace(links, launcher=launcher_link(request, links.file, start_frame))

@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from slpstream.model.highlight import Highlight
+from slpstream.model.query_problem import QueryProblem
 from slpstream.model.setup import CodeList
-from slpstream.model.summary import GameSummary, PlayerSummary
-from slpstream.search.problem import QueryProblem
+from slpstream.model.summary import GameSummary
 
 GameId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="32 hex digits.")]
 Moment = Annotated[str, Meta(description="Date and time, RFC 3339.", extra_json_schema={"format": "date-time"})]
@@ -197,57 +196,6 @@ class HighlightLinks(Schema, kw_only=True):
         str | None,
         Meta(description="Opens the replay in the Slippi Launcher, two seconds before the highlight. Only for Slippi."),
     ] = None
-
-
-class HighlightItem(Schema, kw_only=True):
-    """One highlight in a list."""
-
-    game_id: GameId
-    number: Annotated[
-        int,
-        Meta(
-            description="From 0, in the order in which the highlights of the game ended; from 100000 for situations, "
-            "in the order in which they were known."
-        ),
-    ]
-    station: Annotated[str, Meta(description="The station that was asked for, or else `station` of the game.")]
-    played_at: Annotated[Moment, Meta(description="When the game arrived, or else began.")]
-    player: Annotated[Player, Meta(description="The player whose moment it is.")]
-    opponent: Annotated[Player, Meta(description="The player who was hit or lost the stock, or the other one.")]
-    highlight: Annotated[Highlight, Meta(description="As in the event. Situations are in no event.")]
-    links: HighlightLinks
-
-
-class HighlightList(Schema, kw_only=True):
-    """A page of highlights."""
-
-    highlights: list[HighlightItem]
-    next: Annotated[str | None, Meta(description="`cursor` of the next page; left out on the last one.")] = None
-
-
-class SituationItem(Schema, kw_only=True):
-    """One situation in a list. All but the links is as in the `situation` message."""
-
-    game_id: GameId
-    station: Annotated[str, Meta(description="The station that was asked for, or else the one where it was found.")]
-    at: Annotated[Moment, Meta(description="When it was found.")]
-    name: Annotated[str, Meta(description="Its name in the configuration.")]
-    query: str
-    number: Annotated[int, Meta(description="Its number among those of this name in this game, from 1.")]
-    player: PlayerSummary
-    opponent: PlayerSummary
-    frames: Annotated[list[int], Meta(description="The frame in which each step happened.")]
-    known_frame: Annotated[
-        int, Meta(description="The frame in which it was known: later than the last step for kills.")
-    ]
-    links: HighlightLinks
-
-
-class SituationList(Schema, kw_only=True):
-    """A page of situations."""
-
-    situations: list[SituationItem]
-    next: Annotated[str | None, Meta(description="`cursor` of the next page; left out on the last one.")] = None
 
 
 class FrameList(Schema, kw_only=True):

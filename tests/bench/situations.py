@@ -26,7 +26,7 @@ import numpy as np
 from slpstream.api import open_replay
 from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.model.errors import FormatError
-from slpstream.search.situations import LiveSituations, parsed
+from slpstream.parts.situations.search import LiveSituations, parsed
 from tests.bench.report import Figure, Form, ratio_of_games
 from tests.replays import SHARED, SLP
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from slpstream.cli import dump, export, find, info, reindex, situations, stats
+from slpstream.cli import dump, export, find, info, reindex, stats
+from slpstream.parts.situations import cli as situations
 from tests.cli.command_line import called
 from tests.sources.archives.games import GAMES
 from tests.sources.archives.packing import KINDS, zipped

@@ -20,16 +20,17 @@ from click.testing import CliRunner
 
 from slpstream.api import open_replay, read_game
 from slpstream.cli import check_config
+from slpstream.game.queries.parse import Context
+from slpstream.game.queries.parse import parse as parse_games
+from slpstream.game.queries.predicate import matches
 from slpstream.game.record import record_of
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import STATUS_PAYLOADS
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.parts import registry
-from slpstream.search.games.predicate import matches
-from slpstream.search.query.parse import Context
-from slpstream.search.query.parse import parse as parse_games
-from slpstream.search.situations import parse
-from slpstream.search.situations.query import Query
+from slpstream.parts.situations.part import Situation
+from slpstream.parts.situations.search import parse
+from slpstream.parts.situations.search.query import Query
 from tests.docs.commands import commands
 from tests.docs.pages import DOCS, blocks
 from tests.replays import NOT_REPLAYS, replay, replay_path, replays
@@ -110,7 +111,7 @@ def test_configuration_is_accepted(tmp_path: Path) -> None:
     file = tmp_path / "slpstream.toml"
     file.write_text(f'[obs]\nurl = "ws://127.0.0.1:4455"\n{text}', encoding="utf-8")
     config = registry.load(file)
-    (situation,) = config.situations
+    (situation,) = config.sections(Situation)
     assert (situation.mark, situation.highlight, situation.score) == (True, True, 90.0)
     checked = CliRunner().invoke(check_config.command, [str(file)])
     assert checked.exit_code == 0, checked.output

@@ -29,7 +29,6 @@ from slpstream.config import (
     Config,
     Recordings,
     Server,
-    Situation,
     StationConfig,
     Store,
     Watch,
@@ -43,6 +42,7 @@ from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.playback_dolphin.part import Playback
 from slpstream.parts.scoreboards.part import Scoreboard
+from slpstream.parts.situations.part import Situation
 from slpstream.parts.text_files.part import ObsFolder
 from slpstream.parts.verify.part import Verify
 from slpstream.parts.webhooks.part import Webhook
@@ -355,7 +355,6 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
         store=Store(folder=str(folder / "state")),
         recordings=Recordings(folder=str(folder / "recordings")),
         watch=Watch(scan_seconds=0.5),
-        situations=[Situation(name="kill", query="kill")],
         parts={
             "bracket": [Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True)],
             "handover": [Handover(folder=str(folder / "zips"))],
@@ -365,6 +364,7 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],
             "chat": [Chat(url_file=str(url))],
+            "situations": [Situation(name="kill", query="kill")],
             "scoreboards": [Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
             "obs": [ObsFolder(folder=str(folder / "obs"))],
             **changes,

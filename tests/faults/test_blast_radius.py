@@ -42,11 +42,11 @@ from slpstream.parts.handover.handover import ReplayZips
 from slpstream.parts.jsonl.sink import JsonLinesSink
 from slpstream.parts.playback_dolphin.configured import ConfiguredDolphin
 from slpstream.parts.scoreboards.followed_station import FollowedStation
+from slpstream.parts.situations.search import LiveSituations
 from slpstream.parts.text_files import files as obs
 from slpstream.parts.text_files.files import ObsFiles
 from slpstream.parts.webhooks import sink as webhook
 from slpstream.parts.webhooks.sink import WebhookSink
-from slpstream.search.situations import LiveSituations
 from slpstream.sources.tail import (
     CaughtUp,
     FolderTail,

@@ -18,7 +18,6 @@ from slpstream.config import (
     Recordings,
     Relay,
     Server,
-    Situation,
     StationConfig,
     Store,
     Watch,
@@ -34,6 +33,7 @@ from slpstream.parts.obs.part import Obs, ObsRule
 from slpstream.parts.playback_dolphin.part import Playback
 from slpstream.parts.scoreboards.part import Scoreboard
 from slpstream.parts.seats.part import Seats
+from slpstream.parts.situations.part import Situation
 from slpstream.parts.text_files.part import ObsFolder
 from slpstream.parts.verify.part import Verify
 from slpstream.parts.webhooks.part import Webhook
@@ -100,7 +100,6 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         recordings=Recordings(folder=str(folder / "recordings")),
         relay=relay,
         watch=Watch(scan_seconds=0.2),
-        situations=[Situation(name="kill", query="kill")],
         parts={
             "bracket": [
                 Bracket(
@@ -121,6 +120,7 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
             "obs_rules": [ObsRule(on="game_start", station="main", scene="Game")],
             "webhooks": [Webhook(url=f"{url}/hook", secret_file=str(secret))],
             "chat": [Chat(url_file=str(chat))],
+            "situations": [Situation(name="kill", query="kill")],
             "scoreboards": [Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
             "obs": [ObsFolder(folder=str(folder / "obs")), Obs(url=f"ws://127.0.0.1:{free_port()}")],
         },

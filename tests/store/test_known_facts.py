@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from slpstream.search.games.sql import to_sql
-from slpstream.search.query.parse import Context, parse
+from slpstream.game.queries.parse import Context, parse
+from slpstream.game.queries.sql import to_sql
 from slpstream.store import Database, Filter, GamesQuery, KnownFacts
 from slpstream.store.known_facts import MakeFilter
 from tests.store import samples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from string import Formatter
+from typing import Any, cast
 
 from slpstream.config.checks import check_readable
 from slpstream.config.sections import EACH_SUBFOLDER, Config
@@ -38,13 +39,14 @@ def check(config: Config, file: str) -> None:
         _check_address(url, file)
     if rules and not url:
         raise ConfigError(file, "obs.url", "expected the address of OBS, because there are [[obs_rules]]")
+    situations = [cast(Any, each).name for each in config.parts.get("situations", ())]
     for i, rule in enumerate(rules):
         key = f"obs_rules[{i}]"
         _check_conditions(rule, file, key)
         _check_actions(rule, file, key)
-        if rule.on == "situation" and rule.situation not in ("", *(each.name for each in config.situations)):
+        if rule.on == "situation" and rule.situation not in ("", *situations):
             raise ConfigError(file, f"{key}.situation", f"no such situation: {rule.situation!r}")
-        if rule.on == "situation" and not config.situations:
+        if rule.on == "situation" and not situations:
             raise ConfigError(file, f"{key}.on", "there are no [[situations]]")
         if not _can_exist(rule.station, config):
             raise ConfigError(file, f"{key}.station", f"no such station: {rule.station!r}")

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from slpstream.daemon.highlights import replay_path
-from slpstream.game.dolphin_queue import Clip, around
+from slpstream.game.dolphin_queue import Clip, around, replay_path
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
 from slpstream.parts.interface import Host

@@ -11,7 +11,7 @@ import pytest
 from slpstream import api
 from slpstream.formats.slippi.preview import read_preview
 from slpstream.model.events import Diagnostic, GameEnd, first_of
-from slpstream.search.situations import LiveSituations, parsed
+from slpstream.parts.situations.search import LiveSituations, parsed
 from tests.cli.command_line import exit_code
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import Built

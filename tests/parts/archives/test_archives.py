@@ -14,7 +14,7 @@ from slpstream.api import messages, read_codes, read_game
 from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.games import DaemonGames
-from slpstream.daemon.highlights import replay_path
+from slpstream.game.dolphin_queue import replay_path
 from slpstream.game.record import record_of
 from slpstream.parts.archives.search import ArchiveSearch, find_archives
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database

@@ -15,14 +15,14 @@ from msgspec import UNSET
 from slpstream.daemon.game_conditions import condition_of
 from slpstream.daemon.game_log import links_of, read_frames, stats_of
 from slpstream.game.described import DescribedGame
+from slpstream.game.queries.parse import Context
+from slpstream.game.queries.predicate import matches
 from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import timestamp
 from slpstream.parts.fanout.gateway.lines import payload_of
 from slpstream.parts.fanout.gateway.station import GatewayStation
-from slpstream.search.games.predicate import matches
-from slpstream.search.query.parse import Context
 from slpstream.store import GameKey, GameRecord, GamesQuery
 from slpstream.store.game_record import folded, search_terms
 from slpstream.stream import Game

@@ -1,0 +1,1 @@
+"""The conversions, stocks and situations of games that are worth showing again."""

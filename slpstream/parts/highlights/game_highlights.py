@@ -1,0 +1,108 @@
+"""The highlights of a daemon's games, from the index; those of older games are computed on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.daemon.game_log import links_of
+from slpstream.model.messages import timestamp
+from slpstream.model.summary import GameSummary
+from slpstream.parts.highlights.schemas import HighlightItem, HighlightList
+from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import Highlights
+from slpstream.store import HighlightPage, HighlightRow, HighlightsQuery, StoredGame
+from slpstream.web.schemas import HighlightLinks, Player, described
+
+
+class GameHighlights(RunningPart):
+    """The highlights of one daemon."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        host.provide(Highlights, self)
+
+    async def highlights(self, query: HighlightsQuery) -> HighlightList | None:
+        """A page of highlights with their games; `None` if the game or station of the query is unknown."""
+        page = await self.page(query)
+        if page is None:
+            return None
+        found: dict[str, StoredGame | None] = {}
+        for row in page.highlights:
+            if row.game_id not in found:
+                found[row.game_id] = await self._host.index.game(row.game_id)
+        games = {
+            game_id: game._replace(row=game.row._replace(station=_station_of(game, query)))
+            for game_id, game in found.items()
+            if game is not None
+        }
+        names = await self._host.sets.names_of(game.row for game in games.values())
+        items = [
+            self._item(row, games[row.game_id], names.get(row.game_id, {}))
+            for row in page.highlights
+            if row.game_id in games
+        ]
+        return HighlightList(highlights=items, next=None if page.next is None else str(page.next))
+
+    async def combos(self, query: HighlightsQuery) -> bytes | None:
+        """A page of highlights as a queue for Dolphin; `None` if the game or station of the query is unknown."""
+        from slpstream.game.dolphin_queue import around, combos, replay_path  # noqa: PLC0415 -- few ask for it
+
+        page = await self.page(query)
+        if page is None:
+            return None
+        clips = []
+        for row in page.highlights:
+            found = await self._host.index.game(row.game_id)
+            path = None if found is None else replay_path(found)
+            moment = row.highlight
+            clip = None if path is None else around(path, moment.start_frame, moment.end_frame)
+            if found is not None and clip is not None:
+                clips.append(clip._replace(station=_station_of(found, query)))
+        return combos(clips)
+
+    async def page(self, query: HighlightsQuery) -> HighlightPage | None:
+        """A page of highlights from the index; `None` if the game or station of the query is unknown."""
+        index, games = self._host.index, self._host.games
+        await index.written()
+        game_ids: list[str] | None = None
+        if query.set is not UNSET:
+            if query.set not in self._host.stations:
+                return None
+            game_ids = await self._game_ids_of_set(query.set)
+        if query.game is not UNSET:
+            game_ids = [query.game] if game_ids is None or query.game in game_ids else []
+            if await games.find(query.game) is None:
+                return None
+        for game_id in game_ids or ():
+            await games.find(game_id)  # which computes missing highlights
+        return await index.highlights(query, game_ids)
+
+    async def _game_ids_of_set(self, station: str) -> list[str]:
+        """The ids of the games of a station's newest set, in order."""
+        score = await self._host.sets.score(station)
+        return [game.game_id for game in score.games]
+
+    def _item(self, row: HighlightRow, game: StoredGame, names: Mapping[int, str]) -> HighlightItem:
+        summary = msgspec.json.decode(game.row.summary, type=GameSummary)
+        players = {player.index: player for player in described(summary, names)["players"]}
+        highlight, file_name = row.highlight, self._host.games.replay_name(game.row)
+        links = links_of(row.game_id, game.row.station, file_name)
+        return HighlightItem(
+            game_id=row.game_id,
+            number=row.number,
+            station=game.row.station,
+            played_at=timestamp(row.listed_at_ms / 1000),
+            player=players.get(highlight.player_index, Player(index=highlight.player_index)),
+            opponent=players.get(highlight.opponent_index, Player(index=highlight.opponent_index)),
+            highlight=highlight,
+            links=HighlightLinks(game=links.self, replay=links.replay, file=links.file),
+        )
+
+
+def _station_of(game: StoredGame, query: HighlightsQuery) -> str:
+    """The station of a game to show: the one that was asked for, if any."""
+    asked = query.set if query.set is not UNSET else query.station
+    return game.row.station if asked is UNSET else asked

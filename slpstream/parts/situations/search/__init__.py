@@ -1,0 +1,8 @@
+"""Situations in the frames of games: actions of players, with places and percents, in order and within a time."""
+
+from slpstream.parts.situations.search.live import LiveSituations
+from slpstream.parts.situations.search.messages import frame_of, setup_of
+from slpstream.parts.situations.search.parser import described, parse, parsed, shown
+from slpstream.parts.situations.search.query import Query
+
+__all__ = ["LiveSituations", "Query", "described", "frame_of", "parse", "parsed", "setup_of", "shown"]

@@ -1,0 +1,41 @@
+"""Finds the situations in a replay, for the Python interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from slpstream.formats.slippi.game_start import Settings
+from slpstream.model.events import Event
+from slpstream.model.occurrence import Occurrence
+from slpstream.parts.situations.search.live import LiveSituations
+from slpstream.parts.situations.search.parser import parsed
+
+if TYPE_CHECKING:
+    from slpstream.formats.slippi.whole_game import WholeGame
+
+
+def find_situations(
+    query: str, settings: Any, whole: WholeGame | None, batches: Iterable[Iterable[Event]]
+) -> list[Occurrence] | None:
+    """The situations of a query in a game, in the order in which they are known; `None` if the game is not of Slippi.
+
+    `whole` is the game in columns, if they are available. Otherwise the events are read, from `batches`. Raises
+    `ValueError` for an invalid query.
+    """
+    wanted = parsed(query)
+    if not isinstance(settings, Settings):
+        return None
+    if whole is not None:
+        from slpstream.parts.situations.search.whole import whole_situations  # noqa: PLC0415 -- it needs numpy
+
+        found = whole_situations(wanted, whole)
+        if found is not None:
+            return found
+    search = LiveSituations(wanted, settings)
+    if not search.is_possible:
+        return []
+    occurrences: list[Occurrence] = []
+    for events in batches:
+        occurrences += search.take(events)
+    return occurrences + search.finish()

@@ -1,0 +1,191 @@
+"""The search for the configured situations in the games of stations while they are played.
+
+Situations depend on the queries as well as on the bytes of a file, so they are not part of a game's log, and change no
+cursor. Each station is followed through its finalized log. A game that continues after a restart is read again from its
+beginning, and gives the same situations with the same numbers, by which the index and other parts know those that they
+had before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slpstream.game.described import DescribedGame
+from slpstream.model.errors import ConfigError, NoSuchMoment, ProtocolViolation
+from slpstream.model.messages import LogMessage, timestamp
+from slpstream.model.occurrence import Occurrence
+from slpstream.model.query_problem import QueryProblem
+from slpstream.model.summary import GameSummary
+from slpstream.model.topics import Topic
+from slpstream.parts.interface import Host
+from slpstream.parts.services import MAX_WORDS, Marks, NewMark
+from slpstream.parts.situations.part import Situation
+from slpstream.parts.situations.search import LiveSituations, Query, described, frame_of, parse, setup_of
+from slpstream.store import FoundSituation
+from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
+from slpstream.system.logs import get_logger
+
+_TOPICS: frozenset[Topic] = frozenset({"game", "frame"})
+_KEPT_GAMES = 8
+
+
+class _Wanted(NamedTuple):
+    """A configured situation."""
+
+    config: Situation
+    query: Query
+
+
+class _Search:
+    """The search for one situation in one game."""
+
+    __slots__ = ("count", "live", "wanted")
+
+    def __init__(self, wanted: _Wanted, live: LiveSituations) -> None:
+        self.wanted = wanted
+        self.live = live
+        self.count = 0
+        """The number of situations found."""
+
+
+class _Game(NamedTuple):
+    """A game that is searched."""
+
+    summary: GameSummary
+    searches: Sequence[_Search]
+
+
+class StationSearch:
+    """The search of one daemon. Start `follow` for each station."""
+
+    def __init__(self, wanted: Sequence[Situation], host: Host) -> None:
+        """Raises `ConfigError` for an invalid query."""
+        self._host = host
+        self._marked = {each.name for each in wanted if each.mark}
+        self._scores = {each.name: each.score for each in wanted if each.highlight}
+        self._wanted = [_Wanted(each, _query(each, i)) for i, each in enumerate(wanted)]
+        self._log = get_logger()
+
+    async def follow(self, channel: Channel) -> None:
+        """Search the games of a station until cancelled."""
+        index, station = self._host.index, channel.station
+        wanted = [each for each in self._wanted if not each.config.stations or station in each.config.stations]
+        if not wanted:
+            return
+        key = f"situations.{station}"
+        offsets = _offsets(await index.remembered(key))
+        games: dict[str, _Game] = {}
+        async for batch in LogConsumer(channel, frames="finalized", topics=_TOPICS, offsets=offsets.offsets):
+            for payload in self._search(wanted, batch, games):
+                self._host.metrics.counter("slpstream_situations_total", station).inc()
+                self._log.info(
+                    "situation found",
+                    station=station,
+                    game_id=batch.game_id,
+                    situation=payload["name"],
+                    frames=payload["frames"],
+                )
+                found_at_ms = round(1000 * time.time())
+                score = self._scores.get(payload["name"])
+                is_new = await index.keep_situation(FoundSituation(station, payload, found_at_ms, score))
+                await self._host.parts.situation_found(station, payload)
+                if payload["name"] in self._marked:
+                    await self._mark(station, payload)
+                if is_new and any(game.game_id == batch.game_id and game.is_played for game in channel.games):
+                    channel.publish_situation({"at": timestamp(found_at_ms / 1000), **payload})
+                    self._host.parts.situation_seen(station, payload)
+            was_over = len(_over(offsets))
+            offsets.note(batch)
+            over = _over(offsets)
+            if len(over) != was_over:
+                index.remember(key, over.dump())
+
+    def _search(
+        self, wanted: Sequence[_Wanted], batch: ConsumedBatch, games: dict[str, _Game]
+    ) -> Iterator[dict[str, Any]]:
+        """The payloads of the situations that a batch makes known. Updates `games`, those that are played."""
+        game_id = batch.game_id
+        for message in batch.messages:
+            if message.type == "game_start":
+                games[game_id] = _begun(wanted, message)
+                while len(games) > _KEPT_GAMES:
+                    del games[next(iter(games))]
+                continue
+            game = games.get(game_id)
+            if game is None:
+                continue
+            if message.type == "frame":
+                frame = frame_of(message)
+                for search in game.searches:
+                    yield from _payloads(game_id, game, search, search.live.feed(frame))
+            elif message.type == "game_end":
+                for search in game.searches:
+                    yield from _payloads(game_id, game, search, search.live.finish())
+                del games[game_id]
+        if batch.gone is not None:
+            games.pop(game_id, None)
+
+    async def _mark(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Mark the moment of a situation unless it is marked."""
+        marks = self._host.find(Marks)
+        if marks is None:
+            return
+        game_id, frame, words = payload["gameId"], payload["frames"][-1], payload["name"][:MAX_WORDS]
+        known = await marks.marks(station) or []
+        if any((mark.game_id, mark.frame, mark.words) == (game_id, frame, words) for mark in known):
+            return
+        try:
+            await marks.mark(station, NewMark(frame=frame, game_id=game_id, words=words))
+        except NoSuchMoment as error:
+            self._log.warning("situation not marked", station=station, game_id=game_id, what=str(error))
+
+
+def _query(wanted: Situation, i: int) -> Query:
+    query = parse(wanted.query)
+    if isinstance(query, QueryProblem):
+        raise ConfigError("configuration", f"situations[{i}].query", described(query, wanted.query))
+    return query
+
+
+def _begun(wanted: Sequence[_Wanted], message: LogMessage) -> _Game:
+    """A game that begins; it has no searches if it is not one of Slippi, or has no player that a query is about."""
+    start = msgspec.json.decode(b"{" + message.body, type=dict[str, Any])
+    summary = DescribedGame.of_payloads("", start, None).summary()
+    try:
+        setup = setup_of(start.get("settings") or {})
+    except msgspec.ValidationError:
+        return _Game(summary, ())
+    searches = [_Search(each, LiveSituations(each.query, setup)) for each in wanted]
+    return _Game(summary, [search for search in searches if search.live.is_possible])
+
+
+def _payloads(game_id: str, game: _Game, search: _Search, found: Sequence[Occurrence]) -> Iterator[dict[str, Any]]:
+    players = {player.index: player for player in game.summary.players}
+    for occurrence in found:
+        search.count += 1
+        yield {
+            "gameId": game_id,
+            "name": search.wanted.config.name,
+            "query": search.wanted.config.query,
+            "number": search.count,
+            "player": msgspec.to_builtins(players[occurrence.player_index]),
+            "opponent": msgspec.to_builtins(players[occurrence.opponent_index]),
+            "frames": list(occurrence.frames),
+            "knownFrame": occurrence.known_frame,
+        }
+
+
+def _over(offsets: ConsumerOffsets) -> ConsumerOffsets:
+    """The offsets of games that are over. Others are read again from their beginning."""
+    return ConsumerOffsets([offset for offset in offsets.offsets if offset.over])
+
+
+def _offsets(remembered: Any) -> ConsumerOffsets:
+    try:
+        return ConsumerOffsets.parse(remembered) if isinstance(remembered, str) else ConsumerOffsets()
+    except ProtocolViolation:
+        return ConsumerOffsets()

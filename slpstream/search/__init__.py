@@ -1,1 +1,0 @@
-"""Searching games: queries over the index of games, and situations over frames."""

@@ -1,1 +1,0 @@
-"""The query language for games: the syntax of the Slippi Launcher, and extensions. Pure."""
