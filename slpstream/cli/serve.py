@@ -80,5 +80,5 @@ async def _run(daemon: Daemon, host: str, folders: dict[str, Path]) -> None:
     """Run the daemon, and tell the person at the terminal what there is to see."""
     async with trio.open_nursery() as nursery:
         port = await nursery.start(daemon.run)
-        print_addresses(base_address(host, port), sorted(daemon.running))
+        print_addresses(base_address(host, port), sorted(daemon.host.stations))
         await trio.to_thread.run_sync(print_missing, folders)

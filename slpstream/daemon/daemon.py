@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,6 @@ from slpstream.config import (
     Config,
     StationConfig,
     changes,
-    recordings_folder,
-    station_folder,
 )
 from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.deliveries.queue import DeliveryQueue
@@ -27,27 +25,27 @@ from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.gauges import bind_gauges
-from slpstream.daemon.index_database import open_index_database
+from slpstream.daemon.index_database import OpenedDatabase, open_index_database
 from slpstream.daemon.running_parts import RunningParts
+from slpstream.daemon.served_stations import ServedStations
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.setup import setup_of
-from slpstream.daemon.station.services import SharedServices
-from slpstream.daemon.station.station import Station
-from slpstream.daemon.stations import Origin, RunningStation, RunningStations
+from slpstream.daemon.station_factory import StationFactory
+from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.formats.registry import load_stats
 from slpstream.game.record import record_of
-from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
+from slpstream.sets import Rules
 from slpstream.sources.tail import Watcher
 from slpstream.store import GameIndex
 from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
+from slpstream.system.metrics import Metrics
 from slpstream.web import (
     schemas,
     search,
@@ -78,46 +76,43 @@ class Daemon:
         """`read_again` is used by `reload`; `None` disables it, without a configuration file. With `strict`, a bug ends
         the daemon and not only the part that it is in. Raises `ConfigError` for what only this machine can tell: a
         token that cannot be read, an address that needs one."""
-        self._config = config
         self._read_again = read_again
         self._station_configs = stations
         self._access = access_of(config.server)
-        self.metrics = registry.metrics()
-        self.errors = errors = contain_errors(self.metrics, strict=strict)
-        self.service = Service(
+        metrics = registry.metrics()
+        errors = contain_errors(metrics, strict=strict)
+        on_air = OnAir()
+        hub = Hub(on_air)
+        self.host = host = Host(
+            config,
+            hub=hub,
+            on_air=on_air,
+            sets=StationSets(hub, _rules(config), errors),
+            stations=RunningStations(hub, errors),
+            deliveries=DeliveryQueue(metrics),
+            access=lambda: self._access,
+            metrics=metrics,
+            errors=errors,
+        )
+        """The objects that the daemon shares with its parts."""
+        host.sets.listen(self._set_changed)
+        self.parts = RunningParts(registry.parts(), host)
+        self._subfolders = Subfolders(host.stations, scan_seconds=config.watch.scan_seconds)
+        self.served = ServedStations(host, self.parts, self._subfolders, self.reload)
+        self._service = Service(
             config.server,
-            lambda: f"watching {len(self.running)} stations",
+            lambda: f"watching {len(host.stations)} stations",
             errors,
             reload=None if read_again is None else self._reload_on_signal,
         )
-        on_air = OnAir()
-        self.hub = Hub(on_air)
-        self.running = RunningStations(self.hub, errors)
-        self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
-        self._index: GameIndex | None = None
         self._web: WebServer | None = None
-        self.sets = StationSets(self.hub, _rules(config), errors)
-        self.sets.listen(self._set_changed)
-        self._deliveries = DeliveryQueue(self.metrics)
-        self._host = Host(
-            config,
-            hub=self.hub,
-            on_air=on_air,
-            sets=self.sets,
-            stations=self.running,
-            deliveries=self._deliveries,
-            access=lambda: self._access,
-            metrics=self.metrics,
-            errors=errors,
-        )
-        self.parts = RunningParts(registry.parts(), self._host)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
     async def reload(self) -> schemas.Reloaded | None:
-        """Reads the configuration again and applies what can change while running.
+        """Read the configuration again and apply everything that can change while the daemon runs.
 
-        Returns `None` without a configuration file. Raises `ConfigError` for an invalid one, which changes nothing.
+        Return `None` without a configuration file. Raises `ConfigError` for an invalid one, which changes nothing.
         """
         async with self._reloading:
             return None if self._read_again is None else await self._reload(self._read_again)
@@ -127,10 +122,11 @@ class Daemon:
             await self.reload()
 
     async def _reload(self, read_again: ReadAgain) -> schemas.Reloaded:
+        host = self.host
         try:
             read, stations = await trio.to_thread.run_sync(read_again)
             await trio.to_thread.run_sync(check_startable, read, stations)
-            outcome = changes(self._config, read, registry.sections())
+            outcome = changes(host.config, read, registry.sections())
             access = await trio.to_thread.run_sync(access_of, outcome.config.server)
         except ConfigError as error:
             self._log.error("configuration refused; the old one stays", what=str(error))
@@ -138,230 +134,128 @@ class Daemon:
         self._log.info("configuration reloaded", changed=outcome.applied)
         if outcome.needs_restart:
             self._log.warning("needs a restart", keys=outcome.needs_restart)
-        self._config = config = outcome.config
+        host.config = config = outcome.config
         if any(key.startswith("log.") for key in outcome.applied):
             logs.configure(config.log.format, config.log.level)
         self._access = access
         if self._web is not None:
             self._web.configure(access, limits_of(config))
-        self.sets.use(_rules(config))
-        for station in self.running.stations:
+        host.sets.use(_rules(config))
+        for station in host.stations.stations:
             station.configure(config.watch)
         self.parts.configure(config)
         await self._apply_stations(stations)
         return schemas.Reloaded(changed=list(outcome.applied), needs_restart=list(outcome.needs_restart))
 
     def stop(self) -> None:
-        """Begins the orderly stop."""
-        self.service.stop()
+        """Begin the orderly stop."""
+        self._service.stop()
 
     async def stopping(self) -> None:
-        """Waits until the orderly stop has begun."""
-        await self.service.stopping()
+        """Wait until the orderly stop has begun."""
+        await self._service.stopping()
 
     async def run(
         self, *, handle_signals: bool = True, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Runs until `stop` or a signal. `task_status` receives the port once requests are answered."""
-        config, service = self._config, self.service
+        """Run until `stop` or a signal. `task_status` receives the port once requests are answered."""
+        host, service, config = self.host, self._service, self.host.config
+        keep_running = host.errors.keep_running
         with service.listening(), ExitStack() as temporary:
             opened = await trio.to_thread.run_sync(open_index_database, config, self._station_configs, temporary)
-            self._host.state_folder = opened.state_folder
-            temporary.callback(self._deliveries.close)
-            await trio.to_thread.run_sync(self._deliveries.open, opened.state_folder)
+            temporary.callback(host.deliveries.close)
+            await trio.to_thread.run_sync(host.deliveries.open, opened.state_folder)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,
                 service.background(handle_signals=handle_signals) as background,
             ):
-                self._index = index = GameIndex(
-                    opened.database,
-                    (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
-                    on_error=self.metrics.counter("slpstream_index_errors_total").inc,
-                    on_change=self._games_changed,
-                    on_replaced=self._index_again,
-                    temporary=opened.trouble,
-                    errors=self.errors,
-                    read_archive=read_archive,
-                )
-                self._host.index = index
-                self._host.codes = codes = GameCodes(index, read_codes)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
-                self._host.games = games = DaemonGames(
-                    index, self.hub, limiter, self._folders, codes, config.search.me, self.sets.names_of
-                )
-                self._host.port = service.port
+                self._complete_host(opened, limiter)
                 temporary.callback(self.parts.close)
                 await trio.to_thread.run_sync(self.parts.open)
-                background.start_soon(index.run)
-                more = [
-                    setup.endpoint(partial(setup_of, self.running)),
-                    search.endpoint(query_words),
-                    *registry.endpoints(self.parts.by_name),
-                ]
-                self._web = web = make_web_server(
-                    config,
-                    self.hub,
-                    self,
-                    games,
-                    self._access,
-                    self.metrics,
-                    self.errors,
-                    more=more,
-                )
-                bind_gauges(self._host, web, lambda: self.service.tasks)
-                self.metrics.bind_idle()
-                make = partial(self._make_station, watcher, index, limiter)
-                await background.start(
-                    self.running.run, make, self._start_companions, partial(self._release_station, watcher)
-                )
+                background.start_soon(host.index.run)
+                self._web = web = self._make_web_server()
+                bind_gauges(host, web, lambda: service.tasks)
+                factory = StationFactory(host, watcher, limiter)
+                await background.start(host.stations.run, factory.make, self._start_companions, factory.release)
                 await self._apply_stations(self._station_configs)
-                background.start_soon(self.errors.keep_running, "subfolders", self._subfolders.run)
+                background.start_soon(keep_running, "subfolders", self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
                 background.start_soon(self.parts.run)
-                expire = partial(expire_games, index, self.hub, self.metrics, lambda: self._config.store)
-                background.start_soon(self.errors.keep_running, "retention", expire)
-                background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
+                expire = partial(expire_games, host.index, host.hub, host.metrics, lambda: host.config.store)
+                background.start_soon(keep_running, "retention", expire)
+                background.start_soon(keep_running, "sets", partial(host.sets.run, host.index))
                 background.start_soon(trio.to_thread.run_sync, load_stats)
-                await service.serve(web, task_status=task_status, stations=sorted(self.running))
-        self._log.info("stopped", **self._final_figures())
+                await service.serve(web, task_status=task_status, stations=sorted(host.stations))
+        self._log.info("stopped", **_final_figures(host.metrics))
+
+    def _complete_host(self, opened: OpenedDatabase, limiter: trio.CapacityLimiter) -> None:
+        """Add the objects to the host that exist only while the daemon runs."""
+        host, config = self.host, self.host.config
+        host.state_folder = opened.state_folder
+        host.port = self._service.port
+        host.index = GameIndex(
+            opened.database,
+            (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
+            on_error=host.metrics.counter("slpstream_index_errors_total").inc,
+            on_change=self._games_changed,
+            on_replaced=self._index_again,
+            temporary=opened.trouble,
+            errors=host.errors,
+            read_archive=read_archive,
+        )
+        host.codes = GameCodes(host.index, read_codes)
+        host.games = DaemonGames(
+            host.index, host.hub, limiter, self._folders, host.codes, config.search.me, host.sets.names_of
+        )
+
+    def _make_web_server(self) -> WebServer:
+        host = self.host
+        more = [
+            setup.endpoint(partial(setup_of, host.stations)),
+            search.endpoint(query_words),
+            *registry.endpoints(self.parts.by_name),
+        ]
+        return make_web_server(
+            host.config, host.hub, self.served, host.games, self._access, host.metrics, host.errors, more=more
+        )
 
     async def _apply_stations(self, stations: Sequence[StationConfig]) -> None:
         configured = [station for station in stations if station.id != EACH_SUBFOLDER]
         await self.parts.stations_configured(configured)
-        await self.running.apply(configured, "configured")
+        await self.host.stations.apply(configured, "configured")
         self._subfolders.configure(stations)
 
     def _start_companions(self, running: RunningStation) -> None:
-        """Starts the companions of a station, such as those of parts. A temporary station has none."""
+        """Let the parts follow a station. No part follows a temporary one."""
         if running.is_temporary:
             return
         channel = running.station.channel
         self.parts.station_starts(running)
         running.nursery.start_soon(self.parts.follow, channel)
 
-    def stations(self) -> list[dict[str, Any]]:
-        """All stations, see `web.stations.Stations`."""
-        return [self._described(station) for station in self.running.stations]
-
-    def station(self, station: str) -> dict[str, Any] | None:
-        """One station with its newest files; `None` if it does not exist."""
-        running = self.running.get(station)
-        if running is None:
-            return None
-        return {**self._described(running.station), "recordings": running.station.recordings()}
-
-    def _described(self, station: Station) -> dict[str, Any]:
-        more = {"demo": self.running.is_temporary(station.id), "discovered": station.id in self.running.discovered()}
-        return station.describe() | {key: True for key, value in more.items() if value}
-
-    async def remove_discovered(self, station: str) -> bool:
-        """Removes the station of a discovered console, see `web.stations.Stations`."""
-        return await self.running.remove(station, "removed by the operator", origin="discovered")
-
     def _games_changed(self, station: str | None) -> None:
-        self.sets.changed(station)
+        self.host.sets.changed(station)
         self.parts.games_changed(station)
 
     def _index_again(self) -> None:
-        """Reports all files to the index, which has lost the games in them."""
-        for station in self.running.stations:
+        """Report all files to the index, which has lost the games in them."""
+        for station in self.host.stations.stations:
             station.index_again()
         self.parts.index_lost()
 
     def _folders(self) -> list[Path]:
         """The folders whose games the index keeps up to date."""
-        return [station.folder for station in self.running.stations]
+        return [station.folder for station in self.host.stations.stations]
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        if not self.running.is_temporary(station):
+        if not self.host.stations.is_temporary(station):
             self.parts.set_changed(station, payload)
-
-    async def set_of(self, station: str) -> SetScore | None:
-        """The newest set of a station; `None` if the station does not exist."""
-        return await self.sets.score(station) if station in self.running else None
-
-    async def correct_set(
-        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
-    ) -> SetScore | None:
-        """Corrects the newest set of a station, see `web.stations.Stations`."""
-        if self.running.is_temporary(station):
-            raise ImpossibleCorrection("the demo counts for no set")
-        return await self.sets.correct(station, patch, is_current, by=by)
-
-    async def set_changes(self, station: str) -> Sequence[Change]:
-        """The changes that operators have made to the sets of a station, oldest first."""
-        return await self.sets.changes(station)
-
-    async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
-        """Undoes one of those changes, see `web.stations.Stations`."""
-        return await self.sets.undo(station, change_id, by=by)
-
-    def not_ready(self) -> list[str]:
-        """Folders and stations that cannot be read, parts that do not work, a temporary index, and whatever is started
-        again after a bug."""
-        trouble = None if self._index is None else self._index.trouble
-        return [
-            *([] if trouble is None else [f"index of games: {trouble}"]),
-            *(f"folder {folder}: cannot be read" for folder in sorted(self._subfolders.unreadable)),
-            *(
-                f"station {s.id}: {s.describe()['reason']}"
-                for s in self.running.stations
-                if not (s.ready or s.starting)
-            ),
-            *self.parts.not_ready(),
-            *self.errors.restarting(),
-        ]
-
-    def starting(self) -> list[str]:
-        """The stations whose folder has not been searched yet."""
-        return [station.id for station in self.running.stations if station.starting]
-
-    def render_metrics(self, names: Collection[str] = ()) -> bytes:
-        """The Prometheus page, or only the samples with some names."""
-        return self.metrics.render(names)
-
-    def _make_station(
-        self,
-        watcher: Watcher,
-        index: GameIndex,
-        limiter: trio.CapacityLimiter,
-        wanted: StationConfig,
-        origin: Origin,
-    ) -> Station:
-        folder = station_folder(wanted, recordings_folder(self._config))
-        kept = origin != "temporary"
-        notifications = None
-        with self.errors.contain("notifications", station=wanted.id):  # without them, the folder is polled
-            notifications = watcher.watch(folder)
-        return Station(
-            wanted.id,
-            folder,
-            name=wanted.name,
-            notifications=notifications,
-            metrics=self.metrics.station(wanted.id),
-            watch=self._config.watch,
-            ring_bytes=self._config.stream.ring_bytes,
-            shared=SharedServices(
-                limiter, index if kept else None, self._host.find(ReplayCheck) if kept else None, errors=self.errors
-            ),
-        )
-
-    def _release_station(self, watcher: Watcher, station: Station) -> None:
-        """Returns what `_make_station` took. Blocks."""
-        if station.notifications is not None:
-            watcher.unwatch(station.notifications)
-        if station.id not in self.running:
-            self.metrics.drop_station(station.id)
-
-    def _final_figures(self) -> dict[str, int]:
-        """The totals that help to understand a run afterwards."""
-        names = ("frames_total", "read_bytes_total", "games_total", "lagged_messages_total")
-        return {name.removesuffix("_total"): int(self.metrics.total(f"slpstream_{name}")) for name in names}
 
 
 def check_startable(config: Config, stations: list[StationConfig]) -> None:
-    """Raises `ConfigError` for a checked configuration with which a daemon would not start on this machine. Blocks.
+    """Raise `ConfigError` for a checked configuration with which a daemon would not start on this machine. Blocks.
 
     Putting the parts together is the check, so that no part needs a second one.
     """
@@ -379,3 +273,9 @@ def _rules(config: Config) -> Rules:
         quit_counts=sets.quit_counts,
         new_set_seconds=60 * sets.new_set_minutes,
     )
+
+
+def _final_figures(metrics: Metrics) -> dict[str, int]:
+    """The totals that help to understand a run afterwards."""
+    names = ("frames_total", "read_bytes_total", "games_total", "lagged_messages_total")
+    return {name.removesuffix("_total"): int(metrics.total(f"slpstream_{name}")) for name in names}

@@ -45,6 +45,7 @@ def bind_gauges(host: Host, web: WebServer, tasks: Callable[[], int]) -> None:
     metrics.bind("slpstream_state_free_bytes", lambda: _free_bytes(host.config))
     metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
     host.deliveries.bind_gauges()
+    metrics.bind_idle()
 
 
 def _free_bytes(config: Config) -> float | None:

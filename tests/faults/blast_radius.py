@@ -267,7 +267,7 @@ class Venue:
 
     def counted(self, part: str) -> float:
         """The number of counted errors of a part."""
-        page = self.daemon.metrics.render(["slpstream_internal_errors_total"]).decode()
+        page = self.daemon.host.metrics.render(["slpstream_internal_errors_total"]).decode()
         (value,) = re.findall(rf'^slpstream_internal_errors_total{{part="{part}"}} (\S+)$', page, re.MULTILINE)
         return float(value)
 
@@ -379,7 +379,7 @@ async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncItera
                 here.port = await nursery.start(
                     lambda task_status: daemon.run(handle_signals=False, task_status=task_status)
                 )
-                await here.until(lambda: all(station.ready for station in daemon.running.stations), "ready")
+                await here.until(lambda: all(station.ready for station in daemon.host.stations.stations), "ready")
                 async with trio.open_nursery() as following:
                     for player in players:
                         following.start_soon(player.follow, here.port)

@@ -233,13 +233,13 @@ async def test_bug_in_any_tail_event(tmp_path: Path) -> None:
         async def add_station(_: Player) -> None:
             config = StationConfig(id="late", folder=str(tmp_path / "late"))
             Path(config.folder).mkdir(exist_ok=True)
-            await here.daemon.running.remove("late")
-            assert await here.daemon.running.add(config)
+            await here.daemon.host.stations.remove("late")
+            assert await here.daemon.host.stations.add(config)
 
         async def lose(victim: Player) -> None:
             old = victim.folder / "Game_lost.slp"
             old.write_bytes(b"{U\x03raw[$U#l")
-            running = here.daemon.running[victim.station].station
+            running = here.daemon.host.stations[victim.station].station
             await here.until(lambda: old in running.followed, "followed")
             old.unlink()
 
@@ -249,7 +249,7 @@ async def test_bug_in_any_tail_event(tmp_path: Path) -> None:
             old.write_bytes(synthetic_match(seed=1, frames=60))
             os.utime(old, (1e9, 1e9))
             await add_station(victim)
-            late = here.daemon.running["late"].station
+            late = here.daemon.host.stations["late"].station
             await here.until(lambda: late.ready, "the old file is listed")
             os.utime(old, (1e9, 2e9))
 
@@ -273,12 +273,12 @@ async def test_bug_in_any_tail_event(tmp_path: Path) -> None:
             part = "station" if of_station else "file"
             victim = await here.play(f"tail event {kind.__name__}", part, bug, act, early=early)
             if of_station:
-                late = here.daemon.running["late"].station
+                late = here.daemon.host.stations["late"].station
                 await here.until(lambda late=late: late.ready, "the station works again")  # type: ignore[misc]
             elif kind is not Refused:
                 await here.until(lambda victim=victim: bool(told(victim)), f"told of {kind.__name__}")  # type: ignore[misc]
                 assert b"Game_" in told(victim)[-1]
-        await here.until(lambda: here.daemon.errors.restarting() != [], "named by /readyz")
+        await here.until(lambda: here.daemon.host.errors.restarting() != [], "named by /readyz")
 
 
 STAGES: list[tuple[Any, str]] = [
@@ -321,7 +321,7 @@ async def test_bug_in_any_pipeline_stage(tmp_path: Path) -> None:
 
             victim = await here.play(f"{owner.__name__}.{name}", "file", bug, early=name in EARLY)
             if (owner, name) == (pipeline.Pipeline, "feed"):
-                reason = here.daemon.running[victim.station].station.describe()["reason"]
+                reason = here.daemon.host.stations[victim.station].station.describe()["reason"]
                 assert reason.startswith("internal error ")
 
 
@@ -355,7 +355,7 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
         for part, owner, name in OUTPUTS_OF_A_STATION:
             bug: Callable[[str], Any] = lambda station, owner=owner, name=name: bug_in(owner, name, station=station)  # type: ignore[misc] # noqa: E731
             await here.play(f"{owner.__name__}.{name}", part, bug)
-            assert any(part in reason for reason in here.daemon.not_ready())
+            assert any(part in reason for reason in here.daemon.served.not_ready())
         for part, owner, name in SHARED_TASKS:
             await here.play(f"{owner.__name__}.{name}", part, partial(once, owner, name))
 
@@ -364,7 +364,7 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             old.parent.mkdir()
             old.write_bytes(synthetic_match(seed=5, frames=10))
             os.utime(old, (1e9, 1e9))
-            assert await here.daemon.running.add(StationConfig(id="old", folder=str(old.parent)))
+            assert await here.daemon.host.stations.add(StationConfig(id="old", folder=str(old.parent)))
 
         await here.play("old_files.read_entry", "index", partial(once, old_files, "read_entry"), add_old_file)
         for player in here.players:
@@ -406,7 +406,7 @@ async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
                 victim = await here.play("entry_id", "broker", lambda _: nullcontext(raised), early=True)
                 await until_in_broker([player for player in here.players if player is not victim], "entry_id")
                 assert await in_broker(victim) == []
-                assert any("broker" in reason for reason in here.daemon.not_ready())
+                assert any("broker" in reason for reason in here.daemon.served.not_ready())
             await until_in_broker(here.players, "entry_id")
             for name in ("note", "min_ordinal"):
                 await here.play(name, "broker", partial(once, broker_sink.OutgoingLog, name), early=True)
@@ -419,7 +419,7 @@ async def test_bug_in_the_announcement(tmp_path: Path) -> None:
     with bug_in(DnsSd, "_announce") as raised:
         async with venue(tmp_path, announce=[Announce(dns_sd=True)]) as here:
             await here.play("DnsSd._announce", "announce", lambda _: nullcontext(raised))
-            assert any("announce" in reason for reason in here.daemon.not_ready())
+            assert any("announce" in reason for reason in here.daemon.served.not_ready())
             assert raised[0] > 1
 
 

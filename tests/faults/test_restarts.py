@@ -84,7 +84,7 @@ class Failures:
 
 def counted(daemon: Daemon) -> Counter[str]:
     """The internal errors of a daemon by part."""
-    page = daemon.metrics.render(["slpstream_internal_errors_total"]).decode()
+    page = daemon.host.metrics.render(["slpstream_internal_errors_total"]).decode()
     rows = [line.partition("}") for line in page.splitlines() if line.startswith("slpstream_internal_errors_total{")]
     return Counter({head.split('"')[1]: int(float(value)) for head, _, value in rows if float(value)})
 
@@ -153,7 +153,7 @@ async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
             with (tmp_path / "log").open("w") as log:
                 logs.configure("json", "info", log)
                 await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
-                await until(lambda: all(station.ready for station in daemon.running.stations))
+                await until(lambda: all(station.ready for station in daemon.host.stations.stations))
                 await trio.sleep(0.5)
                 failures.now.set()
                 await until(lambda: counted(daemon) == failures.ran)
@@ -183,8 +183,8 @@ async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
                         "scoreboard": lambda: (tmp_path / "scoreboard/score1.txt").read_text() == "2",
                         "handover": is_written("zips/*.zip"),
                         "console": is_written("recordings/wii/*.slp"),
-                        "subfolders": lambda: "second" in daemon.running,
-                        "discovery": lambda: any(each.origin == "discovered" for each in daemon.running.values()),
+                        "subfolders": lambda: "second" in daemon.host.stations,
+                        "discovery": lambda: any(each.origin == "discovered" for each in daemon.host.stations.values()),
                     }
                     for part, is_working in works.items():
                         with trio.move_on_after(20) as waited:

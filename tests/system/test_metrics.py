@@ -29,11 +29,11 @@ async def test_daemon_exports_every_row_and_the_few_that_the_dashboard_asks_for(
     asked = set(re.findall(r': "((?:slpstream|process)_[a-z_]+)"', page))
     assert len(asked) == 6
     daemon = Daemon(Config(server=Server(port=0), store=Store(folder=str(tmp_path))), [], strict=True)
-    daemon.metrics.station("left").publish_seconds.observe(0.01)
+    daemon.host.metrics.station("left").publish_seconds.observe(0.01)
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
-        assert not daemon.metrics.unbound_gauges
-        whole, few = daemon.render_metrics().decode(), daemon.render_metrics(asked).decode()
+        assert not daemon.host.metrics.unbound_gauges
+        whole, few = daemon.served.render_metrics().decode(), daemon.served.render_metrics(asked).decode()
         daemon.stop()
     exported = re.findall(r"^# TYPE (\S+) (\S+)$", whole, re.MULTILINE)
     assert sorted(exported) == sorted((row.name, row.kind) for row in (*TABLE, *registry.metric_rows()))

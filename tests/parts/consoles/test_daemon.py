@@ -51,7 +51,7 @@ async def test_console_is_recorded_streamed_and_served(tmp_path: Path) -> None:
         async with wii_on_tcp(wii) as port:
             config = StationConfig(id="wii", console=f"127.0.0.1:{port}", relay_port=relay_port)
             async with daemon_of(tmp_path, config) as daemon:
-                channel = daemon.hub.channels["wii"]
+                channel = daemon.host.hub.channels["wii"]
                 wii.begin_game()
                 wii.write(raw[:20_000])
                 await until(lambda: channel.current is not None)
@@ -66,17 +66,17 @@ async def test_console_is_recorded_streamed_and_served(tmp_path: Path) -> None:
                 assert game is not None
                 await until(lambda: [m.type for m in game.logs["live"].since(START) or []][-1:] == ["metadata"])
                 all_written = 'slpstream_unwritten_bytes{station="wii"} 0.0'
-                await until(lambda: all_written in daemon.render_metrics().decode())
+                await until(lambda: all_written in daemon.served.render_metrics().decode())
                 [path] = (tmp_path / "recordings" / "wii").glob("*.slp")
                 assert raw_of(path.read_bytes()) == raw
                 log = game.logs["live"].since(START) or []
                 assert [m.json() for m in log] == [m.json() for m in messages(path)]
-                [described] = daemon.stations()
+                [described] = daemon.served.stations()
                 assert described["state"] == "idle"
-                assert 'slpstream_relay_clients{station="wii"}' in daemon.render_metrics().decode()
+                assert 'slpstream_relay_clients{station="wii"}' in daemon.served.render_metrics().decode()
                 audit: dict[str, Any] = {}
                 while not audit.get("setups"):
-                    url = f"http://127.0.0.1:{daemon.service.port}/v1/audit"
+                    url = f"http://127.0.0.1:{daemon.host.port}/v1/audit"
                     audit = json.loads((await trio.to_thread.run_sync(urlopen, url)).read())
                 [setup] = audit["setups"]
                 assert setup["games"] == 1
@@ -93,20 +93,20 @@ async def test_discovered_console_that_does_not_answer(tmp_path: Path) -> None:
     with trio.fail_after(TIMEOUT_SECONDS):
         async with daemon_of(tmp_path, there, relay=relay) as daemon:
             with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
-                while len(daemon.stations()) < 2:
+                while len(daemon.served.stations()) < 2:
                     await sender.sendto(write_call("Setup 7", "01:02:03:04:05:06"), ("127.0.0.1", port))
                     await trio.sleep(0.02)
                 for _ in range(5):
                     await sender.sendto(write_call("Other", "01:02:03:04:05:07"), ("127.0.0.1", port))
                     await trio.sleep(0.02)
-            await until(lambda: "cannot be reached" in daemon.stations()[1]["reason"])
-            _, station = daemon.stations()
+            await until(lambda: "cannot be reached" in daemon.served.stations()[1]["reason"])
+            _, station = daemon.served.stations()
             assert (station["id"], station["name"], station["state"]) == ("Setup-7-2", "Setup 7", "offline")
             assert station["discovered"]
-            assert daemon.not_ready() == [f"station Setup-7-2: {station['reason']}"]
-            assert not await daemon.remove_discovered("Setup-7"), "it is configured"
-            assert await daemon.remove_discovered("Setup-7-2")
-            assert [each["id"] for each in daemon.stations()] == ["Setup-7"]
+            assert daemon.served.not_ready() == [f"station Setup-7-2: {station['reason']}"]
+            assert not await daemon.served.remove_discovered("Setup-7"), "it is configured"
+            assert await daemon.served.remove_discovered("Setup-7-2")
+            assert [each["id"] for each in daemon.served.stations()] == ["Setup-7"]
 
 
 @pytest.mark.trio
@@ -120,6 +120,6 @@ async def test_discovered_console_that_is_configured_later_has_one_station(tmp_p
     with trio.fail_after(TIMEOUT_SECONDS):
         async with daemon_of(tmp_path, read_again=read_again) as daemon:
             for host in ("127.0.0.1", "127.0.0.2"):
-                assert await daemon.running.add(StationConfig(id=f"found-{host[-1]}", console=host))
+                assert await daemon.host.stations.add(StationConfig(id=f"found-{host[-1]}", console=host))
             await daemon.reload()
-            assert set(daemon.running) == {"found-2", "mine"}
+            assert set(daemon.host.stations) == {"found-2", "mine"}

@@ -74,7 +74,7 @@ async def serving(tmp_path: Path) -> AsyncIterator[ServedFolder]:
     config = StationConfig(id="main", name="Station 7", folder=str(folder), relay_enet_port=port)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with daemon_of(tmp_path, config) as daemon:
-            await until(lambda: 'slpstream_relay_clients{station="main"}' in daemon.render_metrics().decode())
+            await until(lambda: 'slpstream_relay_clients{station="main"}' in daemon.served.render_metrics().decode())
             yield ServedFolder(folder, port)
 
 

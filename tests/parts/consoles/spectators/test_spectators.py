@@ -447,7 +447,9 @@ async def test_daemon_serves_spectators_and_consoles(tmp_path: Path) -> None:
     config = StationConfig(id="main", folder=str(folder), relay_port=port, relay_enet_port=port)
     with trio.fail_after(60):
         async with daemon_of(tmp_path, config) as daemon:
-            await until(lambda: 'slpstream_relay_clients{station="main"} 0.0' in daemon.render_metrics().decode())
+            await until(
+                lambda: 'slpstream_relay_clients{station="main"} 0.0' in daemon.served.render_metrics().decode()
+            )
             enet = EnetClient()
             enet.send(b'{"type":"connect_request","cursor":0}')
             client = trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
@@ -460,6 +462,6 @@ async def test_daemon_serves_spectators_and_consoles(tmp_path: Path) -> None:
                 assert json.loads(enet.packets[0])["nick"] == "main"
                 async with await trio.open_tcp_stream("127.0.0.1", port):
                     await until(
-                        lambda: 'slpstream_relay_clients{station="main"} 2.0' in daemon.render_metrics().decode()
+                        lambda: 'slpstream_relay_clients{station="main"} 2.0' in daemon.served.render_metrics().decode()
                     )
-                assert 'slpstream_relay_resent_packets_total{station="main"}' in daemon.render_metrics().decode()
+                assert 'slpstream_relay_resent_packets_total{station="main"}' in daemon.served.render_metrics().decode()

@@ -1,0 +1,100 @@
+"""The stations of a daemon, as its web server sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any
+
+from slpstream.daemon.running_parts import RunningParts
+from slpstream.daemon.station.station import Station
+from slpstream.daemon.subfolders import Subfolders
+from slpstream.parts.interface import Host
+from slpstream.sets import Change, ImpossibleCorrection, SetPatch, SetScore
+from slpstream.web.schemas import Reloaded
+
+
+class ServedStations:
+    """Answers for the stations of a running daemon. `web.stations.Stations` describes the methods."""
+
+    def __init__(
+        self,
+        host: Host,
+        parts: RunningParts,
+        subfolders: Subfolders,
+        reload: Callable[[], Awaitable[Reloaded | None]],
+    ) -> None:
+        self._host = host
+        self._parts = parts
+        self._subfolders = subfolders
+        self._reload = reload
+
+    async def reload(self) -> Reloaded | None:
+        """Read the configuration again. Raises `ConfigError`."""
+        return await self._reload()
+
+    def stations(self) -> list[dict[str, Any]]:
+        """All stations."""
+        return [self._described(station) for station in self._host.stations.stations]
+
+    def station(self, station: str) -> dict[str, Any] | None:
+        """One station with its newest files."""
+        running = self._host.stations.get(station)
+        if running is None:
+            return None
+        return {**self._described(running.station), "recordings": running.station.recordings()}
+
+    def _described(self, station: Station) -> dict[str, Any]:
+        stations = self._host.stations
+        more = {"demo": stations.is_temporary(station.id), "discovered": station.id in stations.discovered()}
+        return station.describe() | {key: True for key, value in more.items() if value}
+
+    async def remove_discovered(self, station: str) -> bool:
+        """Remove the station of a discovered console."""
+        return await self._host.stations.remove(station, "removed by the operator", origin="discovered")
+
+    async def set_of(self, station: str) -> SetScore | None:
+        """The newest set of a station."""
+        return await self._host.sets.score(station) if station in self._host.stations else None
+
+    async def correct_set(
+        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
+    ) -> SetScore | None:
+        """Correct the newest set of a station."""
+        if self._host.stations.is_temporary(station):
+            raise ImpossibleCorrection("the demo counts for no set")
+        return await self._host.sets.correct(station, patch, is_current, by=by)
+
+    async def set_changes(self, station: str) -> Sequence[Change]:
+        """The changes that operators have made to the sets of a station, oldest first."""
+        return await self._host.sets.changes(station)
+
+    async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
+        """Undo one of those changes."""
+        return await self._host.sets.undo(station, change_id, by=by)
+
+    def not_ready(self) -> list[str]:
+        """Everything that does not work, for people.
+
+        These are a temporary index, folders and stations that cannot be read, parts, and tasks that are started again
+        after a bug.
+        """
+        trouble = self._host.index.trouble
+        return [
+            *([] if trouble is None else [f"index of games: {trouble}"]),
+            *(f"folder {folder}: cannot be read" for folder in sorted(self._subfolders.unreadable)),
+            *(
+                f"station {station.id}: {station.describe()['reason']}"
+                for station in self._host.stations.stations
+                if not (station.ready or station.starting)
+            ),
+            *self._parts.not_ready(),
+            *self._host.errors.restarting(),
+        ]
+
+    def starting(self) -> list[str]:
+        """The stations whose folder has not been searched yet."""
+        return [station.id for station in self._host.stations.stations if station.starting]
+
+    def render_metrics(self, names: Collection[str] = ()) -> bytes:
+        """The Prometheus page, or only the samples with some names."""
+        return self._host.metrics.render(names)

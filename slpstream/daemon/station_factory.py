@@ -1,0 +1,53 @@
+"""Makes the stations of a daemon from their configurations."""
+
+from __future__ import annotations
+
+import trio
+
+from slpstream.config import StationConfig, recordings_folder, station_folder
+from slpstream.daemon.station.services import SharedServices
+from slpstream.daemon.station.station import Station
+from slpstream.daemon.stations import Origin
+from slpstream.game.replay_check import ReplayCheck
+from slpstream.parts.interface import Host
+from slpstream.sources.tail import Watcher
+
+
+class StationFactory:
+    """Makes stations that share one watcher and one limit for threads."""
+
+    def __init__(self, host: Host, watcher: Watcher, limiter: trio.CapacityLimiter) -> None:
+        self._host = host
+        self._watcher = watcher
+        self._limiter = limiter
+
+    def make(self, wanted: StationConfig, origin: Origin) -> Station:
+        """Return a station that is not started. Games of temporary stations are neither indexed nor checked."""
+        host = self._host
+        folder = station_folder(wanted, recordings_folder(host.config))
+        kept = origin != "temporary"
+        notifications = None
+        with host.errors.contain("notifications", station=wanted.id):  # without them, the folder is polled
+            notifications = self._watcher.watch(folder)
+        return Station(
+            wanted.id,
+            folder,
+            name=wanted.name,
+            notifications=notifications,
+            metrics=host.metrics.station(wanted.id),
+            watch=host.config.watch,
+            ring_bytes=host.config.stream.ring_bytes,
+            shared=SharedServices(
+                self._limiter,
+                host.index if kept else None,
+                host.find(ReplayCheck) if kept else None,
+                errors=host.errors,
+            ),
+        )
+
+    def release(self, station: Station) -> None:
+        """Release the resources of a station that has ended. Blocks."""
+        if station.notifications is not None:
+            self._watcher.unwatch(station.notifications)
+        if station.id not in self._host.stations:
+            self._host.metrics.drop_station(station.id)
