@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from slpstream.config import Config, state_folder
-from slpstream.daemon.station.station import Station
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
+    from slpstream.daemon.station.station import Station
     from slpstream.parts.interface import Host
 
 

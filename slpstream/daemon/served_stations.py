@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slpstream.daemon.running_parts import RunningParts
-from slpstream.daemon.station.station import Station
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.parts.interface import Host
 from slpstream.sets import Change, ImpossibleCorrection, SetPatch, SetScore
 from slpstream.web.schemas import Reloaded
+
+if TYPE_CHECKING:
+    from slpstream.daemon.station.station import Station
 
 
 class ServedStations:
