@@ -19,7 +19,7 @@ from slpstream.model.prepared import prepared
 
 @prepared
 class _Content(msgspec.Struct, frozen=True):
-    """The part of a communication file that says what is mirrored."""
+    """The fields of a communication file that name the mirrored game."""
 
     mode: str = "normal"
     replay: str = ""
@@ -34,7 +34,7 @@ class Mirror(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """One instant replay. The same moment asked for again has another `number`."""
+    """One instant replay. A second request for the same moment has another `number`."""
 
     clip: Clip
     number: int
@@ -51,15 +51,12 @@ Command = Mirror | Replay | Queue
 
 
 def kind_of(command: Command) -> str:
-    """The command in a word, for metrics and the log."""
+    """The name of the command in metrics and the log."""
     return type(command).__name__.lower()
 
 
 def playable(command: Command) -> Command | None:
-    """The command without what cannot be played: missing files, and frames in the wrong order. Blocks.
-
-    Returns `None` if nothing is left.
-    """
+    """The part of a command whose files exist and whose frames are in order; `None` if nothing is left. Blocks."""
     if isinstance(command, Mirror):
         return command if command.path.is_file() else None
     if isinstance(command, Replay):
@@ -69,7 +66,7 @@ def playable(command: Command) -> Command | None:
 
 
 def encode(command: Command, command_id: str) -> bytes:
-    """The content of the file. `command_id` must be a new one each time."""
+    """The content of the file. Each command needs a new `command_id`."""
     content: dict[str, Any]
     if isinstance(command, Mirror):
         content = {"mode": "mirror", "replay": str(command.path), "gameStation": command.station}
@@ -88,7 +85,7 @@ def encode(command: Command, command_id: str) -> bytes:
 
 
 def mirrored(content: bytes) -> Mirror | None:
-    """The game that a communication file mirrors; `None` for anything else in it."""
+    """The game that a communication file mirrors; `None` for any other content."""
     found = json_or_none(content, _Content)
     if found is None or found.mode != "mirror" or not found.replay:
         return None

@@ -1,8 +1,8 @@
 """Playback Dolphin's communication file on the disk. All methods block.
 
-At every frame, Dolphin compares the file's modification time in whole seconds with the one that it saw last, so of two
-writes with the same second it misses the later one. Each write therefore gets a modification time of its own: that of
-the clock, but always a later second than the one before, even if the clock was set back.
+At every frame, Dolphin compares the file's modification time in whole seconds with the one that it saw last, so it
+misses the later of two writes within one second. Each write therefore gets the time of the clock or, if that is not a
+later second than the last write's, the second after the last write.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_BYTES = 1 << 20
 
 
 class CommunicationFile:
-    """One communication file, written by this process alone."""
+    """One communication file, which only this process writes."""
 
     def __init__(self, path: Path, *, clock_ns: Callable[[], int] = time.time_ns) -> None:
         self.path = path
@@ -27,7 +27,7 @@ class CommunicationFile:
         self._shows_reads: bool | None = None
 
     def content(self) -> bytes:
-        """The present content; empty if it cannot be read."""
+        """The current content; empty if it cannot be read."""
         try:
             with self.path.open("rb") as file:
                 return file.read(_MAX_BYTES)
@@ -57,7 +57,7 @@ class CommunicationFile:
     def was_read(self) -> bool | None:
         """Whether any program has read the file since the last write.
 
-        `None` if that cannot be known, because nothing was written or the file system does not keep access times.
+        `None` if that is unknown, because nothing was written or the file system does not keep access times.
         """
         if not self._shows_reads or self._written_accessed_ns is None:
             return None
@@ -67,7 +67,7 @@ class CommunicationFile:
             return None
 
     def _probe(self) -> bool:
-        """Whether the file system notes the first access after a modification. Raises `OSError`."""
+        """Whether the file system records the first access after a modification. Raises `OSError`."""
         probe = self.path.with_name(f".{self.path.name}.probe")
         try:
             probe.write_bytes(b"?")

@@ -22,7 +22,7 @@ from slpstream.stream import Role
 _LOOK_SECONDS = 1.0
 _COLLECT_SECONDS = 0.25
 _AFTER_SET_SECONDS = 10.0
-"""The end of the last game stays visible this long before the moments of the set."""
+"""How long the end of the last game stays visible before the moments of the set."""
 
 
 class ConfiguredDolphin(RunningPart):
@@ -36,7 +36,7 @@ class ConfiguredDolphin(RunningPart):
         self._moments = Moments(host)
         self._over = trio.Event()
         self._running_set: Any = None
-        """Id of the set that was seen being played on the mirrored station."""
+        """Id of the set that is played on the mirrored station. Only sets that were seen running are shown again."""
         metrics = host.metrics
         self._dolphin = PlaybackDolphin(
             CommunicationFile(Path(config.file).expanduser()),
@@ -48,11 +48,11 @@ class ConfiguredDolphin(RunningPart):
         metrics.bind("slpstream_playback_unread", lambda: float(self._dolphin.unread))
 
     def not_ready(self) -> list[str]:
-        """The reasons why Dolphin does not show what it should."""
+        """The reasons why Dolphin does not show the wanted game."""
         return self._dolphin.not_ready()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note that a set of the mirrored station has begun or is over."""
+        """Take note that a set of the mirrored station has begun or is over."""
         if station != self._station:
             return
         if payload.get("state") == "running":

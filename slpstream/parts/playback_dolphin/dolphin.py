@@ -1,11 +1,11 @@
-"""Decides what a Playback Dolphin shows, and writes it.
+"""Chooses the commands for a Playback Dolphin, and writes them.
 
-An instant replay comes first, then the queue between sets, then the game that is mirrored. After an instant replay
-Dolphin returns to the mirrored game. Dolphin does not report when a replay is over, so that is estimated: the length
-of the replay, the time to load it, and the time to fast-forward from the start of the game.
+An instant replay comes first, then the queue between sets, then the mirrored game. After an instant replay Dolphin
+returns to the mirrored game. Dolphin does not report the end of a replay, so its duration is estimated: the length of
+the replay, the time to load it, and the time to fast-forward from the start of the game.
 
-Only the newest wish counts. Whatever is asked for while the file cannot be written, or within a second after a write,
-is written later if it is still wanted then.
+Only the newest request counts. A command that cannot be written yet, because the file cannot be written or the last
+write was less than a second ago, is written later if it is still wanted then.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RETRY_SECONDS = 5.0
 _MISSING_SECONDS = 1.0
 LOADING_SECONDS = 3.0
 UNREAD_SECONDS = 15.0
-"""Dolphin looks at the file sixty times a second, so it is not running if it takes this long."""
+"""Dolphin looks at the file sixty times a second, so it is not running if it has not read the file for this long."""
 _CHECK_SECONDS = 5.0
 
 
@@ -53,8 +53,8 @@ class PlaybackDolphin:
         on_write: Callable[[str], None] = lambda kind: None,
         on_failure: Callable[[], None] = lambda: None,
     ) -> None:
-        """`seek_speed` is how many times faster than in real time Dolphin fast-forwards. `on_write` is called with the
-        kind of each command that was written: `mirror`, `replay` or `queue`; `on_failure` for each failed attempt."""
+        """`seek_speed` is Dolphin's speed of fast-forwarding, relative to real time. `on_write` is called with the kind
+        of each written command: `mirror`, `replay` or `queue`; `on_failure` for each failed attempt."""
         self._file = file
         self._limiter = limiter
         self._seek_speed = seek_speed
@@ -66,7 +66,7 @@ class PlaybackDolphin:
         self._number = 0
         self._shown: Command | None = None
         self._over_at: float | None = None
-        """When the instant replay that is shown is over."""
+        """The estimated end of the current instant replay, as a time of trio's clock."""
         self._may_write_at = 0.0
         self._changed = trio.Event()
         self._failing: str | None = None
@@ -77,23 +77,22 @@ class PlaybackDolphin:
 
     @property
     def unread(self) -> bool:
-        """Whether Dolphin has not read the file for so long that it cannot be running."""
+        """Whether Dolphin does not read the file, because it is not running."""
         return self._unread_reported
 
     @property
     def replaying(self) -> bool:
-        """Whether an instant replay is shown or about to be."""
+        """Whether an instant replay is shown, or will be as soon as it is written."""
         return self._replay is not None
 
     def not_ready(self) -> list[str]:
-        """The reasons why Dolphin does not show what it should."""
+        """The reasons why Dolphin does not show the wanted game."""
         if self._failing is not None:
             return [f"Playback Dolphin: {self._file.path} cannot be written: {self._failing}"]
         return [f"Playback Dolphin does not read {self._file.path}"] if self.unread else []
 
     def mirror(self, path: Path | None, station: str = "") -> None:
-        """Show the game in a replay that is being written; `None` when it has ended. Ends the queue. Returns at
-        once."""
+        """Mirror a game whose replay is being written; `None` after its end. A new game ends the queue."""
         wanted = None if path is None else Mirror(path, station)
         if wanted is not None and wanted != self._mirror:
             self._queue = None
@@ -101,15 +100,14 @@ class PlaybackDolphin:
         self._wake()
 
     def replay(self, clip: Clip) -> float:
-        """Show an instant replay, in place of one that is shown. Returns the estimated time in seconds that it
-        takes."""
+        """Show an instant replay instead of the current one. Returns its estimated duration in seconds."""
         self._number += 1
         self._replay, self._over_at = Replay(clip, self._number), None
         self._wake()
         return self._seconds(clip)
 
     def end_replay(self) -> None:
-        """Return from the instant replay to the mirrored game now."""
+        """Return from the instant replay to the mirrored game."""
         if self._replay is not None and self._shown == self._replay:
             self._after_replay()
         self._replay = None
@@ -133,8 +131,8 @@ class PlaybackDolphin:
         return self._replay or self._queue or self._mirror
 
     async def run(self) -> None:
-        """Write what is wanted until cancelled."""
-        # After a restart, a game that is being mirrored goes on without beginning anew.
+        """Write commands until cancelled."""
+        # After a restart of the daemon, Dolphin continues a mirrored game where it is.
         content = await trio.to_thread.run_sync(self._file.content, limiter=self._limiter)
         self._shown = mirrored(content)
         if content:  # perhaps written just now; its age does not tell, since the clock may have been set
@@ -160,12 +158,12 @@ class PlaybackDolphin:
                 await self._changed.wait()
 
     def _after_replay(self) -> None:
-        """The instant replay is over. The queue does not begin again; the mirrored game does."""
+        """Continue with the mirrored game, and drop the queue."""
         self._replay = self._over_at = self._queue = None
         self._shown = None
 
     async def _write(self, wanted: Command) -> bool:
-        """Write a command; returns whether that worked."""
+        """Write a command. Return whether that succeeded."""
         try:
             written = await trio.to_thread.run_sync(self._write_now, wanted, limiter=self._limiter)
         except OSError as error:
@@ -196,14 +194,14 @@ class PlaybackDolphin:
         return True
 
     def _write_now(self, wanted: Command) -> Command | None:
-        """Write what of a command can be played, and return it; `None` if nothing can. Blocks. Raises `OSError`."""
+        """Write the playable part of a command, and return it. Blocks. Raises `OSError`."""
         written = playable(wanted)
         if written is not None:
             self._file.write(encode(written, uuid.uuid4().hex))
         return written
 
     def _give_up(self, wanted: Command) -> None:
-        """Forget a replay or queue whose files are gone. A mirrored file may still come into being."""
+        """Forget a replay or queue whose files are gone. A mirrored file can still appear."""
         if wanted != self._missing:
             self._missing = wanted
             self._log.warning("replay for Playback Dolphin cannot be played", kind=kind_of(wanted))

@@ -39,7 +39,7 @@ class _Span(msgspec.Struct, rename="camel"):
 
 @prepared
 class _Stats(msgspec.Struct):
-    """The part of the stats that has the conversions and stocks."""
+    """The conversions and stocks of the stats, and the length of the game."""
 
     conversions: list[_Span] = []
     stocks: list[_Span] = []
@@ -53,7 +53,7 @@ def distinct(rows: Sequence[HighlightRow]) -> list[HighlightRow]:
 
 
 def _is_within(row: HighlightRow, other: HighlightRow) -> bool:
-    """Whether a row is a situation whose frames another one shows. Of two with the same frames, the first counts."""
+    """Whether a row is a situation whose frames another one shows. The first of two equal ranges counts."""
     inner, outer = row.highlight, other.highlight
     if row is other or row.game_id != other.game_id or inner.of != "situation":
         return False
@@ -69,12 +69,12 @@ class Moments:
         self._host = host
 
     async def path(self, game_id: str) -> Path | None:
-        """The replay of a game that Dolphin can play; `None` if there is none."""
+        """The replay of a game; `None` without one that Dolphin can play."""
         found = await self._host.games.find(game_id)
         return None if found is None else replay_path(found)
 
     async def find(self, station: str, wanted: WantedReplay) -> Found:
-        """The wanted moment. Raises `NoSuchMoment`."""
+        """The clip of a wanted moment. Raises `NoSuchMoment`."""
         if wanted.moment == "mark":
             return await self._of_mark(station, wanted.mark)
         if wanted.moment == "frames":
@@ -95,7 +95,7 @@ class Moments:
         return await self._found(station, game_id, newest.start_frame, newest.start_frame if end is None else end)
 
     async def of_highlights(self, rows: Iterable[HighlightRow]) -> list[Clip]:
-        """The clips of highlights, without those whose files are gone or that Dolphin cannot play."""
+        """The clips of the highlights that Dolphin can play."""
         clips = []
         for row in rows:
             path = await self.path(row.game_id)
