@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -24,10 +24,12 @@ from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, FormatError, NoSuchGame
 from slpstream.model.messages import timestamp
-from slpstream.sources.tail.events import TailedFile
 from slpstream.store.backfill import path_key
-from slpstream.stream.game import Game
 from slpstream.system.files import open_regular, printable
+
+if TYPE_CHECKING:
+    from slpstream.sources.tail.events import TailedFile
+    from slpstream.stream.game import Game
 
 _RECENT_FILES = 50
 _END_BYTES = 16 * 1024

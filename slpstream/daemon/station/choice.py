@@ -11,10 +11,12 @@ transition that the event causes, or `None`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from slpstream.stream.channel import StationState
 from slpstream.stream.game import Game, Role
+
+if TYPE_CHECKING:
+    from slpstream.stream.channel import StationState
 
 
 class Growth:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from slpstream.daemon.station.quarantine import Quarantine
-from slpstream.sources.tail.events import TailedFile
 from slpstream.system.files import printable
-from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.followed_file import FollowedFile
     from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.sources.tail.events import TailedFile
+    from slpstream.system.internal_errors import InternalErrors
 
 
 class FileContainment:

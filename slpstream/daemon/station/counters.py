@@ -8,16 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
-from slpstream.formats.interface import Reader
-from slpstream.game.pipeline import Batch
 from slpstream.model.events import Diagnostic
-from slpstream.sources.tail.events import TailedFile
 from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
-from slpstream.system.metrics import StationMetrics
+
+if TYPE_CHECKING:
+    from slpstream.formats.interface import Reader
+    from slpstream.game.pipeline import Batch
+    from slpstream.sources.tail.events import TailedFile
+    from slpstream.system.metrics import StationMetrics
 
 _TICKS_PER_COMMAND_COUNT = 10  # a dozen counters per file, so they are flushed less often
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import trio
 
 from slpstream.daemon.station.choice import Enter, Turn
-from slpstream.daemon.station.followed_file import FollowedFile
-from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
-from slpstream.daemon.station.services import Settings
-from slpstream.daemon.station.state import StateMachine
-from slpstream.game.pipeline import Batch
-from slpstream.stream.channel import Channel
-from slpstream.stream.game import Game, Role
+
+if TYPE_CHECKING:
+    from slpstream.daemon.station.followed_file import FollowedFile
+    from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
+    from slpstream.daemon.station.services import Settings
+    from slpstream.daemon.station.state import StateMachine
+    from slpstream.game.pipeline import Batch
+    from slpstream.stream.channel import Channel
+    from slpstream.stream.game import Game, Role
 
 
 class CurrentGame:

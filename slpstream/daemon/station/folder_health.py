@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import trio
 
-from slpstream.daemon.station.followed_files import FollowedFiles
-from slpstream.daemon.station.state import StateMachine
-from slpstream.stream.channel import Channel
+if TYPE_CHECKING:
+    from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.daemon.station.state import StateMachine
+    from slpstream.stream.channel import Channel
 
 _MAX_FAILURES = 1
 """A station that fails more often in a row is offline until it has run for a while."""

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import trio
 
 from slpstream.daemon.station.choice import Candidate, Growth
 from slpstream.daemon.station.frame_pacing import FramePacing
 from slpstream.formats.registry import of_name
-from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
-from slpstream.game.pipeline import Pipeline
 from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
-from slpstream.model.messages import FramesMode, Position
-from slpstream.model.setup import Pacing
-from slpstream.sources.tail.events import TailedFile
 from slpstream.stream.game import Game, Role
 from slpstream.system.files import WHOLE_FILE_BYTES
+
+if TYPE_CHECKING:
+    from slpstream.game.described import DescribedGame
+    from slpstream.game.pipeline import Pipeline
+    from slpstream.model.messages import FramesMode, Position
+    from slpstream.model.setup import Pacing
+    from slpstream.sources.tail.events import TailedFile
 
 _MAX_HELD_BYTES = 1 << 16
 """About a second of a game of four players."""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from slpstream.daemon.station.choice import Candidate
-from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
-from slpstream.daemon.station.services import SharedServices
-from slpstream.formats.interface import Reader
 from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.record import record_of
-from slpstream.model.events import Event
 from slpstream.sources.tail.events import TailedFile
-from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.identity import FileIdentity
-from slpstream.store.index import GameIndex
-from slpstream.stream.game import Game
+
+if TYPE_CHECKING:
+    from slpstream.daemon.station.choice import Candidate
+    from slpstream.daemon.station.counters import StationCounters
+    from slpstream.daemon.station.services import SharedServices
+    from slpstream.formats.interface import Reader
+    from slpstream.model.events import Event
+    from slpstream.sources.tail.folder import FolderTail
+    from slpstream.store.index import GameIndex
+    from slpstream.stream.game import Game
 
 OnBytes = Callable[[FollowedFile, int, bytes], None]
 """Called with the next bytes of a file and their offset, without gaps. Must not block.

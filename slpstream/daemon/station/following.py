@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slpstream.daemon.station.counters import StationCounters
-from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
-from slpstream.daemon.station.games_by_file import GamesByFile
 from slpstream.formats.registry import of_name
 from slpstream.model.errors import Unreadable, Vanished
 from slpstream.sources.tail.events import (
@@ -23,16 +20,19 @@ from slpstream.sources.tail.events import (
     TailEvent,
     Touched,
 )
-from slpstream.stream.channel import Channel
 from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
-from slpstream.system.metrics import StationMetrics
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
+    from slpstream.daemon.station.counters import StationCounters
     from slpstream.daemon.station.current_game import CurrentGame
     from slpstream.daemon.station.folder_health import FolderHealth
+    from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
+    from slpstream.daemon.station.games_by_file import GamesByFile
     from slpstream.daemon.station.publishing import Feeder, Publisher
+    from slpstream.stream.channel import Channel
+    from slpstream.system.metrics import StationMetrics
 
 
 class Following:

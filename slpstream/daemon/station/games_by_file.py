@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
-from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity, key_of
-from slpstream.stream.game import Game
+
+if TYPE_CHECKING:
+    from slpstream.sources.tail.events import TailedFile
+    from slpstream.stream.game import Game
 
 
 class GamesByFile:

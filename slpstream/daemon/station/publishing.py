@@ -18,26 +18,26 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from slpstream.daemon.station.counters import StationCounters
-from slpstream.daemon.station.followed_file import FollowedFile
-from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
-from slpstream.daemon.station.games_by_file import GamesByFile
-from slpstream.daemon.station.services import SharedServices
 from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES
-from slpstream.game.pipeline import Batch
 from slpstream.model.events import Diagnostic, GameStart
 from slpstream.model.messages import LogMessage, body_of
-from slpstream.stream.channel import Channel
 from slpstream.stream.game import Game, Role
 from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
-from slpstream.system.metrics import StationMetrics
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
+    from slpstream.daemon.station.counters import StationCounters
     from slpstream.daemon.station.current_game import CurrentGame
+    from slpstream.daemon.station.followed_file import FollowedFile
+    from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
+    from slpstream.daemon.station.games_by_file import GamesByFile
+    from slpstream.daemon.station.services import SharedServices
+    from slpstream.game.pipeline import Batch
+    from slpstream.stream.channel import Channel
+    from slpstream.system.metrics import StationMetrics
 
 _COPIED_BYTES = 1 << 16
 """A game that is begun again has fewer bytes than this when its Game Start is read; a copy usually has more."""

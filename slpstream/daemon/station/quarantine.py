@@ -7,10 +7,13 @@ changes all the time, so it is tried again only after a pause, which doubles wit
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from slpstream.sources.tail.events import TailedFile
-from slpstream.sources.tail.identity import FileIdentity
 from slpstream.system.backoff import backoff_seconds
+
+if TYPE_CHECKING:
+    from slpstream.sources.tail.events import TailedFile
+    from slpstream.sources.tail.identity import FileIdentity
 
 _MAX_FILES = 256
 

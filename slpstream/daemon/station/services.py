@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import trio
 
-from slpstream.config.sections import Watch
 from slpstream.daemon.station.choice import GameChoice
-from slpstream.game.replay_check import ReplayCheck
-from slpstream.store.index import GameIndex
 from slpstream.system.internal_errors import InternalErrors
+
+if TYPE_CHECKING:
+    from slpstream.config.sections import Watch
+    from slpstream.game.replay_check import ReplayCheck
+    from slpstream.store.index import GameIndex
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slpstream.model.messages import timestamp
-from slpstream.stream.channel import Channel, StationState
 from slpstream.system.logs import get_logger
+
+if TYPE_CHECKING:
+    from slpstream.stream.channel import Channel, StationState
 
 _STARTING = "starting"
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 import trio
 
-from slpstream.config.sections import Watch
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.containment import FileContainment
 from slpstream.daemon.station.counters import StationCounters
@@ -34,10 +33,13 @@ from slpstream.daemon.station.upkeep import QuietFiles, Upkeep
 from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.registry import formats, is_finished, suffixes
 from slpstream.sources.tail.folder import FolderTail
-from slpstream.sources.tail.notifications import Notifications, Strategy
 from slpstream.stream.channel import Channel, StationState
-from slpstream.system.metrics import StationMetrics
 from slpstream.system.stagger import phase_of
+
+if TYPE_CHECKING:
+    from slpstream.config.sections import Watch
+    from slpstream.sources.tail.notifications import Notifications, Strategy
+    from slpstream.system.metrics import StationMetrics
 
 _TIMING = Timing()
 

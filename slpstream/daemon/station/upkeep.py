@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from slpstream.daemon.station.counters import StationCounters
-from slpstream.daemon.station.followed_files import FollowedFiles
-from slpstream.daemon.station.services import Settings
-from slpstream.stream.channel import Channel
-
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
+    from slpstream.daemon.station.counters import StationCounters
     from slpstream.daemon.station.current_game import CurrentGame
     from slpstream.daemon.station.folder_health import FolderHealth
+    from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.publishing import Copies, Feeder
+    from slpstream.daemon.station.services import Settings
     from slpstream.daemon.station.whole_files import WholeFiles
+    from slpstream.stream.channel import Channel
 
 _MAX_UNFINISHED_FILES = 8
 """At most this many broken files are kept open for a moment, and at most this many that the disk never accepted."""

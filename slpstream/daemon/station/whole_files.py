@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from slpstream.daemon.station.followed_file import FollowedFile, WholeFile
-from slpstream.daemon.station.followed_files import FollowedFiles
-from slpstream.daemon.station.services import Settings, SharedServices
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
 from slpstream.formats.registry import choose
 from slpstream.game.log_reader import MODES
@@ -23,7 +20,10 @@ from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
+    from slpstream.daemon.station.followed_file import FollowedFile, WholeFile
+    from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.publishing import Publisher
+    from slpstream.daemon.station.services import Settings, SharedServices
 
 _PACED_SECONDS = 0.05
 _UNPACED_FRAMES = 256
