@@ -1,1 +1,1 @@
-"""Sources of replay bytes: growing files, and consoles on the network."""
+"""Where replay bytes come from: files that grow, and consoles on the network."""
