@@ -1,4 +1,6 @@
-"""Everything that describes a game: its start, its end, its metadata, its stats and highlights, and a summary of them."""
+"""Everything that describes a game: its start, its end, its metadata, its stats and highlights, and a summary of
+them.
+"""
 
 from __future__ import annotations
 

@@ -54,7 +54,9 @@ class ConfigError(SlpstreamError):
 
     @property
     def for_clients(self) -> str:
-        """The message in a form that is safe to send in an HTTP response, because it contains no paths of the server."""
+        """The message in a form that is safe to send in an HTTP response, because it contains no paths of the
+        server.
+        """
         return f"{self.key}: {self.expected}" if self.key else f"the file {self.expected}"
 
 

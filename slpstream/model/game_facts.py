@@ -81,7 +81,9 @@ def split_terms(terms: str) -> list[str]:
 
 
 def shape(file_name: str) -> str:
-    """Replace each digit in a file name, or a part of one, with 0, because most file names differ only in their digits."""
+    """Replace each digit in a file name, or a part of one, with 0, because most file names differ only in their
+    digits.
+    """
     return _DIGIT.sub("0", file_name)
 
 

@@ -132,7 +132,9 @@ def claim_paths() -> list[str]:
 
 
 def static_folders() -> Mapping[str, Path]:
-    """Return the folders from which the pages, scripts and styles of all parts are served, by the names in their URLs."""
+    """Return the folders from which the pages, scripts and styles of all parts are served, by the names in their
+    URLs.
+    """
     return {each.part.name: static for each in _registered() if (static := each.folder / "static").is_dir()}
 
 

@@ -1,4 +1,6 @@
-"""Connections to a SQLite file (one that writes, and a few that read), transactions, and the errors that mean damage."""
+"""Connections to a SQLite file (one that writes, and a few that read), transactions, and the errors that mean
+damage.
+"""
 
 from __future__ import annotations
 

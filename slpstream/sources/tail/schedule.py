@@ -126,7 +126,9 @@ class ReadSchedule:
                 self._next_part_at = now
 
     def is_paused(self, now: float) -> bool:
-        """Whether we have to wait because only finished files are due, and it's too early to read another part of them."""
+        """Whether we have to wait because only finished files are due, and it's too early to read another part of
+        them.
+        """
         return now < self._next_part_at and all(tail.file.arrived_whole for tail in self.due)
 
     def deadline(self) -> float:

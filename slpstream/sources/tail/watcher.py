@@ -245,7 +245,9 @@ class _System:
             self.growth.unfollow(file)
 
     def spare_threads(self) -> None:
-        """Stop watching some of the roots, because no more threads can be started and we need some for other work too."""
+        """Stop watching some of the roots, because no more threads can be started and we need some for other work
+        too.
+        """
         with self._lock:
             self.max_watched = min(self.max_watched, max(0, len(self.watched) - SPARE_THREADS))
             surplus = list(self.watched)[self.max_watched :]
