@@ -25,7 +25,7 @@ _PRIMARY_CODE = 0xFF
 
 
 class DamagedContent(sqlite3.DatabaseError):
-    """Raised if we find damage that SQLite can't detect, because no version of slpstream can have written such a value."""
+    """Raised if we find damage that SQLite can't detect: no version of slpstream can have written such a value."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 

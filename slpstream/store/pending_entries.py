@@ -17,7 +17,9 @@ class PendingEntries:
     """Entries that have to be written, and files that have to be removed from the index."""
 
     def __init__(self, on_change: Callable[[str | None], None]) -> None:
-        """`on_change` is called with the station whose games have changed, or with `None` if we don't know the station."""
+        """`on_change` is called with the station whose games have changed, or with `None` if the station isn't
+        known.
+        """
         self._on_change = on_change
         self._entries: dict[bytes, Entry | None] = {}
         self._work = trio.Event()

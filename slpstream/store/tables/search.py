@@ -143,7 +143,7 @@ def stored_terms(terms: str) -> str:
 
 
 def stored_lines(words: str) -> str:
-    """Return the rows of `search_lines` for these words, together with the tags, as a JSON list of kind, line and tag."""
+    """Return the rows of `search_lines` for these words, and the tags, as a JSON list of kind, line and tag."""
     file_name, lines = split_words(words)
     rows = [(FILE, shape(file_name), None), *((PLAYER, line, tag_of_line(line)) for line in lines)]
     return msgspec.json.encode(rows).decode()
