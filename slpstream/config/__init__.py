@@ -1,7 +1,8 @@
-"""The configuration: a TOML file is checked and converted to typed values. Every key has a description and a default.
+"""The configuration. A TOML file is checked and converted to typed values, and each key has a description and a
+default.
 
-Unknown keys are errors, because a misspelt key that is silently ignored is hard to find. Only `daemon` and `cli` use
-`Config`; the other rooms receive the single values that they need.
+If there's an unknown key, this is an error, because if we just ignored a typo, it would be hard to find. Only `daemon`
+and `cli` use `Config`. All other packages just get the values that they need.
 """
 
 from slpstream.config.changes import APPLIED_AT_RELOAD, Changes, changes

@@ -1,7 +1,7 @@
-"""Which changes of a reloaded configuration apply to a running daemon, and which need a restart.
+"""Find out which changes in a reloaded configuration we can apply to a running daemon, and which ones need a restart.
 
-After a reload the old configuration stays in force, except for the changed keys that can be applied. A key that needs a
-restart therefore keeps its old value everywhere, also for stations that are added later.
+After a reload, the old configuration stays in force, except for those changed keys that can be applied. This means that
+if a key needs a restart, it keeps its old value everywhere, even for stations that are added later.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def changes(
     sections: Sequence[Section] = (),
     applicable: Collection[str] = APPLIED_AT_RELOAD,
 ) -> Changes:
-    """Compare the configuration of a running daemon with the one that has just been read."""
+    """Compare the configuration of a running daemon with the one that we have just read."""
     applied: list[str] = []
     needs_restart: list[str] = []
     merged: dict[str, Any] = {}

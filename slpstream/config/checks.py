@@ -1,4 +1,4 @@
-"""Checks that sections have in common: files, folders, names and stations that a configuration refers to."""
+"""Checks for things that many sections refer to: files, folders, names and stations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _JOINERS = "\u200c\u200d"
 
 
 def check_readable(path: str, file: str, key: str) -> None:
-    """Raise `ConfigError` for a file that is missing or unreadable. An empty path is accepted."""
+    """Raise `ConfigError` if a file is missing or can't be read. It's fine to pass an empty path."""
     if path and ("\0" in path or not os.access(expanded(path, file, key), os.R_OK)):
         raise ConfigError(file, key, "cannot be read", found=path)
 
 
 def check_folder(path: str, file: str, key: str) -> None:
-    """Raise `ConfigError` for the path of a folder that is a file. It need not exist."""
+    """Raise `ConfigError` if the path of a folder belongs to a file. It is fine if there's no such folder yet."""
     try:
         is_file = expanded(path, file, key).is_file()
     except OSError:
@@ -32,7 +32,7 @@ def check_folder(path: str, file: str, key: str) -> None:
 
 
 def expanded(path: str, file: str, key: str) -> Path:
-    """A path with `~` expanded. Raises `ConfigError`."""
+    """Expand `~` in a path. Raises `ConfigError` if that isn't possible."""
     if "\0" in path:
         raise ConfigError(file, key, "expected a path without a null character", found=repr(path))
     try:
@@ -42,7 +42,7 @@ def expanded(path: str, file: str, key: str) -> Path:
 
 
 def check_followed(station: str, config: Config, file: str, key: str) -> None:
-    """Raise `ConfigError` for a station that can never exist. `on-air` stands for the station on air."""
+    """Raise `ConfigError` if there can never be such a station. You can also pass `on-air` for the station on air."""
     ids = {each.id for each in config.stations}
     open_ended = not ids or EACH_SUBFOLDER in ids or config.relay.discovery
     if not open_ended and station not in {*ids, ON_AIR}:
@@ -52,5 +52,8 @@ def check_followed(station: str, config: Config, file: str, key: str) -> None:
 
 
 def is_printable(name: str) -> bool:
-    """Whether a name has printable characters only. Emoji and some scripts join them by characters without a width."""
+    """Whether a name only consists of printable characters.
+
+    This allows characters without a width, because emoji and some scripts use them to join other characters.
+    """
     return "".join(character for character in name if character not in _JOINERS).isprintable()

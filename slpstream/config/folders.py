@@ -1,4 +1,7 @@
-"""Folders for replays, state and recordings; ids of stations made from folders; parsing of addresses."""
+"""The folders for replays, state and recordings.
+
+This module also makes ids of stations from folders, and parses addresses.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from slpstream.system.host_name import resolvable
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on can only be reached from this machine."""
+    """Whether you can reach an address from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -32,7 +35,7 @@ def is_loopback(host: str) -> bool:
 
 
 def address(text: str, default_port: int) -> tuple[str, int]:
-    """Parse `host`, `host:port`, `[v6]:port` or a bare IPv6 address. Raises `ValueError`."""
+    """Parse `host`, `host:port`, `[v6]:port` or a bare IPv6 address. Raises `ValueError` if it is anything else."""
     if text.count(":") > 1 and not text.startswith("["):
         return str(ipaddress.IPv6Address(text)), default_port
     parts = urlsplit(f"//{text}")
@@ -45,7 +48,10 @@ def address(text: str, default_port: int) -> tuple[str, int]:
 
 
 def stations_of_folders(folders: Sequence[Path]) -> list[StationConfig]:
-    """One station for each folder, named after it, with `-2`, `-3` and so on when the name is taken."""
+    """Make one station for each folder.
+
+    It gets the name of the folder and, if this is taken, `-2`, `-3` and so on after it.
+    """
     stations: list[StationConfig] = []
     taken: set[str] = set()
     for folder in folders:
@@ -58,7 +64,8 @@ def stations_of_folders(folders: Sequence[Path]) -> list[StationConfig]:
 def station_id(name: str, taken: Collection[str]) -> str:
     """Make a station id from any name.
 
-    Characters that are not allowed in an id become `-`; `-2`, `-3` and so on is appended when the id is taken.
+    If there are characters that aren't allowed in an id, they become `-`. If the id is already taken, this appends
+    `-2`, `-3` and so on.
     """
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:60] or "main"
     id_, count = base, 1
@@ -75,10 +82,11 @@ def usual_folders(
     environ: Mapping[str, str] = os.environ,
     documents: Path | None = None,
 ) -> list[Path]:
-    """The folders that Slippi and related programs write replays to on this platform.
+    """Return the folders to which Slippi and related programs write their replays on this platform.
 
-    It is the folder that is set in the Slippi Launcher, if it exists; else the default folders that exist, or the first
-    candidate if none of them exists. `documents` is the folder of that name, by default the one that Windows knows.
+    If a folder is set in the Slippi Launcher, and it exists, then this is the one. Otherwise, you get all default
+    folders that exist, or if there are none, the first candidate. If you don't pass `documents`, we use the Documents
+    folder that Windows knows.
     """
     home, known_documents = (home, None) if home is not None else (Path.home(), documents_folder())
     documents = documents or known_documents or home / "Documents"
@@ -95,10 +103,11 @@ def usual_folders(
 
 
 def launcher_folder(settings: Path) -> Path | None:
-    """The folder for replays in a settings file of the Slippi Launcher; `None` if it is not set or cannot be read.
+    """Find out which folder for replays is set in a settings file of the Slippi Launcher.
 
-    Observed in the launcher's sources: electron-settings keeps the changed settings as JSON in the file `Settings`, and
-    the folder is `settings.rootSlpPath`. A folder that was never changed is not in the file.
+    Returns `None` if it isn't set or if we can't read it. We know this from the launcher's source code:
+    electron-settings keeps the settings that were changed as JSON in the file `Settings`, and the folder is
+    `settings.rootSlpPath`. If the folder was never changed, it isn't in the file.
     """
     try:
         found = json_or_none(read_regular(settings), _LauncherSettings)
@@ -118,7 +127,7 @@ class _LauncherSettings(msgspec.Struct):
 
 
 def _program_settings(home: Path, platform: str, environ: Mapping[str, str]) -> Path:
-    """The folder in which desktop programs keep their settings, a subfolder for each."""
+    """Return the folder where desktop programs keep their settings. Each program has a subfolder there."""
     if platform == "win32":
         return Path(environ.get("APPDATA") or home / "AppData/Roaming")
     if platform == "darwin":
@@ -127,7 +136,7 @@ def _program_settings(home: Path, platform: str, environ: Mapping[str, str]) -> 
 
 
 def documents_folder() -> Path | None:
-    """The user's Documents folder, where the system knows it: Windows alone."""
+    """Return the user's Documents folder if the system knows it, which is only the case on Windows."""
     if sys.platform == "win32":
         from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
 
@@ -143,9 +152,10 @@ def state_folder(
     home: Path | None = None,
     platform: str = sys.platform,
 ) -> Path:
-    """The folder for everything that must survive a restart.
+    """Return the folder for everything that must survive a restart.
 
-    It is the configured folder, else systemd's state directory, else the usual place on this platform.
+    This is the folder in the configuration. If there isn't one, it is systemd's state directory, or else the usual
+    place on this platform.
     """
     if configured:
         return Path(configured).expanduser()
@@ -163,12 +173,12 @@ def state_folder(
 
 
 def recordings_folder(config: Config) -> Path:
-    """The folder for recordings, which has a subfolder for each station."""
+    """Return the folder for recordings. In it, each station has its own subfolder."""
     if config.recordings.folder:
         return Path(config.recordings.folder).expanduser()
     return state_folder(config.store.folder) / "recordings"
 
 
 def station_folder(station: StationConfig, recordings: Path) -> Path:
-    """The folder that a station tails: its own, or the one that its console is recorded into."""
+    """Return the folder that a station tails, which is either its own or the one that its console is recorded into."""
     return Path(station.folder).expanduser() if station.folder else recordings / station.id

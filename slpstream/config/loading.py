@@ -1,6 +1,6 @@
-"""Loading of a TOML file into a `Config`, with the checks that types alone do not cover.
+"""Load a TOML file into a `Config`. This includes the checks that can't be expressed by types.
 
-Errors name the file, the key and the expected value.
+All errors tell you the file, the key and the value that was expected.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ _RELAY_PORTS = {"relay_port": "tcp", "raw_relay_port": "tcp", "relay_enet_port":
 
 
 def load(path: Path, sections: Sequence[Section] = ()) -> Config:
-    """Load a configuration file. `sections` are those of parts. Raises `ConfigError`."""
+    """Load a configuration file.
+
+    You have to pass the `sections` of parts. Raises `ConfigError` if there's a problem.
+    """
     try:
         text = path.read_bytes().decode("utf-8-sig")  # editors on Windows write a byte order mark
     except OSError as error:
@@ -63,7 +66,10 @@ def load(path: Path, sections: Sequence[Section] = ()) -> Config:
 
 
 def check(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: str = "configuration") -> Config:
-    """Convert a parsed table to a checked `Config`. Raises `ConfigError`, which names `file`."""
+    """Convert a table that was already parsed to a `Config`, and check it.
+
+    Raises a `ConfigError` that mentions `file`.
+    """
     config = convert(table, sections, file=file)
     _check_core(config, file)
     for reference in dict.fromkeys(section.check for section in sections if section.check and section.name in table):
@@ -72,7 +78,7 @@ def check(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: s
 
 
 def convert(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: str = "configuration") -> Config:
-    """Convert a parsed table to a `Config`, checking types and bounds alone. Raises `ConfigError`."""
+    """Like `check`, but only check types and bounds. Raises `ConfigError` if there's a problem."""
     of_parts = {section.name for section in sections}
     try:
         core = msgspec.convert({name: value for name, value in table.items() if name not in of_parts}, CoreSections)
@@ -84,7 +90,10 @@ def convert(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file:
 
 
 def _convert(name: str, value: Any, sections: Sequence[Section], file: str) -> list[msgspec.Struct]:
-    """The sections of one name in the table, one struct for each. Single sections with defaults only are left out."""
+    """Convert all sections that have the same name in the table. You get one struct for each.
+
+    If a section can only occur once and just contains defaults, it is left out.
+    """
     declared = [section for section in sections if section.name == name]
     found: list[msgspec.Struct] = []
     try:
@@ -125,7 +134,7 @@ _FIELD_ERROR = re.compile(r"Object (contains unknown|missing required) field `(?
 
 
 def _config_error(error: msgspec.ValidationError, file: str, section: str, sections: Sequence[Section]) -> ConfigError:
-    """Translate msgspec's error into the terms of a configuration file."""
+    """Translate an error of msgspec, so that it makes sense to a person who looks at the configuration file."""
     message, _, path = str(error).rpartition(" - at `$")
     key = path.rstrip("`").lstrip(".")
     if not message:
@@ -144,7 +153,7 @@ def _config_error(error: msgspec.ValidationError, file: str, section: str, secti
 
 
 def _check_numbers(value: Any, file: str, key: str = "") -> None:
-    """Refuse `inf` and `nan`, which TOML allows and msgspec's bounds do not always catch."""
+    """Refuse `inf` and `nan`. TOML allows them, and the bounds of msgspec don't always catch them."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(file, key, f"expected a number, found {value}")
     if isinstance(value, msgspec.Struct):

@@ -1,4 +1,4 @@
-"""Files with a secret: access tokens and passwords."""
+"""Files that contain a secret, such as an access token or a password."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from slpstream.model.errors import ConfigError
 
 
 def read_secret(path: Path, key: str) -> str:
-    """The first line of a file, whose path may begin with `~`, without surrounding spaces. Blocks.
+    """Return the first line of a file, without spaces around it. The path can begin with `~`. This function blocks.
 
-    Raises `ConfigError`, which names `key`, when the file cannot be read or the line is empty.
+    Raises a `ConfigError` that mentions `key` if the file can't be read or the line is empty.
     """
     try:
         return read_secret_bytes(path, key).decode()
@@ -20,7 +20,7 @@ def read_secret(path: Path, key: str) -> str:
 
 
 def read_secret_bytes(path: Path, key: str) -> bytes:
-    """The same for a secret that need not be text."""
+    """Like `read_secret`, but the secret doesn't have to be text."""
     try:
         data = path.expanduser().read_bytes()
     except (OSError, RuntimeError) as error:

@@ -1,4 +1,7 @@
-"""Checks of the host names and URLs in a configuration. Errors never show a URL, which can hold a password."""
+"""Check the host names and URLs in a configuration.
+
+The errors never show a URL, because it might contain a password.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from slpstream.system.host_name import resolvable
 
 
 def check_url(url: str, schemes: Collection[str], file: str, key: str, *, expected: str = "") -> SplitResult:
-    """The parts of a URL with a host that a client can connect to. Raises `ConfigError`, which names `file` and `key`.
+    """Parse a URL, and make sure that it has a host that a client can connect to.
 
-    `expected` describes the URL for people; by default the schemes do.
+    If not, this raises a `ConfigError` that mentions `file` and `key`. `expected` is a description of the URL for
+    people. If you don't pass it, the schemes serve as one.
     """
     named = " or ".join(f"{scheme}://" for scheme in schemes)
     refusal = ConfigError(file, key, expected or f"expected {named}, with a host and no spaces")

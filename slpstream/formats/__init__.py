@@ -1,6 +1,7 @@
-"""Replay formats: bytes to events and back. Sans-IO.
+"""Replay formats, which turn bytes into events and back without doing any I/O.
 
-A package that registers another format needs the names in this module (`docs/howto/add_a_format.md`).
+If you write a package that registers another format, import the names that you need from here (see
+`docs/howto/add_a_format.md`).
 """
 
 from slpstream.formats.interface import Format, Preview, Reader, ReaderOptions, StatsComputer, WholeGame

@@ -1,4 +1,6 @@
-"""The parts of a format: how its files are recognised, read, summarised and given stats."""
+"""The things that make up a format: how its files are recognised, read and summarised, and how their stats are
+computed.
+"""
 
 from __future__ import annotations
 
@@ -19,60 +21,68 @@ REST_SECONDS = 1.0
 
 
 class Reader(Protocol):
-    """Decodes one game: takes the bytes of its file in order, in pieces of any size, and returns events."""
+    """Decodes one game.
+
+    You feed it the bytes of a file in order, in pieces of any size, and it returns the events that they contain.
+    """
 
     @property
     def failure(self) -> FormatError | None:
-        """The error that ended the log, when the bytes were wrong."""
+        """If the bytes were wrong, this is the error that ended the log."""
 
     @property
     def closed(self) -> bool:
-        """Whether no further byte can change the log."""
+        """Whether the log is complete, so that it stays the same no matter which bytes follow."""
 
     def feed(self, data: bytes) -> list[Event]:
         """Decode the next bytes of the file."""
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """Take `header`, the first `rewritable_bytes` of the file, which the game has changed."""
+        """Take the first `rewritable_bytes` of the file again, because the game has changed them."""
 
     def finish(self) -> list[Event]:
-        """End the log: the file has no further bytes."""
+        """Tell the reader that the file ends here, so the log has to end too."""
 
     @property
     def pending(self) -> bool:
-        """Whether `more` has further events to return."""
+        """Whether you will get more events if you call `more`."""
 
     def more(self, max_frames: int) -> list[Event]:
-        """Return the events of at most `max_frames` further frames. For formats that expand frames on demand."""
+        """Return the events of at most `max_frames` more frames.
+
+        This is for formats that only expand frames when asked to.
+        """
 
     def take_command_counts(self) -> dict[str, int]:
-        """Return the number of events of each command that were read since the last call."""
+        """Return how many events of each command were read since the last time you called this."""
 
     def copy(self) -> Self:
-        """Return an independent reader in the same state."""
+        """Return a copy of this reader. It has the same state, but is independent from then on."""
 
 
 class StatsComputer(Protocol):
     """Computes stats (`StatsUpdate`) and derived events (`GameEvent`) from the final frames of one game.
 
-    The index keeps the plain values of the stats, and `overall`, the totals of each player.
+    The index stores those values of the stats that are plain, and also `overall`, which should contain the totals of
+    each player.
     """
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
-        """Take the next final frame and return the events that it causes. Each number comes once, in order.
+        """Take the next final frame, and return the events that it causes. You get each frame number once, in order.
 
-        The events must carry `end_offset`, the file offset just past the bytes that made the frame final.
+        Make sure that the events carry `end_offset`. This is the offset in the file just after the bytes that made the
+        frame final.
         """
 
     def finish(self, end: GameEnd) -> list[Event]:
-        """Take the end of the game and return the events that it causes."""
+        """Take the end of the game, and return the events that it causes."""
 
     def copy(self) -> Self:
-        """Return an independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
 
 
 class WholeGame(Protocol):
-    """A whole game in memory: the result of a format's batch path."""
+    """A whole game in memory. This is what you get if you use the batch path of a format."""
 
     @property
     def start(self) -> GameStart:
@@ -84,15 +94,15 @@ class WholeGame(Protocol):
 
     @property
     def metadata(self) -> Metadata | None:
-        """The metadata; `None` when the file has none."""
+        """The metadata, or `None` if there isn't any in the file."""
 
     @property
     def frames(self) -> Any:
-        """The frames as columns."""
+        """The frames, as columns."""
 
 
 class Preview(NamedTuple):
-    """The events in the first and last bytes of a finished replay."""
+    """The events that we get from just the first and last bytes of a finished replay."""
 
     start: GameStart
     end: GameEnd
@@ -100,7 +110,9 @@ class Preview(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """Changes to make in a copy of a replay, for programs that import the replays of a tournament."""
+    """The changes that should be made in a copy of a replay, for example so that a program which imports the replays of
+    a tournament finds the right names in them.
+    """
 
     names: Mapping[int, str] = {}
     """Names of players, by player index. Other players keep their names."""
@@ -111,7 +123,7 @@ class Edits(NamedTuple):
 
 
 class ReaderOptions(NamedTuple):
-    """Options of a reader besides the bytes."""
+    """Everything that a reader can be told in addition to the bytes."""
 
     name: str = ""
     """The file's name without its folder. Some formats keep data in it."""
@@ -146,7 +158,7 @@ MakeStats = Callable[[Any], StatsComputer]
 
 
 class Format(NamedTuple):
-    """A replay format."""
+    """A replay format. To add support for another game, create one of these and register it."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -189,11 +201,14 @@ class Format(NamedTuple):
     this."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
-        """Return a reader for a file of this name."""
+        """Create a reader for a file with this name."""
         return self.reader(ReaderOptions(name, strict, personal))
 
     def make_stats(self) -> MakeStats | None:
-        """Return `stats`, imported if it is a text; `None` for a format without stats."""
+        """Return `stats`. If it is a text, the thing that it refers to is imported first.
+
+        Returns `None` if the format doesn't have stats.
+        """
         if isinstance(self.stats, str):
             resolved: MakeStats = pkgutil.resolve_name(self.stats)
             return resolved

@@ -1,7 +1,7 @@
-"""Tables of names: of the characters, stages, machines and so on of the games.
+"""Tables with the names of things in the games, such as characters, stages and machines.
 
-Each format keeps its tables as JSON files in a folder `names/`, from which this module reads them. The web server
-serves the same files to the pages, so a name exists once. A file is one table, or several small ones under `tables`:
+Each format has a folder `names/` with JSON files, and this module reads them. The web server serves the same files to
+the pages, so each name only exists in one place. A file contains one table, or several small ones under `tables`:
 
     {
       "about": "Courses by course id.",
@@ -12,14 +12,16 @@ serves the same files to the pages, so a name exists once. A file is one table, 
       "rows": {"1": {"name": "Twist Road", "length": 1200}}
     }
 
-`about` and `source` are texts, or lists of their lines. `confidence` is `documented`, `observed` (seen in real replays,
-not documented) or `guessed`; it holds for every row and column without one. `observed` lists the ids that
-were also seen in real replays. `columns` describes the columns besides `name`. A table under `tables` has its own
-`about`, and takes `source` and `confidence` from the file unless it has its own. Keys of rows are ids in decimal, as in
-messages, or texts where the replay has texts. A table of many consecutive ids can have `blocks` of names instead of
-rows; the key of a block is its first id, in hex.
+`about` and `source` are either texts or lists of lines. `confidence` tells you how sure we are: it is `documented`,
+`observed` (which means that we have seen it in real replays, but it isn't documented) or `guessed`. It applies to all
+rows and columns that don't have one themselves. `observed` lists the ids that we have also seen in real replays.
+`columns` describes the columns other than `name`. A table under `tables` has its own `about`, and if it doesn't have a
+`source` or `confidence`, it takes those of the file. The keys of rows are ids in decimal, as in messages. If the replay
+contains texts instead of ids, then the keys are these texts. For a table of many consecutive ids, you can write
+`blocks` of names instead of rows. The key of a block is its first id, in hex.
 
-Tables are read when they are first used: a reader that never names anything opens no file.
+A table is only read when it is used for the first time, so if a reader never needs to name anything, it doesn't open
+any file.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 def read_table(folder: Path, file: str, table: str | None = None) -> dict[str, Any]:
-    """The content of one table in `{file}.json`; `table` names it in a file of several."""
+    """Read one table from `{file}.json`. If the file contains several, pass the name of the `table`."""
     content: dict[str, Any] = msgspec.json.decode((folder / f"{file}.json").read_bytes())
     if table is None:
         return content
@@ -46,7 +48,10 @@ def read_table(folder: Path, file: str, table: str | None = None) -> dict[str, A
 
 
 def rows_of(folder: Path, file: str, row: type[R], table: str | None = None) -> Callable[[], Mapping[int, R]]:
-    """A function that returns the rows of a table by id, each as a `row`. It reads the file when it is first called."""
+    """Return a function that returns the rows of a table by id, each converted to a `row`.
+
+    The file is read when you call that function for the first time.
+    """
 
     prepared(row)
 
@@ -59,7 +64,10 @@ def rows_of(folder: Path, file: str, row: type[R], table: str | None = None) -> 
 
 
 def names_of(folder: Path, file: str, table: str | None = None) -> Callable[[], Mapping[int, str]]:
-    """A function that returns the names of a table by id. It reads the file when it is first called."""
+    """Return a function that returns the names of a table by id.
+
+    The file is read when you call that function for the first time.
+    """
 
     @functools.cache
     def names() -> Mapping[int, str]:
@@ -69,7 +77,7 @@ def names_of(folder: Path, file: str, table: str | None = None) -> Callable[[], 
 
 
 def names_by_text(folder: Path, file: str, table: str | None = None) -> Callable[[], Mapping[str, str]]:
-    """A function that returns the names of a table whose keys are texts. It reads the file when it is first called."""
+    """Like `names_of`, but for a table whose keys are texts."""
 
     @functools.cache
     def names() -> Mapping[str, str]:

@@ -1,8 +1,9 @@
-"""The registry of formats: picks the format of a file by its name and first bytes, and of a game by the format's name.
+"""The registry of formats. Use it to find the format of a file, by its name and first bytes, or a format by its name.
 
-A folder of this package with a `format.py` is a built-in format. The registry imports it when formats are first needed,
-and uses its `FORMAT`. Installed packages add others through the entry-point group `slpstream.formats`
-(`docs/howto/add_a_format.md`). No module above `formats` and `stats` knows a format by name.
+If a folder of this package contains a `format.py`, it is a built-in format. The registry imports it when formats are
+needed for the first time, and uses the `FORMAT` that it finds there. Other packages can add formats through the
+entry-point group `slpstream.formats` (see `docs/howto/add_a_format.md`). Outside of `formats` and `stats`, no module
+knows any format by name.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ ENTRY_POINTS = "slpstream.formats"
 
 @functools.cache
 def formats() -> tuple[Format, ...]:
-    """All formats: the built-in ones (the fallback first, then by name), then those of installed packages by name.
+    """Return all formats. The built-in ones come first (the fallback, then the others by name), followed by those of
+    installed packages, by name.
 
-    Raises `ConfigError` for a package that cannot be loaded, that registers something other than a `Format`, or whose
-    name is already taken.
+    Raises `ConfigError` if a package can't be loaded, if it registers something that isn't a `Format`, or if its name
+    is already taken.
     """
     found = sorted(_built_in(), key=lambda format_: (not format_.is_fallback, format_.name))
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
@@ -50,7 +52,7 @@ def formats() -> tuple[Format, ...]:
 
 
 def _built_in() -> Iterator[Format]:
-    """The formats of this package, in any order. Only the packages of formats are imported."""
+    """Find the formats of this package, in any order. To keep this fast, we only import the packages of formats."""
     for module in pkgutil.iter_modules(package.__path__):
         folders = [str(Path(folder, module.name)) for folder in package.__path__]
         if module.ispkg and any(inner.name == "format" for inner in pkgutil.iter_modules(folders)):
@@ -60,21 +62,21 @@ def _built_in() -> Iterator[Format]:
 
 @functools.cache
 def name_folders() -> Mapping[str, Path]:
-    """The folders with tables of names, by format."""
+    """Return the folders that contain tables of names, by format."""
     return {format_.name: format_.names for format_ in formats() if format_.names is not None}
 
 
 @functools.cache
 def suffixes() -> tuple[str, ...]:
-    """All file name endings for which watched folders are searched."""
+    """Return all file name endings that we look for in watched folders."""
     return tuple(dict.fromkeys(suffix for format_ in formats() for suffix in format_.suffixes))
 
 
 def choose(name: str, head: bytes = b"", size_bytes: int | None = None) -> Format | None:
-    """The format of a file by its name and, if given, its first bytes (`SNIFFED_BYTES` are enough).
+    """Choose the format of a file by its name and, if you pass them, its first bytes (`SNIFFED_BYTES` are enough).
 
-    Formats with the name's ending are asked first, then all that recognise bytes. `None` when no format has the ending,
-    or when a file of another kind has it.
+    We first ask the formats that the file name's ending belongs to, and then all others that recognise files by their
+    bytes. Returns `None` if no format has this ending, or if something completely different is stored under it.
     """
     suffix = PurePath(name).suffix.lower()
     by_ending = [format_ for format_ in formats() if suffix in format_.suffixes]
@@ -89,17 +91,18 @@ def choose(name: str, head: bytes = b"", size_bytes: int | None = None) -> Forma
 
 
 def of_name(name: str, head: bytes = b"", size_bytes: int | None = None) -> Format:
-    """The format of a file that is meant to be a replay, as for `choose`.
+    """Return the format of a file that is supposed to be a replay. Takes the same arguments as `choose`.
 
-    If no format fits, it is the format of the file name's ending, or else the fallback, whose reader reports the error.
+    In contrast to `choose`, you always get a format. If none fits, then it is the one that the file name's ending
+    belongs to. If there isn't one either, you get the fallback, whose reader will report the error.
     """
     return choose(name, head, size_bytes) or choose(name) or formats()[0]
 
 
 def is_finished(name: str, head: bytes) -> bool:
-    """Whether the name of a file and its first `rewritable_bytes` show that the game has finished writing it.
+    """Whether we can tell from a file's name and its first `rewritable_bytes` that the game has finished writing it.
 
-    Files that the game writes in one go count as finished.
+    If a game writes its files in one go, they always count as finished.
     """
     format_ = choose(name)
     if format_ is None:
@@ -108,14 +111,14 @@ def is_finished(name: str, head: bytes) -> bool:
 
 
 def format_called(name: str) -> Format | None:
-    """The format with this name; `None` when it is not installed."""
+    """Return the format with this name, or `None` if it isn't installed."""
     return next((format_ for format_ in formats() if format_.name == name), None)
 
 
 def describe(start: GameStart, end: GameEnd | None = None, metadata: Mapping[str, Any] | None = None) -> GameSummary:
-    """The neutral summary of a game, as far as it has been read.
+    """Return the neutral summary of a game. It contains everything that is known from the part that was read so far.
 
-    The summary is empty when the format has no `describe`, is not installed, or does not understand the settings.
+    You get an empty summary if the format isn't installed, has no `describe`, or doesn't understand the settings.
     """
     format_ = format_called(start.format)
     if format_ is None or format_.describe is None:
@@ -132,10 +135,10 @@ def describe(start: GameStart, end: GameEnd | None = None, metadata: Mapping[str
 def describe_setup(
     format_name: str, settings: Any, codes: CodeList | None = None, metadata: Mapping[str, Any] | None = None
 ) -> RevealedSetup:
-    """The setup that a game reveals, from its settings as plain JSON values, its codes and its metadata.
+    """Return the setup that a game reveals. The settings must be plain JSON values.
 
-    The setup is incomparable, with the reason, when the format describes no setups, is not installed, or does not
-    understand the settings.
+    If the format isn't installed, doesn't describe setups, or doesn't understand the settings, you get a setup that is
+    marked as incomparable, together with the reason.
     """
     format_ = format_called(format_name)
     if format_ is None or format_.setup is None:
@@ -147,16 +150,17 @@ def describe_setup(
 
 
 def new_stats(start: GameStart) -> StatsComputer | None:
-    """A stats computer for a game that begins; `None` for a format without stats."""
+    """Create a stats computer for a game that begins. Returns `None` if the format doesn't have stats."""
     format_ = format_called(start.format)
     make = None if format_ is None else format_.make_stats()
     return None if make is None else make(start.settings)
 
 
 def load_stats() -> None:
-    """Import the stats of all formats before the first game begins, because that takes longer than a frame. Blocks.
+    """Import the stats of all formats, so that the first game doesn't have to. This blocks, and takes longer than a
+    frame.
 
-    Import errors are ignored here. `new_stats` raises them when the first game begins.
+    If an import fails, this ignores the error. You get it from `new_stats` when the first game begins.
     """
     for format_ in formats():
         with contextlib.suppress(ImportError, AttributeError):

@@ -1,4 +1,4 @@
-"""Undecodable bytes in texts. Every format reads them as U+FFFD and reports them."""
+"""Bytes in texts that can't be decoded. All formats read them as U+FFFD, and report them with a diagnostic."""
 
 UNDECODABLE = "\ufffd"
 """The character that stands for undecodable bytes."""

@@ -1,9 +1,9 @@
-"""Base classes for formats whose files the game writes in one go.
+"""Base classes for formats whose files are written by the game in one go.
 
-Such a file cannot be read before it is complete: lengths depend on each other, checksums cover everything, and the game
-id is a hash of the whole file. So `feed` collects the bytes and `finish` reads them. The result is a `Recording`, whose
-frames are made on demand by `more`: a run of inputs stays a run until its frames are taken, and a checkpoint is one
-number.
+You can't read such a file before it is complete, because lengths depend on each other, checksums cover everything, and
+the game id is a hash of the whole file. That's why `feed` only collects the bytes, and `finish` reads them. The result
+is a `Recording`. Its frames are made by `more` when they're needed, so a run of inputs stays a run until then, and a
+checkpoint is just a number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from slpstream.model.events import Diagnostic, Event
 
 
 class Recording(ABC):
-    """A decoded file: the events before the frames, the frames, and the events after them."""
+    """A decoded file, consisting of the events before the frames, the frames, and the events after them."""
 
     head: Sequence[Event] = ()
     """Events before the frames: Game Start, diagnostics, game events."""
@@ -28,18 +28,21 @@ class Recording(ABC):
     @property
     @abstractmethod
     def frame_count(self) -> int:
-        """The number of frames. Reading it makes no frame."""
+        """The number of frames. You can read it without making any of them."""
 
     @abstractmethod
     def frame_events(self, first: int, stop: int) -> list[Event]:
-        """The events of the frames with the indices from `first` to `stop - 1`.
+        """Make the events of the frames with indices from `first` to `stop - 1`.
 
-        These are, for each frame in order, its `Frame`, its `FrameFinalized`, and the game events in it.
+        For each frame in order, these are its `Frame`, its `FrameFinalized`, and the game events that happen in it.
         """
 
 
 class WholeFileReader(ABC):
-    """Reads one game of such a format: `feed` collects bytes, `finish` decodes them, `more` makes the frames."""
+    """Reads one game: `feed` collects the bytes, `finish` decodes them, and `more` makes the frames.
+
+    If you write such a format, inherit from this class and implement `read`.
+    """
 
     rewritable_bytes: ClassVar[int] = 0
     max_bytes: ClassVar[int] = 4 << 20
@@ -57,32 +60,33 @@ class WholeFileReader(ABC):
     def read(self, data: bytes) -> Recording:
         """Decode a complete file.
 
-        Raises `FormatError` for a file that cannot be decoded. Lesser faults become a `Diagnostic` in the head or tail.
+        You should raise `FormatError` if it can't be decoded. If the problem is less serious, put a `Diagnostic` into
+        the head or tail.
         """
 
     @property
     def recording(self) -> Recording | None:
-        """The decoded file; `None` before `finish`, and after an error."""
+        """The decoded file. It is `None` before `finish` is called, and also if there was an error."""
         return self._recording
 
     @property
     def pending(self) -> bool:
-        """Whether `more` has further events to return."""
+        """Whether you will get more events if you call `more`."""
         return self._recording is not None and not self._tail_taken
 
     @property
     def closed(self) -> bool:
-        """Whether no further byte can change the log."""
+        """Whether the log is complete, so that it stays the same no matter which bytes follow."""
         return self.failure is not None or (self._recording is not None and self._tail_taken)
 
     def copy(self) -> Self:
-        """An independent reader in the same state. The decoded file is shared."""
+        """Return a copy of this reader that is independent from now on. Both share the decoded file."""
         twin = copy.copy(self)
         twin._data = bytearray(self._data)
         return twin
 
     def feed(self, data: bytes) -> list[Event]:
-        """Collect the next bytes of the file. Returns no events, except the diagnostic for a file that is too long."""
+        """Collect the next bytes of the file. Unless the file is too long, this doesn't return any events."""
         if self.failure is not None or self._recording is not None:
             return []
         self._data += data
@@ -91,11 +95,11 @@ class WholeFileReader(ABC):
         return []
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """Always empty: the file does not change after it was written."""
+        """Do nothing, because such a file doesn't change after it was written."""
         return []
 
     def finish(self) -> list[Event]:
-        """Decode the file, which is complete now, and return the events before its frames."""
+        """Decode the file, which must be complete now, and return the events that come before its frames."""
         if self.failure is not None or self._recording is not None:
             return []
         try:
@@ -107,7 +111,10 @@ class WholeFileReader(ABC):
         return list(recording.head)
 
     def more(self, max_frames: int) -> list[Event]:
-        """The events of at most `max_frames` more frames. The last ones come with the events after the frames."""
+        """Return the events of at most `max_frames` more frames.
+
+        After the last frame, you also get the events that follow it.
+        """
         recording = self._recording
         if recording is None or self._tail_taken:
             return []
@@ -119,7 +126,7 @@ class WholeFileReader(ABC):
         return events
 
     def take_command_counts(self) -> dict[str, int]:
-        """Always empty: such formats have no commands."""
+        """Return nothing, because these formats don't have commands."""
         return {}
 
     def _fail(self, error: FormatError) -> list[Event]:

@@ -1,1 +1,1 @@
-"""One game: turns its bytes into log messages, and reads its log back from the file."""
+"""One game. This package turns its bytes into log messages, and reads its log back from the file."""

@@ -1,4 +1,6 @@
-"""The description of a game: its Game Start, end, metadata, stats and highlights, and the summary made from them."""
+"""Everything that describes a game: its start, its end, its metadata, its stats and highlights, and a summary of
+them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ _END_FIELDS = ("reason", "gameEnd", "winners", "lastFrame", "durationSeconds")
 
 
 class DescribedGame:
-    """The description of one game, as far as it has been read."""
+    """The description of one game.
+
+    It contains everything that we know from the part of the game that was read so far.
+    """
 
     def __init__(self, start: GameStart) -> None:
         self.start = start
@@ -31,7 +36,7 @@ class DescribedGame:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Self | None:
-        """Describe a game from its events; `None` if there is no Game Start among them."""
+        """Describe a game from its events. Returns `None` if there's no Game Start among them."""
         described: Self | None = None
         for event in events:
             if described is not None:
@@ -48,7 +53,7 @@ class DescribedGame:
         game_end: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Describe a game from the payloads of its messages."""
+        """Describe a game from the payloads of its messages, for example if you got them from the index."""
         rate = game_start.get("rate") or (60, 1)
         start = GameStart(0, game_start.get("format") or "", game_id, game_start.get("settings"), tuple(rate))
         described = cls(start)
@@ -62,7 +67,7 @@ class DescribedGame:
         return described
 
     def take(self, events: Iterable[Event]) -> None:
-        """Add further events of the game. The last stats before the end become `final_stats`."""
+        """Add more events of the game. When the game ends, the last stats before that become `final_stats`."""
         for event in events:
             if isinstance(event, StatsUpdate):
                 self._newest_stats = event
@@ -78,19 +83,19 @@ class DescribedGame:
                 self.metadata = event
 
     def reopen(self) -> None:
-        """Discard the end, because the file is still being written."""
+        """Forget about the end of the game, because it turned out that the file is still being written."""
         self.end = self.final_stats = None
 
     def summary(self, *, with_metadata: bool = True) -> GameSummary:
-        """Return the neutral summary, as far as the game has been read."""
+        """Return the neutral summary of the part of the game that was read so far."""
         metadata = None if self.metadata is None or not with_metadata else self.metadata.metadata
         return describe(self.start, self.end, metadata)
 
 
 def describe_stored(format_name: str, settings: str, game_end: str | None, metadata: str | None) -> str:
-    """Summarise a game that an older version indexed, from the JSON in its row (`store.schema`).
+    """Summarise a game that was indexed by an older version. You pass the JSON from its row (`store.schema`).
 
-    Returns the summary as JSON; an empty object for a damaged row.
+    Returns the summary as JSON. If the row is damaged, this is an empty object.
     """
     try:
         game_start = {"format": format_name, "settings": _decoded(settings)}

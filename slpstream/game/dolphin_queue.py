@@ -1,6 +1,6 @@
-"""Clips of replays, and the queues of them that Dolphin plays.
+"""Clips of replays, and the queues that tell Dolphin which clips it should play.
 
-The format is that of Clippi's `combos.json` and of Dolphin's communication file.
+The format is the same as in Clippi's `combos.json` and in Dolphin's communication file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMBO_LEAD_FRAMES, COMBO_TAIL_FRAMES = 240, 180
 
 
 class Clip(NamedTuple):
-    """A part of a replay, both frames included."""
+    """A part of a replay. Both the first and the last frame belong to it."""
 
     path: Path
     start_frame: int
@@ -39,7 +39,7 @@ class Clip(NamedTuple):
 
     @property
     def playable(self) -> bool:
-        """Whether the file exists and the frames are in order. Blocks."""
+        """Whether the file exists and the frames are in a sensible order. This reads from the disk, so it can block."""
         return self.first_frame <= self.start_frame < self.end_frame and self.path.is_file()
 
 
@@ -68,7 +68,8 @@ def around(
     last_frame: int | None = None,
     station: str = "",
 ) -> Clip | None:
-    """Return the clip of a moment with some seconds before and after it; `None` if the game has too few frames for it.
+    """Return a clip that shows a moment with a few seconds before and after it, or `None` if the game is too short for
+    that.
 
     `first_frame` and `last_frame` are the first and last frame of the replay.
     """
@@ -80,7 +81,7 @@ def around(
 
 
 def combos(clips: Sequence[Clip]) -> bytes:
-    """Return a file like Clippi's `combos.json`, which Dolphin and Clippi can open."""
+    """Return the content of a file like Clippi's `combos.json`. You can open it with Dolphin and with Clippi."""
     content = {
         "mode": "queue",
         "replay": "",
@@ -92,7 +93,7 @@ def combos(clips: Sequence[Clip]) -> bytes:
 
 
 def queue_of(clips: Iterable[Clip]) -> list[dict[str, Any]]:
-    """Return the clips as Dolphin's files list them."""
+    """Return a list of the clips in the form in which Dolphin's files have it."""
     return [
         {
             "path": str(clip.path),

@@ -1,11 +1,14 @@
-"""Reads a game's messages back from its file, some at a time, for readers that need messages dropped by the rings.
+"""Read the messages of a game back from its file, for readers that need messages which the rings have dropped.
 
-The log is a pure function of the file's bytes, so reading it back runs the pipeline over the file again. The file is
-divided into slices, and each slice becomes a list of messages. Copies of the pipeline at some slice borders are kept as
-checkpoints, so that any place is reached without reading from the start. Most readers continue where the last slice
-ended, so the pipelines of the last slices are kept too. The newest slices are cached and computed once for all readers:
-a hundred subscribers that reconnect together share the work. Reading and decoding happen in worker threads. A station
-that follows a growing file adds copies of its pipeline as checkpoints, so that jumps into a running game are short.
+The log is a pure function of the bytes in the file, so to read it back, we simply run the pipeline over the file again.
+To avoid doing this for the whole file each time, we divide it into slices, and turn each slice into a list of messages.
+At some of the borders between slices, we keep a copy of the pipeline as a checkpoint, so we can get to any place
+without reading from the start. Most readers continue where the last slice ended, so we keep the pipelines of the last
+slices too.
+
+The newest slices are cached and shared by all readers. For example, if a hundred subscribers reconnect together, the
+work is still done only once. All reading and decoding happens in worker threads. When a station follows a growing file,
+it adds copies of its own pipeline as checkpoints. This means that jumping into a running game is fast.
 """
 
 from __future__ import annotations
@@ -49,14 +52,14 @@ taken yet."""
 
 
 class Slice(NamedTuple):
-    """The messages of one slice by mode, and the file offset up to which it was read."""
+    """The messages of one slice for each mode, and the offset in the file up to which it was read."""
 
     logs: Mapping[FramesMode, Sequence[LogMessage]]
     end: int
 
 
 class GrowingLogReader:
-    """Reads back the log of a file that is written event by event, finished or not."""
+    """Reads back the log of a file that is written event by event. It doesn't matter whether the file is finished."""
 
     __slots__ = ("_cached", "_game_id", "_keep_from", "_limit_bytes", "_limiter", "_path", "_read_unwritten")
 
@@ -68,9 +71,9 @@ class GrowingLogReader:
         limiter: trio.CapacityLimiter,
         read_unwritten: ReadUnwritten | None = None,
     ) -> None:
-        """`path` and `limit_bytes` are called for each read, because files are renamed and live ones grow.
+        """`path` and `limit_bytes` are called each time we read, because files can be renamed, and live ones grow.
 
-        `limit_bytes` returns the offset up to which the file can be read, `None` for all of it.
+        `limit_bytes` returns the offset up to which the file can be read, or `None` if we can read all of it.
         """
         self._read_unwritten = read_unwritten
         self._path = path
@@ -81,7 +84,7 @@ class GrowingLogReader:
         self._cached: _Cached | None = None
 
     def keep(self, pipeline: Pipeline) -> None:
-        """Offer the pipeline that follows the file. A copy is kept at regular distances."""
+        """Offer the pipeline that follows the file. At regular distances, this keeps a copy of it."""
         if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
             twin = pipeline.copy()
             twin.settle()  # unwritten messages belong before this place
@@ -95,7 +98,10 @@ class GrowingLogReader:
         return self._cached
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Return some of the messages after `position`; empty at the end of the known log. Raises `CursorGone`."""
+        """Return some of the messages after `position`. At the end of the known log, the result is empty.
+
+        Raises `CursorGone` if the log can't be read any more.
+        """
         index = max(0, position.offset - 1) // SLICE_BYTES
         while True:
             part = await self._slice(index)
@@ -107,12 +113,15 @@ class GrowingLogReader:
             index += 1
 
     def forget(self) -> None:
-        """Free the caches, unless they are in use. They are filled again on demand."""
+        """Free the caches, unless they are in use. If they're needed again, they are filled again."""
         if self._cached is not None and not self._cached.lock.locked():
             self._cached = None
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """Return the position before the first `frame` with this number or a higher one. Raises `CursorGone`."""
+        """Return the position before the first `frame` that has this number or a higher one.
+
+        Raises `CursorGone` if there's no such frame, or if the log can't be read any more.
+        """
         cache = self._cache
         async with cache.lock:
             before = [
@@ -133,7 +142,7 @@ class GrowingLogReader:
             index += 1
 
     async def _slice(self, index: int) -> Slice | None:
-        """Return one slice, or `None` beyond the end."""
+        """Return one slice, or `None` if it is beyond the end."""
         cache = self._cache
         async with cache.lock:
             limit = self._limit_bytes()
@@ -156,7 +165,10 @@ class GrowingLogReader:
             return cached
 
     def _read_slice(self, cache: _Cached, index: int, cached: Slice | None) -> Slice | None:
-        """Return the slice, computed again if the cached one does not reach its end. Runs in a worker thread."""
+        """Return the slice.
+
+        If the cached one doesn't reach its end, it is computed again. This runs in a worker thread.
+        """
         limit = self._limit_bytes()
         path = self._path()
         with self._open(path) as file:
@@ -201,7 +213,9 @@ class GrowingLogReader:
             return io.BytesIO()  # the disk did not take the file name either
 
     def _read(self, file: BinaryIO, path: Path, offset: int, wanted: int) -> bytes:
-        """Read from the file, which stands at `offset`, and then its bytes that the disk has not taken yet."""
+        """Read from the file, whose position must be `offset`, and then those of its bytes that the disk hasn't taken
+        yet.
+        """
         data = file.read(wanted)
         while self._read_unwritten is not None and len(data) < wanted:
             more = self._read_unwritten(path, offset + len(data), wanted - len(data))
@@ -214,13 +228,16 @@ class GrowingLogReader:
 
 
 def _end_of(index: int, limit: int | None) -> int:
-    """Return the offset at which a slice ends, as far as the file's length is known."""
+    """Return the offset where a slice ends. If the file is shorter than that, this is the end of the file."""
     end = (index + 1) * SLICE_BYTES
     return end if limit is None else min(end, limit)
 
 
 class _Cached:
-    """Cached pipelines and slices of one file. Created on demand, because most of thousands of files are never read."""
+    """The pipelines and slices of one file that we keep.
+
+    This is only created when it's needed, because there can be thousands of files, and most of them are never read.
+    """
 
     __slots__ = ("ahead", "checkpoints", "lock", "slices", "spacing")
 
@@ -236,7 +253,10 @@ class _Cached:
         self.slices: OrderedDict[int, Slice] = OrderedDict()
 
     def add_checkpoint(self, pipeline: Pipeline) -> None:
-        """Keep a pipeline. Above the limit, every second checkpoint is dropped and new ones are farther apart."""
+        """Keep a pipeline.
+
+        When there are too many, every second one is dropped, and new ones are farther apart from then on.
+        """
         self.checkpoints[pipeline.bytes_read] = pipeline
         if len(self.checkpoints) > _MAX_CHECKPOINTS:
             self.spacing *= 2
@@ -244,7 +264,7 @@ class _Cached:
                 self.checkpoints.pop(offset, None)
 
     def nearest(self, offset: int, path: Path) -> Pipeline:
-        """Return the pipeline with the fewest bytes left to read up to `offset`."""
+        """Return the pipeline that has to read the fewest bytes to get to `offset`."""
         start = max((at for at in tuple(self.checkpoints) if at <= offset), default=0)
         ahead = max((at for at in self.ahead if start <= at <= offset), default=None)
         if ahead is not None:
@@ -256,7 +276,7 @@ class _Cached:
 
 
 def _read_whole(path: Path) -> bytes:
-    """Read a file that its game writes in one go. Raises `OSError`."""
+    """Read a file that its game writes in one go. Raises `OSError` if that fails."""
     if not is_packed(path):
         return read_regular(path)
     with open_replay_file(path) as file:
@@ -271,8 +291,8 @@ def _new_pipeline(path: Path) -> Pipeline:
 class WholeFileLogReader:
     """Reads back the log of a file that is written in one go.
 
-    The file is read whole and its frames are expanded batch by batch. The pipeline before each batch is kept. This
-    costs little, because all pipelines share the bytes of the file.
+    The file is read as a whole, and its frames are expanded batch by batch. We keep the pipeline before each batch,
+    which doesn't cost much, because all of them share the bytes of the file.
     """
 
     def __init__(
@@ -282,9 +302,10 @@ class WholeFileLogReader:
         game_id: str,
         limiter: trio.CapacityLimiter,
     ) -> None:
-        """`published` returns the position of the last message that readers can have, `None` for the whole log.
+        """`published` returns the position of the last message that readers are allowed to see, or `None` for the whole
+        log.
 
-        It keeps readers from running ahead of a game that is published in real time.
+        This prevents readers from running ahead of a game that is being published in real time.
         """
         self._path = path
         self._published = published
@@ -296,7 +317,10 @@ class WholeFileLogReader:
         self._batches: OrderedDict[int, Mapping[FramesMode, Sequence[LogMessage]]] = OrderedDict()
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Return some of the messages after `position`; empty at the end of the known log. Raises `CursorGone`."""
+        """Return some of the messages after `position`. At the end of the known log, the result is empty.
+
+        Raises `CursorGone` if the log can't be read any more.
+        """
         index = sum(end[mode] <= position for end in self._ends)
         limit = self._published(mode)
         while (batch := await self._batch(index)) is not None:
@@ -311,14 +335,17 @@ class WholeFileLogReader:
         return []
 
     def forget(self) -> None:
-        """Free the caches, unless they are in use. They are filled again on demand."""
+        """Free the caches, unless they are in use. If they're needed again, they are filled again."""
         if not self._lock.locked():
             self._starts.clear()
             self._ends.clear()
             self._batches.clear()
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """Return the position before the first `frame` with this number or a higher one. Raises `CursorGone`."""
+        """Return the position before the first `frame` that has this number or a higher one.
+
+        Raises `CursorGone` if there's no such frame, or if the log can't be read any more.
+        """
         index = 0
         while (batch := await self._batch(index)) is not None:
             for message in batch[mode]:
@@ -328,7 +355,7 @@ class WholeFileLogReader:
         raise CursorGone(f"frame {number} is not in the game")
 
     async def _batch(self, index: int) -> Mapping[FramesMode, Sequence[LogMessage]] | None:
-        """Return the messages of one batch, or `None` beyond the end."""
+        """Return the messages of one batch, or `None` if it is beyond the end."""
         async with self._lock:
             batch = self._batches.get(index)
             if batch is None:
@@ -345,7 +372,7 @@ class WholeFileLogReader:
             return batch
 
     def _compute(self, index: int) -> Mapping[FramesMode, Sequence[LogMessage]] | None:
-        """Run the pipeline up to the end of one batch. Runs in a worker thread."""
+        """Run the pipeline up to the end of one batch. This runs in a worker thread."""
         if not self._starts:
             path = self._path()
             data = _read_whole(path)
@@ -372,7 +399,10 @@ FileLogReader = GrowingLogReader | WholeFileLogReader
 
 
 def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:
-    """Create a game that is known from its file alone. `path` returns the current path of the file."""
+    """Create a game about which we know nothing except for its file.
+
+    `path` is called to get the current path of the file.
+    """
     reader: FileLogReader
     name = replay_name(path())
     if of_name(name).written_whole:
@@ -383,9 +413,9 @@ def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter
 
 
 def peek_game_id(path: Path) -> str | None:
-    """Return the game id of a replay, from the first bytes of its file if they suffice; `None` without a game in it.
+    """Return the game id of a replay. If possible, this only reads the first few bytes of the file.
 
-    Blocks. Raises `OSError`.
+    Returns `None` if there's no game in the file, and raises `OSError` if it can't be read. This function blocks.
     """
     name = replay_name(path)
     format_ = of_name(name)

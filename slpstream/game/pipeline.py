@@ -1,13 +1,15 @@
-"""One game: bytes in, log messages out. Pure: no clock, no files, no dependence on how the bytes were split.
+"""One game: you put in bytes, and get out log messages.
 
-`dump`, `verify`, a resume from an old cursor and the live daemon all run this module, which is why they agree.
+The pipeline has no clock, opens no files, and doesn't care how the bytes were split. It is used by `dump`, by `verify`,
+when a subscriber resumes from an old cursor, and by the live daemon. That's why all of them agree.
 
-A game has two logs, one per `frames` mode of a subscription. The live log has every revision of every frame, in the
-order of the file, and announces which frames have become final. The finalized log has each frame number once, in
-ascending order, after it became final. A pipeline writes the logs of the modes that it is created with.
+A game has two logs, one for each `frames` mode that a subscription can choose. The live log contains every revision of
+every frame, in the order of the file, and announces which frames have become final. In the finalized log, you find each
+frame number only once, in ascending order, after it became final. A pipeline only writes the logs of the modes that you
+create it with.
 
-Stats and derived events are computed from final frames only. In both logs they follow the message that makes the frame
-final, or the final frame itself.
+We only use final frames to compute stats and derived events. In the finalized log they come after the final frame
+itself, and in both logs they come after the message that makes the frame final.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ MAX_UNWRITTEN_EVENTS = 240
 
 
 class LogWriter:
-    """Makes the messages of the live log from events, and assigns their positions."""
+    """Turns events into the messages of the live log, and gives each of them its position."""
 
     mode: FramesMode = "live"
 
@@ -55,13 +57,13 @@ class LogWriter:
         """Events whose messages were not made yet. Many together take a fraction of the time."""
 
     def copy(self) -> Self:
-        """Return an independent writer in the same state."""
+        """Return a copy of this writer. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin.unwritten = list(self.unwritten)
         return twin
 
     def write(self, game_id: str) -> list[LogMessage]:
-        """Return the messages of all unwritten events."""
+        """Make the messages of all events that weren't written yet."""
         written, self.unwritten = self.unwritten, []
         out: list[LogMessage] = []
         for event, encoded in written:
@@ -79,9 +81,9 @@ class LogWriter:
 
 
 class FinalizedLogWriter(LogWriter):
-    """Makes the messages of the finalized log: holds each frame back until it is final.
+    """Turns events into the messages of the finalized log, which means that it holds back each frame until it is final.
 
-    When several frames become final together, the derived events of one frame still precede the next frame.
+    Even if several frames become final at the same time, the derived events of one frame come before the next frame.
     """
 
     mode: FramesMode = "finalized"
@@ -92,13 +94,16 @@ class FinalizedLogWriter(LogWriter):
         self._through: int | None = None
 
     def copy(self) -> Self:
-        """Return an independent writer in the same state."""
+        """Return a copy of this writer. It has the same state, but is independent from then on."""
         twin = super().copy()
         twin._waiting = dict(self._waiting)
         return twin
 
     def write(self, game_id: str) -> list[LogMessage]:
-        """Return the messages of all unwritten events, which include all derived events of the final frames."""
+        """Make the messages of all events that weren't written yet.
+
+        These must include all derived events of the final frames.
+        """
         written, self.unwritten = self.unwritten, []
         out: list[LogMessage] = []
         final: FrameFinalized | None = None  # the finalization whose frames are being written
@@ -139,7 +144,9 @@ MakeStats = Callable[[GameStart], StatsComputer | None]
 
 
 class Deriver:
-    """Inserts stats and derived events among the reader's events: after their frame is final, before the end."""
+    """Adds stats and derived events to the events of the reader: each after its frame has become final, but before the
+    end.
+    """
 
     def __init__(self, make_stats: MakeStats = new_stats) -> None:
         self._make_stats = make_stats
@@ -148,14 +155,14 @@ class Deriver:
         self._through: int | None = None
 
     def copy(self) -> Self:
-        """Return an independent deriver in the same state. Frames are values, so they are shared."""
+        """Return a copy that is independent from now on. Both share the frames, because these never change."""
         twin = copy.copy(self)
         twin._computer = None if self._computer is None else self._computer.copy()
         twin._waiting = dict(self._waiting)
         return twin
 
     def derive(self, events: list[Event]) -> list[Event]:
-        """Return the same events with the derived ones among them."""
+        """Return the same events, with the derived ones inserted in the right places."""
         computer, waiting = self._computer, self._waiting
         derived: list[Event] = []
         for event in events:
@@ -184,7 +191,7 @@ class Deriver:
 
 
 class Batch(NamedTuple):
-    """The events and messages that one call to a pipeline returns."""
+    """The events and messages that you get from one call to a pipeline."""
 
     logs: dict[FramesMode, list[LogMessage]]
     """The new messages of each mode's log."""
@@ -202,14 +209,14 @@ class Batch(NamedTuple):
     """The events about the game or its bytes: Game Start, highlights, stats, Game End, metadata, diagnostics."""
 
     def messages(self, mode: FramesMode) -> list[LogMessage]:
-        """Return all messages of one mode in order, after the diagnostics that belong to no game."""
+        """Return all messages of one mode in order. They begin with the diagnostics that don't belong to any game."""
         return [*self.loose, *self.logs[mode]] if self.loose else self.logs[mode]
 
 
 class Pipeline:
     """Turns the bytes of one game's file into batches of events and messages.
 
-    `feed`, `rewrite`, `finish` and `more` correspond to those of the format's reader.
+    `feed`, `rewrite`, `finish` and `more` do the same as those of the format's reader.
     """
 
     def __init__(
@@ -232,7 +239,7 @@ class Pipeline:
         self._fed_after_close = False
 
     def copy(self) -> Self:
-        """Return an independent pipeline in the same state."""
+        """Return a copy of this pipeline. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
         twin._deriver = self._deriver.copy()
@@ -241,25 +248,29 @@ class Pipeline:
 
     @property
     def failure(self) -> FormatError | None:
-        """The error in the bytes that ended the log, if any."""
+        """If the bytes were wrong, this is the error that ended the log."""
         return self.reader.failure
 
     @property
     def closed(self) -> bool:
-        """Whether further bytes cannot change the logs."""
+        """Whether the logs are complete, so that they stay the same no matter which bytes follow."""
         return self.reader.closed
 
     @property
     def exhausted(self) -> bool:
-        """Whether the rest of the file need not be read. The first bytes after the end can still cause a diagnostic."""
+        """Whether you can stop reading the file.
+
+        This doesn't become true as soon as the log is complete, because the first bytes after the end can still cause a
+        diagnostic.
+        """
         return self._fed_after_close or self.failure is not None
 
     def feed(self, data: bytes, unread: Collection[FramesMode] = ()) -> Batch:
         """Take the next bytes of the file.
 
-        The batch can leave out messages of the logs in `unread`. They are in the next batch in which the log is not
-        unread or which has notable events, in the batch of `settle`, or at the latest in the one that completes
-        `MAX_UNWRITTEN_EVENTS` events.
+        If there are logs that nothing reads, pass their modes as `unread`, and the batch might not contain their
+        messages yet. You get them later: with the next batch in which the log is not unread or that has notable events,
+        when you call `settle`, or at the latest after `MAX_UNWRITTEN_EVENTS` events.
         """
         if self.ended and self.closed:
             self._fed_after_close = True
@@ -267,7 +278,7 @@ class Pipeline:
         return self._batch(self.reader.feed(data), unread)
 
     def settle(self) -> Batch:
-        """Return the messages that earlier batches left out."""
+        """Return the messages that were left out of earlier batches."""
         logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in self.modes}
         if self.game_id is not None:
             for writer in self._writers:
@@ -276,20 +287,23 @@ class Pipeline:
         return Batch(logs)
 
     def rewrite(self, header: bytes) -> Batch:
-        """Take the first bytes of the file again, after they have changed."""
+        """Take the first bytes of the file again, because they have changed."""
         return self._batch(self.reader.rewrite(header))
 
     def finish(self) -> Batch:
-        """Take note that the file is complete. `dump` knows that; a daemon never does."""
+        """Tell the pipeline that the file is complete. Only commands like `dump` can know that; a daemon never does."""
         return self._batch(self.reader.finish())
 
     @property
     def pending(self) -> bool:
-        """Whether `more` has something to return."""
+        """Whether you will get something if you call `more`."""
         return self.reader.pending
 
     def more(self, max_frames: int) -> Batch:
-        """Decode at most `max_frames` further frames, for formats that expand frames on demand."""
+        """Decode at most `max_frames` more frames.
+
+        You need this for formats that only expand frames when you ask for them.
+        """
         return self._batch(self.reader.more(max_frames))
 
     def _batch(self, events: list[Event], unread: Collection[FramesMode] = ()) -> Batch:

@@ -1,4 +1,7 @@
-"""The record of a game for the index. Apart from `described`, whose other users need no database."""
+"""The record of a game for the index.
+
+This isn't a part of `described`, because other users of that module don't need a database.
+"""
 
 from __future__ import annotations
 
@@ -7,5 +10,5 @@ from slpstream.store.game_record import GameRecord
 
 
 def record_of(game: DescribedGame) -> GameRecord:
-    """Return the index record of a game, as far as it has been read."""
+    """Return the record of a game for the index. It contains everything that we have read of the game so far."""
     return GameRecord.of(game.start, game.end, game.metadata, game.summary(), game.final_stats, game.highlights)

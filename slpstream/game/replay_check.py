@@ -1,8 +1,10 @@
-"""Checks each finished game: its file is read again and compared with the messages that were published live.
+"""Check each finished game by reading its file again and comparing the result with the messages that were published
+live.
 
-Published messages are recorded as a chain of hashes per `frames` mode. When a game is over and its file closed, the
-file is decoded again, in slices in a worker thread, one game at a time. The first message that differs is logged, and
-the result is counted. Publishing never waits for a check.
+While messages are published, we record them as a chain of hashes for each `frames` mode. When the game is over and its
+file is closed, we decode the file again. This happens in a worker thread, slice by slice and one game at a time, so
+publishing never has to wait for it. If there's a difference, we log the first message that differs. In any case, the
+result is counted.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ Count = Callable[[str, str], None]
 
 
 class _FinishedGame(NamedTuple):
-    """A game that waits for its check."""
+    """A finished game that is waiting to be checked."""
 
     station: str
     path: Path
@@ -40,7 +42,7 @@ class _FinishedGame(NamedTuple):
 
 
 class ReplayCheck:
-    """Checks finished games. Call `run` in one task, and again after a bug ended it."""
+    """Checks finished games. You should call `run` in exactly one task. If a bug has ended it, call it again."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
@@ -49,7 +51,7 @@ class ReplayCheck:
         self._log = get_logger()
 
     def published(self, pipeline: Pipeline, batch: Batch) -> None:
-        """Record the published messages of a game. Does not block."""
+        """Record the messages of a game that were just published. This doesn't block."""
         chains = self._chains.get(pipeline)
         if chains is None:
             chains = self._chains[pipeline] = {mode: Chain() for mode in pipeline.modes}
@@ -58,7 +60,11 @@ class ReplayCheck:
                 chain.add(message.json())
 
     def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
-        """Queue the game of a file that is no longer followed, if it has ended. Does not block."""
+        """Queue a game to be checked, because its file isn't followed any more. If the game hasn't ended, this does
+        nothing.
+
+        This doesn't block.
+        """
         chains = self._chains.pop(pipeline, None)
         if chains is None or not pipeline.ended:
             return

@@ -1,4 +1,4 @@
-"""The state of a station, in the form that overlays and text sources show: its game, its set, and the players."""
+"""The state of a station in the form that overlays and text sources show it: its game, its set and the players."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Extra(msgspec.Struct, frozen=True):
 
 
 class _Stats(msgspec.Struct, frozen=True):
-    """The part of the stats that has the scores."""
+    """The part of the stats that contains the scores."""
 
     extra: _Extra = _Extra()
 
@@ -50,7 +50,7 @@ class _Frame(msgspec.Struct):
 
 
 def station_state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
-    """The state of a station. `played` is the payload of its `set` message, empty without one."""
+    """Return the state of a station. `played` is the payload of its `set` message, or empty if there's no set."""
     station_state = channel.state_message()
     state: dict[str, Any] = {
         "station": channel.station,
@@ -91,7 +91,10 @@ def station_state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _scores(game: Game) -> dict[int, int | None]:
-    """The scores of a game without stocks by player index, from its newest stats or, once it is over, its summary."""
+    """Return the score of each player in a game without stocks, by player index.
+
+    While the game is running, the scores come from its newest stats. Once it is over, they come from its summary.
+    """
     found: dict[int, int | None] = {
         player.index: player.score for player in game.summary.players if player.score is not None
     }
@@ -102,7 +105,11 @@ def _scores(game: Game) -> dict[int, int | None]:
 
 
 def _player(player: PlayerSummary, member: Mapping[str, Any], frame: _Frame) -> dict[str, Any]:
-    """One player. The operator's name comes first, then the name in the game, the connect code, the port."""
+    """Return the state of one player.
+
+    The name is the one that the operator has chosen. If there isn't one, we use the name in the game, then the connect
+    code, and finally the port.
+    """
     newest = frame.players.get(str(player.index), _Player()).post
     port = member.get("port", player.index + 1) if player.port is None else player.port
     code = player.code or member.get("connectCode") or ""

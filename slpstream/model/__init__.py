@@ -1,1 +1,1 @@
-"""The values that every room speaks: events, messages, deltas, field tables, errors."""
+"""The values that all packages exchange: events, messages, deltas, field tables and errors."""

@@ -1,4 +1,4 @@
-"""The facts that a bracket provides about stations and their sets."""
+"""The facts that a bracket can provide about stations and the sets that are played on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import msgspec
 
 
 class ExpectedPlayer(msgspec.Struct, frozen=True):
-    """A player of the next set of a station, by the bracket. Unknown values are `None`."""
+    """A player who, according to the bracket, plays in the next set of a station.
+
+    Values that the bracket doesn't know are `None`.
+    """
 
     name: str
     sponsor: str | None = None
@@ -18,7 +21,7 @@ class ExpectedPlayer(msgspec.Struct, frozen=True):
 
 
 class SetContext(NamedTuple):
-    """The facts of a bracket about a played set, for the recipients of its replays."""
+    """The bracket's knowledge about a set that was played, which is passed on to whoever receives its replays."""
 
     members: Mapping[str, Mapping[str, Any]] = {}
     """The members of `context.json` that the bracket adds, such as `startgg`."""

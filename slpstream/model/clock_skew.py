@@ -1,12 +1,15 @@
-"""How far the clock of a console is from the clock of this machine. Pure.
+"""Estimate how far the clock of a console is from the clock of this machine.
 
-A replay has the time when its game began, by the clock of the console; this machine saw its first bytes arrive a
-moment after that. The difference is the skew. It contains the time zone where the replay gives a time without one: such
-a time is the console's local time, which the index reads as UTC.
+A replay contains the time when its game began, according to the clock of the console, and this machine saw its first
+bytes arrive a moment after that. The difference is the skew. Some replays give their time without a time zone. This is
+the local time of the console, but the index reads it as UTC, so in this case the skew contains the time zone too.
 
-A single difference can be wrong: when a game was joined in the middle, its first bytes arrived late. The median of
-several games is right as long as most of them were seen from their beginning. Once the clock of the console was set and
-two games agree about it, the games before them no longer count.
+You can't trust a single difference, because if a game was joined in the middle, its first bytes arrived late. We
+therefore take the median of several games, which is right as long as most of them were seen from their beginning. If
+somebody sets the clock of the console, the earlier games no longer count as soon as two later games agree about the new
+time.
+
+The functions in this module don't do any I/O.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ _SLACK_SECONDS = 5.0
 
 
 class ClockSkew(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """The skew of a console's clock, measured on its games."""
+    """The skew of a console's clock, as measured on its games."""
 
     seconds: float
     """The console's clock minus this machine's: positive when the console is ahead."""
@@ -41,19 +44,22 @@ class ClockSkew(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     @property
     def sure(self) -> bool:
-        """Whether several games agree."""
+        """Whether you can rely on the skew, because it was measured on several games and they agree."""
         return self.spread_seconds is not None and self.spread_seconds <= _AGREE_SECONDS
 
     def corrected_ms(self, said_at_ms: int) -> int:
-        """A time of the console's clock by the clock of this machine, both in Unix milliseconds."""
+        """Convert a time of the console's clock to the clock of this machine.
+
+        Both times are Unix times in milliseconds.
+        """
         return said_at_ms - round(1000 * self.seconds)
 
 
 def clock_skew(games: Iterable[IndexedGame]) -> ClockSkew | None:
-    """The skew of the clock of one console from its games, in any order; `None` when no game was seen to arrive.
+    """Measure the skew of one console's clock from its games, which you can pass in any order.
 
-    Games that were copied in whole were not seen to arrive. Neither were games that arrived in a shorter time than
-    they lasted, one after the other.
+    Returns `None` if no game was seen to arrive. This is the case if the games were copied in whole, or if they arrived
+    one after the other in a shorter time than it took to play them.
     """
     arrived = sorted(
         ((game.arrived_at_ms, game.said_at_ms, game) for game in games if game.arrived_at_ms is not None),
@@ -73,9 +79,10 @@ def clock_skew(games: Iterable[IndexedGame]) -> ClockSkew | None:
 
 
 def skew_of_set(games: Sequence[IndexedGame], played: Iterable[IndexedGame]) -> ClockSkew | None:
-    """The skew of the clock of a console during a set with these `games`; `None` when no game was seen to arrive.
+    """Return the skew of a console's clock during the set that consists of `games`.
 
-    If the games of the set do not tell it, those that were `played` on the station until then do.
+    If the games of the set aren't enough to tell, this falls back to the games that were `played` on the station until
+    then. Returns `None` if no game was seen to arrive.
     """
     skew = clock_skew(games)
     if skew is not None and skew.sure:
@@ -85,10 +92,12 @@ def skew_of_set(games: Sequence[IndexedGame], played: Iterable[IndexedGame]) -> 
 
 
 def _since_set(differences: list[float]) -> list[float]:
-    """The differences that count, of those in order of time: the ones since the clock was set, or else all.
+    """Take differences in order of time, and return those that still count: the ones since the clock was set, or all of
+    them if it wasn't.
 
-    The clock was set if the newest games in a row that agree are far from the median. They have to be most of the games
-    since the first of them, because games that were joined in the middle can come after them.
+    We conclude that the clock was set if the newest consecutive games that agree are far from the median. These must
+    also be the majority of the games since the first of them, because games that were joined in the middle can come
+    after them.
     """
     agreeing: list[float] = []
     later = 0
@@ -103,7 +112,9 @@ def _since_set(differences: list[float]) -> list[float]:
 
 
 def _overtaken(game: IndexedGame, next_arrivals_ms: Sequence[int]) -> bool:
-    """Whether the next game arrived before this one can have ended: neither was being played when it arrived."""
+    """Whether the next game arrived before this one can have ended, which means that neither was being played when it
+    arrived.
+    """
     length_seconds = game.duration_seconds or 0.0
     began_ms = game.arrived_at_ms or 0
     return any((next_ms - began_ms) / 1000 < length_seconds - _SLACK_SECONDS for next_ms in next_arrivals_ms)

@@ -1,9 +1,9 @@
-"""Escape text for CSV files, so that spreadsheets show it and do not run it as a formula.
+"""Escape text for CSV files, so that a spreadsheet shows the text instead of running it as a formula.
 
-A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, in full width too, and skips white space
-before it (OWASP, CSV injection). Names of players and files can begin like that. The text then gets an apostrophe in
-front. Text that already begins with an apostrophe gets another one, so that removing one apostrophe always restores the
-text.
+If a cell begins with `=`, `+`, `-` or `@`, or with the full-width form of one of these, spreadsheets take it for a
+formula. They even skip white space before it (OWASP calls this CSV injection). Since players and files can have names
+like that, we put an apostrophe in front of the text. Text that already begins with an apostrophe gets another one, so
+you can always restore the original by removing a single apostrophe.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ _SPECIAL = re.compile(SPECIAL)
 
 
 def csv_cell(text: str) -> str:
-    """Return the text as a cell of a CSV file."""
+    """Return the text in a form that you can safely write to a cell of a CSV file."""
     return f"'{text}" if _SPECIAL.match(text) else text

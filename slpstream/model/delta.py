@@ -1,15 +1,17 @@
-"""Differences between nested values, and the messages that carry them (`slpstream.v1.delta`).
+"""Compute differences between nested values, and encode them as messages (`slpstream.v1.delta`).
 
-Consecutive frames of a game differ in some thirty numbers. Both ends keep the newest message of each type and station.
-The first one is sent whole, later ones as differences. This module knows no game: it works on maps, arrays and scalars,
-as in JSON.
+Consecutive frames of a game differ in only some thirty numbers, so it is wasteful to send all of them each time.
+Instead, both ends remember the newest message of each type and station. The first message is sent whole, and later ones
+are sent as differences. This module doesn't know anything about games. It works with the maps, arrays and scalars that
+you know from JSON.
 
-A value is treated as a flat list of its leaves: first those of the container itself, in the order of its keys, then
-those of the containers in it, in the same order (keys of maps by code point, items of arrays by index). An empty map or
-array is a leaf. If two values have the same shape, the numbers of the leaves that differ, with their new values,
-describe the difference completely. If the shapes differ, edits come first and give the older value the newer shape.
+We treat a value as a flat list of its leaves: first those of the container itself, in the order of its keys, then those
+of the containers in it, in the same order (keys of maps by code point, items of arrays by index). An empty map or array
+is a leaf. If two values have the same shape, then the difference is completely described by the numbers of the leaves
+that differ, together with their new values. If the shapes differ, the delta begins with edits that give the older value
+the shape of the newer one.
 
-A message with a type in `DELTA_TYPES` is either a map, like all other messages, or an array, which is applied to the
+A message with a type in `DELTA_TYPES` is either a map, like all other messages, or an array, which you apply to the
 previous message of the same type and station:
 
     [station, type, offset, count, edits, ups, singles, floats, others, value...]
@@ -19,7 +21,8 @@ stays the same. `edits` is an array of `[path, value]` (set) and `[path]` (remov
 and `others` select leaves: each byte string holds the number of leaves between one selected leaf and the next, in
 base-128 groups, low groups first, with the high bit set on all but the last. The leaves in `ups` grow by one; those in
 `singles` get the values in `floats`, which are big-endian 32-bit floats; those in `others` get the values at the end of
-the array. Empty strings and arrays at the end may be omitted: `[station, type, offset, count, [], ups]` is complete.
+the array. The sender can omit empty strings and arrays at the end, so for example `[station, type, offset, count, [],
+ups]` is a complete message.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ _WRONG = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 class _Shape:
-    """The structure of a container, down to its leaves."""
+    """The structure of a container, all the way down to its leaves."""
 
     __slots__ = ("children", "get", "keys", "kind", "size")
 
@@ -60,7 +63,7 @@ class _Shape:
         self.get: Callable[[Any], tuple[Any, ...]] = _getter(self.keys)
 
     def read(self, value: Any, into: list[Any]) -> bool:
-        """Append the leaves of a value; return false if it has another shape."""
+        """Append the leaves of a value to `into`. Returns False if it turns out that the value has another shape."""
         if value.__class__ is not self.kind or len(value) != self.size:
             return False
         try:
@@ -73,7 +76,7 @@ class _Shape:
         return True
 
     def build(self, leaves: Sequence[Any], at: int) -> tuple[Any, int]:
-        """Return the value whose leaves begin at index `at`, and the index after them."""
+        """Build the value whose leaves begin at index `at`. Returns the value and the index just after its leaves."""
         after = at + len(self.keys)
         value: Any
         own = [
@@ -92,7 +95,10 @@ class _Shape:
 
 
 def _getter(keys: Sequence[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that gets the values of all keys. `itemgetter` returns a tuple only for two or more keys."""
+    """Return a function that gets the values of all keys as a tuple.
+
+    We need this because `itemgetter` only returns a tuple if you pass it two or more keys.
+    """
     if not keys:
         return lambda value: ()
     if len(keys) == 1:
@@ -110,12 +116,12 @@ def _is_container(value: Any) -> bool:
 
 
 class Image:
-    """A value with its leaves, for comparison with the next value."""
+    """A value together with its leaves, which makes it fast to compare it with the value that comes next."""
 
     __slots__ = ("_shape", "_types", "leaves", "value")
 
     def __init__(self, value: Any, shape: _Shape | None = None, leaves: list[Any] | None = None) -> None:
-        """`value` is a non-empty map or array."""
+        """Prepare a value, which must be a map or array that isn't empty."""
         self.value = value
         self._shape = _Shape(value) if shape is None else shape
         self._types: tuple[list[type], bool] | None = None
@@ -124,7 +130,10 @@ class Image:
             self._shape.read(value, self.leaves)
 
     def change(self, value: Any) -> tuple[Changes, Image]:
-        """The changes from this value to another one, and the other one's image."""
+        """Compare this value with another one.
+
+        Returns the changes, and the image of the other value for the next comparison.
+        """
         leaves: list[Any] = []
         if self._shape.read(value, leaves):
             after = Image(value, self._shape, leaves)
@@ -137,9 +146,9 @@ class Image:
         return Changes(edits, before._changed(after), before.leaves, after.leaves), after
 
     def _changed(self, after: Image) -> list[int]:
-        """The indices of the leaves that differ. 1 differs from 1.0, and 0.0 from -0.0.
+        """Return the indices of the leaves that differ, where 1 differs from 1.0, and 0.0 from -0.0.
 
-        These cases are rare, so it is first checked cheaply whether there can be any.
+        These two cases are rare, so we first do a cheap check to see whether they can occur at all.
         """
         kinds, has_minus_zero = self._kinds()
         if not has_minus_zero and (kinds, has_minus_zero) == after._kinds():
@@ -151,13 +160,16 @@ class Image:
         ]
 
     def _kinds(self) -> tuple[list[type], bool]:
-        """The types of the leaves, and whether there may be a minus zero among them."""
+        """Return the types of the leaves, and whether there might be a minus zero among them."""
         if self._types is None:
             self._types = list(map(type, self.leaves)), _MINUS_ZERO in _pack(self.leaves)
         return self._types
 
     def changed(self, delta: Sequence[Any]) -> Image:
-        """The value after a delta, given from its edits on. Raises `ProtocolViolation` if the delta does not apply."""
+        """Apply a delta, which you pass from its edits on, and return the image of the resulting value.
+
+        Raises `ProtocolViolation` if the delta doesn't apply to this value.
+        """
         try:
             edits, ups, singles, floats, others, *values = [*delta, *_NOTHING[len(delta) :]]
             before = Image(_edited(self._shape.build(self.leaves, 0)[0], edits)) if edits else self
@@ -177,7 +189,10 @@ _NOTHING: tuple[Any, ...] = ([], b"", b"", b"", b"")
 
 
 class Changes(NamedTuple):
-    """The difference between two values: edits to the shape, then the indices of the leaves that differ."""
+    """The difference between two values.
+
+    It consists of edits that change the shape, followed by the indices of the leaves that differ.
+    """
 
     edits: list[list[Any]]
     indices: list[int]
@@ -185,7 +200,7 @@ class Changes(NamedTuple):
     after: list[Any]
 
     def parts(self) -> list[Any]:
-        """The parts of a delta message, from `edits` on."""
+        """Return the part of a delta message that describes these changes, which is everything from `edits` on."""
         before, after = self.before, self.after
         ups: list[int] = []
         singles: list[int] = []
@@ -212,7 +227,7 @@ class Changes(NamedTuple):
 
 
 def _singles(values: Sequence[float]) -> bytes | None:
-    """The values as 32-bit floats, or `None` if these cannot hold all of them exactly."""
+    """Pack the values as 32-bit floats. Returns `None` if at least one of them would lose precision that way."""
     form = f">{len(values)}f"
     try:
         packed = struct.pack(form, *values)
@@ -250,7 +265,7 @@ def _indices(coded: bytes) -> list[int]:
 
 
 def _reshape(old: Any, new: Any, path: Path, edits: list[list[Any]]) -> Any:
-    """`old` in the shape of `new`; appends the necessary edits to `edits`."""
+    """Return `old` in the shape of `new`, and append the edits that are needed to get there to `edits`."""
     if isinstance(old, dict) and isinstance(new, dict) and new:
         edits += [[[*path, key]] for key in old if key not in new]
         both = {key: _reshape(old[key], new[key], [*path, key], edits) for key in new if key in old}
@@ -268,7 +283,10 @@ def _reshape(old: Any, new: Any, path: Path, edits: list[list[Any]]) -> Any:
 
 
 def _edited(value: Any, edits: Iterable[Sequence[Any]]) -> Any:
-    """A value with the edits applied; untouched parts are shared with the original."""
+    """Return a copy of the value with the edits applied.
+
+    The copy shares the parts that didn't change with the original.
+    """
     root = {"": value}
     for path, *put in edits:
         container: Any = root
@@ -287,25 +305,36 @@ def _edited(value: Any, edits: Iterable[Sequence[Any]]) -> Any:
 
 
 def delta_message(kind: str, station: str, step: int, count: int, changes: Changes) -> bytes:
-    """A delta message of a type in `DELTA_TYPES`; `step` is the difference of its offset to the previous message's."""
+    """Encode a delta message of a type in `DELTA_TYPES`.
+
+    `step` is the difference between its offset and the previous message's.
+    """
     return _pack([station, DELTA_TYPES.index(kind), step, count, *changes.parts()])
 
 
 class _Before(NamedTuple):
-    """The newest message of a type and station."""
+    """The newest message of one type and station, which the next delta refers to."""
 
     envelope: Mapping[str, Any]
     image: Image
 
 
 class DeltaDecoder:
-    """Restores whole messages from those of one connection, in order: the same that `slpstream.v1.msgpack` sends."""
+    """Turns deltas back into whole messages, so that you get the same messages that `slpstream.v1.msgpack` would have
+    sent.
+
+    Use one decoder for each connection, and pass it all messages in the order in which they arrive.
+    """
 
     def __init__(self) -> None:
         self._before: dict[tuple[str, str], _Before] = {}
 
     def decode(self, data: bytes) -> dict[str, Any]:
-        """The whole message. Raises `ProtocolViolation` for invalid data, and for a delta without its predecessor."""
+        """Decode a message and return it as a whole.
+
+        Raises `ProtocolViolation` if the data is invalid, or if it is a delta and the message that it refers to is
+        missing.
+        """
         message = read_messagepack(data, lambda what: ProtocolViolation(f"not a message: {what}"))
         if isinstance(message, list):
             return self._apply(message)

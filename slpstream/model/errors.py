@@ -1,10 +1,12 @@
-"""The error tree, by who is at fault.
+"""All errors that slpstream raises on purpose, as a tree that shows who is at fault.
 
-`ConfigError`: the operator's configuration. `FormatError`: the bytes of a replay. `SourceError`: a file that did not
-behave like a log. `SubscriberError`: the other end of a connection. `SinkError`: a disk or receiver that an output
-writes to. `StoreError`: the daemon's own disk. Any other exception is a bug in slpstream.
+If you get a `ConfigError`, the operator should look at the configuration. A `FormatError` means that the bytes of a
+replay are wrong, and a `SourceError` that a file did not behave like a log. A `SubscriberError` is caused by the other
+end of a connection. A `SinkError` comes from a disk or receiver that an output writes to, and a `StoreError` from the
+daemon's own disk. If you see any other exception, you have found a bug in slpstream.
 
-These are not errors: needing more data, an absent field, a declared but unknown command, an unknown enum value.
+Some situations might look like errors but are not: needing more data, an absent field, a command that is declared but
+unknown, or an unknown enum value.
 """
 
 from __future__ import annotations
@@ -13,27 +15,36 @@ from typing import Any
 
 
 class SlpstreamError(Exception):
-    """Base class of all errors that slpstream raises on purpose. They can be pickled for another process."""
+    """The base class of all errors that slpstream raises on purpose.
+
+    You can pickle them to send them to another process.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.args, self.__dict__)
 
 
 def _restored(kind: type[SlpstreamError], texts: tuple[Any, ...], values: dict[str, Any]) -> SlpstreamError:
-    """Restore a pickled error without its constructor, whose parameters differ from `args`."""
+    """Restore a pickled error without calling its constructor, because the parameters of the constructor differ from
+    `args`.
+    """
     error = kind.__new__(kind, *texts)
     error.__dict__.update(values)
     return error
 
 
 class ConfigError(SlpstreamError):
-    """A configuration that cannot be used (exit code 78). Names the file, the key and the expected value.
+    """Raised if the configuration can't be used. The process then exits with code 78.
 
-    No text in it contains a secret, such as a URL with a password. Only `found` contains paths.
+    The message names the file, the key and the value that was expected. Since messages end up in logs, no text in it
+    contains a secret, such as a URL with a password. Paths only occur in `found`.
     """
 
     def __init__(self, file: str, key: str, expected: str, *, found: object = "") -> None:
-        """`found` is the value found instead, for the log and the terminal: a path, or an error that can name one."""
+        """`found` is the value that was found instead, such as a path, or an error that might contain one.
+
+        It is only shown in the log and on the terminal.
+        """
         what = f"{expected}: {found}" if str(found) else expected
         super().__init__(f"{file}: {key}: {what}" if key else f"{file}: {what}")
         self.file = file
@@ -43,18 +54,21 @@ class ConfigError(SlpstreamError):
 
     @property
     def for_clients(self) -> str:
-        """The message for HTTP responses, without paths of the server."""
+        """The message in a form that is safe to send in an HTTP response, because it contains no paths of the
+        server.
+        """
         return f"{self.key}: {self.expected}" if self.key else f"the file {self.expected}"
 
 
 class StoreError(SlpstreamError):
-    """Persistent state could not be written."""
+    """Raised if the daemon is unable to write its persistent state."""
 
 
 class FormatError(SlpstreamError):
-    """The bytes of a replay are wrong.
+    """Raised if the bytes of a replay are wrong.
 
-    `offset` counts from the start of the file; `command` is the command byte of the event concerned, if any.
+    `offset` is counted from the start of the file. `command` is the command byte of the event where the problem was
+    found, if there is one.
     """
 
     code = "format_error"
@@ -68,31 +82,38 @@ class FormatError(SlpstreamError):
 
 
 class WrongFormat(FormatError):
-    """The first bytes belong to no format that slpstream reads."""
+    """Raised if the first bytes don't belong to any format that slpstream can read."""
 
     code = "wrong_format"
 
 
 class FramingError(FormatError):
-    """The event boundaries are lost: an undeclared command byte, or an impossible size."""
+    """Raised if we can't tell any more where the next event begins, because of an undeclared command byte or an
+    impossible size.
+    """
 
     code = "framing"
 
 
 class FieldError(FormatError):
-    """A value cannot be read, while the boundaries of its event are known."""
+    """Raised if a value can't be read, although it is known where its event begins and ends."""
 
     code = "field"
 
 
 class Unsupported(FormatError):
-    """The file is recognised, but slpstream does not read files of its kind: a ghost, a garage, another game."""
+    """Raised if slpstream recognises the file but doesn't read files of its kind: for example, a ghost, a garage or
+    another game.
+    """
 
     code = "unsupported"
 
 
 class UnsupportedFile(Unsupported):
-    """The file can be read but lacks the requested data. The message has no offset, because no byte is wrong."""
+    """Raised if the file can be read but doesn't contain the data that you asked for.
+
+    The message shows no offset, because none of the bytes are wrong.
+    """
 
     shows_offset = False
 
@@ -101,7 +122,7 @@ class UnsupportedFile(Unsupported):
 
 
 class SourceError(SlpstreamError):
-    """The file did not behave like a log, which only grows."""
+    """The base class for errors of a file that did not behave like a log, which is only supposed to grow."""
 
     code = "source"
 
@@ -112,35 +133,39 @@ class SourceError(SlpstreamError):
 
 
 class Truncated(SourceError):
-    """The file is shorter than the part of it that was already read."""
+    """Raised if the file has become shorter than the part of it that we have already read."""
 
     code = "truncated"
 
 
 class Replaced(SourceError):
-    """The name now refers to another file, or bytes that were already read have changed."""
+    """Raised if the name now refers to another file, or if bytes that we have already read were changed."""
 
     code = "replaced"
 
 
 class Vanished(SourceError):
-    """The file is gone."""
+    """Raised if the file doesn't exist any more."""
 
     code = "vanished"
 
 
 class Unreadable(SourceError):
-    """The file cannot be opened or read: permission, not a regular file, a link out of the folder, a read error."""
+    """Raised if the file can't be opened or read.
+
+    This can have several causes: missing permissions, a link that leads out of the folder, a read error, or because it
+    isn't a regular file.
+    """
 
     code = "unreadable"
 
 
 class NoSuchMoment(SlpstreamError):
-    """The wanted moment of a game does not exist, or cannot be shown."""
+    """Raised if you ask for a moment of a game that doesn't exist or can't be shown."""
 
 
 class ActRefused(SlpstreamError):
-    """A person's request cannot be carried out now. The message gives the reason."""
+    """Raised if the request of a person can't be carried out now. The message explains why."""
 
 
 class SubscriberError(SlpstreamError):
@@ -191,7 +216,9 @@ class SubscriptionFailed(SubscriberError):
 
 
 class SinkError(SlpstreamError):
-    """An output cannot write or deliver: the disk is full, or the receiver does not answer."""
+    """Raised if an output is unable to write or deliver its data, because the disk is full or the receiver doesn't
+    answer.
+    """
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -199,6 +226,6 @@ class SinkError(SlpstreamError):
 
 
 def first_refusal(group: BaseExceptionGroup[SubscriberError]) -> SubscriberError:
-    """Return the first of several errors, because several stations can refuse a subscription."""
+    """Return the first error of a group. There can be more than one, because each station can refuse a subscription."""
     first = group.exceptions[0]
     return first_refusal(first) if isinstance(first, BaseExceptionGroup) else first

@@ -1,10 +1,12 @@
-"""The events that every format's reader returns.
+"""The events that the readers of all formats return.
 
-Events are values. `end_offset` is the file offset just past the bytes that caused the event. It orders the log and
-becomes the cursor, so it depends on the file's bytes alone and never decreases.
+Events are plain values. `end_offset` is the offset in the file just after the bytes that caused the event. We use it to
+order the log, and it becomes part of the cursor. That's why it depends on nothing but the bytes of the file and never
+decreases.
 
-`Frame` is format-neutral: code that uses `frame.players[i].inputs` or `.state` works for every format. The format's own
-`entry` holds every field of the file, and is what messages contain.
+A `Frame` looks the same for every format, so if your code only uses `frame.players[i].inputs` and `.state`, it works
+with all of them. If you need the other fields of the file too, you find them in the format's own `entry`, which is also
+the value that messages contain.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ EndReason = Literal["game_end", "raw_length", "file_end", "incomplete", "error"]
 
 
 class Inputs(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A player's inputs in one frame. Axes are in [-1, 1], right and up positive; triggers are in [0, 1]."""
+    """The inputs of one player in one frame.
+
+    Axes range from -1 to 1, where right and up are positive, and triggers range from 0 to 1.
+    """
 
     steer: float = 0.0
     pitch: float = 0.0
@@ -34,7 +39,7 @@ class Inputs(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=
 
 
 class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A player's state after a frame, in the game's own units; `None` for values that the format does not store."""
+    """The state of a player after a frame, in the game's own units. A value that the format doesn't store is `None`."""
 
     position: tuple[float, ...] | None = None
     facing: float | None = None
@@ -43,33 +48,36 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class PlayerFrame(Protocol):
-    """One player's part of a frame, with the same attributes in every format."""
+    """One player's part of a frame. It has the same attributes no matter which format the frame comes from."""
 
     @property
     def inputs(self) -> Inputs | None:
-        """The player's inputs; `None` if the frame does not have them."""
+        """The inputs of the player, or `None` if the frame doesn't contain them."""
 
     @property
     def state(self) -> State | None:
-        """The player's state; `None` if the frame does not have it."""
+        """The state of the player, or `None` if the frame doesn't contain it."""
 
 
 class FrameEntry(Protocol):
-    """A format's own frame, which `frame` messages contain."""
+    """A frame in the format's own form. This is the value that `frame` messages contain."""
 
     @property
     def players(self) -> Mapping[int, Any]:
-        """Player frames by player index."""
+        """A mapping from player indices to the frames of these players."""
 
 
 class Event(msgspec.Struct, gc=False):
-    """Base of all events."""
+    """The base class of all events."""
 
     end_offset: int
 
 
 class GameStart(Event, gc=False):
-    """A game has begun. `game_id` is 32 hex digits of a SHA-256, `rate` is frames per second as a fraction."""
+    """A game has begun.
+
+    `game_id` consists of 32 hex digits of a SHA-256. `rate` is the number of frames per second, given as a fraction.
+    """
 
     format: str
     game_id: str
@@ -78,26 +86,30 @@ class GameStart(Event, gc=False):
 
 
 class PackedEntry(msgspec.Struct, gc=False):
-    """A frame that is kept as bytes of its file, and decoded or encoded on demand."""
+    """A frame that is kept in the form of its bytes in the file, and only decoded or encoded when it is needed."""
 
     def entry(self) -> Any:
-        """Return the decoded frame."""
+        """Decode the frame and return it."""
         raise NotImplementedError
 
     def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
-        """Return the end of a `frame` message, from its key `frame` on, cut down to `fields` if they are given.
+        """Return the end of a `frame` message, beginning with its key `frame`. If you pass `fields`, the frame is cut
+        down to these.
 
-        `None` if it has to be made from `entry`.
+        Returns `None` if this can't be done directly. In this case, you have to encode the result of `entry` yourself.
         """
         raise NotImplementedError
 
     def size_bytes(self) -> int:
-        """Return the approximate size of the message as JSON, in bytes."""
+        """Return approximately how many bytes the message would take as JSON."""
         raise NotImplementedError
 
 
 class Frame(Event, gc=False, eq=False):
-    """A complete frame. `revision` is 0 at first, and grows by one each time a rollback sends the number again."""
+    """A complete frame.
+
+    `revision` is 0 when a frame number occurs for the first time, and grows by one each time a rollback sends it again.
+    """
 
     number: int
     revision: int
@@ -108,7 +120,7 @@ class Frame(Event, gc=False, eq=False):
 
     @property
     def entry(self) -> Any:
-        """The format's own frame, a `FrameEntry`."""
+        """The frame in the format's own form, which is a `FrameEntry`."""
         content = self.content
         if not isinstance(content, PackedEntry):
             return content
@@ -117,7 +129,7 @@ class Frame(Event, gc=False, eq=False):
         return self.decoded
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same frame, packed or not."""
+        """Whether both are the same frame. It doesn't matter whether they are packed."""
         if not isinstance(other, Frame):
             return NotImplemented
         mine, others = ((f.end_offset, f.number, f.revision, f.entry) for f in (self, other))
@@ -130,21 +142,22 @@ class Frame(Event, gc=False, eq=False):
 
     @property
     def players(self) -> Mapping[int, PlayerFrame]:
-        """The player frames by player index."""
+        """A mapping from player indices to the frames of these players."""
         players: Mapping[int, PlayerFrame] = self.entry.players
         return players
 
 
 class FrameFinalized(Event, gc=False):
-    """No frame up to and including `through` will change any more."""
+    """Tells you that all frames up to and including `through` are final, so they won't change any more."""
 
     through: int
 
 
 class GameEvent(Event, gc=False):
-    """An event derived from final frames, such as a lost stock or a lap.
+    """Something that happened in the game, such as a lost stock or a lap. It is derived from frames that are final.
 
-    `frame` is `None` where the format does not store when it happened. `values` is the rest of the message's payload.
+    `frame` is `None` if the format doesn't store when it happened. `values` contains everything else in the payload of
+    the message.
     """
 
     kind: str
@@ -153,7 +166,7 @@ class GameEvent(Event, gc=False):
 
 
 class StatsUpdate(Event, gc=False):
-    """The stats as of a final frame."""
+    """The stats of the game up to a final frame."""
 
     frame: int
     stats: Any
@@ -162,8 +175,9 @@ class StatsUpdate(Event, gc=False):
 class GameEnd(Event, gc=False, omit_defaults=True):
     """The game is over.
 
-    `game_end` is the format's own end event. `duration_seconds` counts playable frames. `standings` has each player's
-    `stocks` and `percent` at the end, by player index; the message leaves it out.
+    `game_end` is the end event of the format itself. `duration_seconds` only counts the frames in which people can
+    play. `standings` has the `stocks` and `percent` that each player had at the end, by player index, but this isn't
+    part of the message.
     """
 
     reason: EndReason
@@ -176,13 +190,16 @@ class GameEnd(Event, gc=False, omit_defaults=True):
 
 
 class Metadata(Event, gc=False):
-    """The metadata that the file stores in addition to the game's events."""
+    """The metadata that the file contains in addition to the events of the game."""
 
     metadata: Mapping[str, Any]
 
 
 class Diagnostic(Event, gc=False):
-    """The bytes at `offset` are unusual or wrong. `code` is stable; `message` is for people."""
+    """A note that the bytes at `offset` are unusual or wrong.
+
+    If you want to react to it in a program, use `code`, which doesn't change. `message` is meant for people.
+    """
 
     severity: Severity
     code: str
@@ -197,7 +214,7 @@ AnEvent = TypeVar("AnEvent", bound=Event)
 
 
 def first_of(kind: type[AnEvent], events: Iterable[Event]) -> AnEvent | None:
-    """Return the first event of a kind, or `None`."""
+    """Return the first event of a certain kind. Returns `None` if there isn't one."""
     for event in events:
         if isinstance(event, kind):
             return event

@@ -1,12 +1,12 @@
-"""Field tables: the rows that describe an event, and the `struct` layouts and event classes made from them.
+"""Field tables, which describe events, and the `struct` layouts and event classes that we make from them.
 
-A format describes each of its events by one declarative table of `Field` rows. The decoder (a `struct.Struct` and a
-msgspec class), the encoder, the names in messages and the reference page all come from the same rows, so they cannot
-drift apart.
+Each event of a format is described by one declarative table of `Field` rows. Everything else comes from these rows: the
+decoder (a `struct.Struct` and a msgspec class), the encoder, the names in messages and the reference page. This means
+that they can't drift apart.
 
-**Presence follows the declared size.** A field exists if `offset + width <= declared payload size + 1`; offsets count
-from the command byte, and the declared size does not include it. A `Layout` is a table cut at one declared size. Fields
-beyond the cut keep the value `UNSET`, which the encoders leave out.
+**Presence follows the declared size.** A field exists if `offset + width <= declared payload size + 1`. Here, offsets
+count from the command byte, but the declared size does not include it. A `Layout` is a table that was cut at one
+declared size. Fields beyond the cut keep the value `UNSET`, which tells the encoders to leave them out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEPT_LAYOUTS = 64
 
 
 class Kind(NamedTuple):
-    """The type of a field: its name in the reference, `struct` code, width in bytes, and numpy code."""
+    """The type of a field: its name in the reference, its `struct` code, its width in bytes, and its numpy code."""
 
     name: str
     code: str
@@ -49,16 +49,17 @@ BOOL = Kind("bool", "?", 1, "?")
 
 
 def octets(count: int) -> Kind:
-    """Return the type of `count` opaque bytes."""
+    """Return the type of a field that consists of `count` opaque bytes."""
     return Kind(f"u8[{count}]", f"{count}s", count, f"V{count}")
 
 
 class Field(NamedTuple):
-    """One row of a table: documentation, decoder input and test subject.
+    """One row of a table. It serves as documentation, as input of the decoder and as the subject of a test.
 
-    `offset` counts from the command byte. A dotted `name` puts the value into a nested object. If a row stands for all
-    four players, `stride_bytes` is the distance between the values of two of them. `since` is the first version with
-    the field; `sure` is how well it is known (`documented`, `observed` or `guessed`).
+    `offset` is counted from the command byte. If `name` contains a dot, the value goes into a nested object. If a row
+    stands for all four players, `stride_bytes` is the distance between the values of one player and the next. `since`
+    is the first version that has the field. `sure` tells you how well the field is known, and is either `documented`,
+    `observed` or `guessed`.
     """
 
     name: str
@@ -72,25 +73,25 @@ class Field(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Offset just past the field."""
+        """The offset just after the field."""
         return self.offset + self.kind.width_bytes
 
     @property
     def wire_name(self) -> str:
-        """The name in messages, camelCase as in slippi-js."""
+        """The name that the field has in messages. It is written in camelCase, as in slippi-js."""
         return ".".join(camel(part) for part in self.name.split("."))
 
 
 def camel(snake: str) -> str:
-    """Convert `hitlag_remaining` to `hitlagRemaining`."""
+    """Convert a name to camelCase. For example, `hitlag_remaining` becomes `hitlagRemaining`."""
     first, *rest = snake.split("_")
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
 class Group(NamedTuple):
-    """The nested object of a table: its class, and the rows `start` to `stop - 1` that it takes.
+    """A nested object of a table: its class, and the rows that it is made of, which are `start` to `stop - 1`.
 
-    No event has more than one.
+    There is never more than one in an event.
     """
 
     cls: type[Any]
@@ -99,7 +100,7 @@ class Group(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Adjacent fields of one type: a matrix with a row per event."""
+    """Adjacent fields that have the same type, so that you can read them as a matrix with one row for each event."""
 
     offset: int
     kind: Kind
@@ -107,7 +108,7 @@ class Block(NamedTuple):
 
 
 class Layout:
-    """A table cut at one declared payload size: decodes the payloads of that size."""
+    """A table that was cut at one declared payload size, and that decodes payloads of exactly this size."""
 
     def __init__(self, table: Table, payload_size_bytes: int) -> None:
         self.table = table
@@ -126,7 +127,7 @@ class Layout:
         self.decode: Decode = self._decoder()
 
     def dtype(self) -> dict[str, Any]:
-        """Return the arguments of a numpy dtype: the fields at their offsets, in items as wide as the event."""
+        """Return the arguments that you need to make a numpy dtype in which each item is as wide as the event."""
         return {
             "names": [f.name for f in self.fields],
             "formats": [f.kind.numpy for f in self.fields],
@@ -156,7 +157,7 @@ class Layout:
         return Group(self.table.groups[name], nested[0], nested[-1] + 1)
 
     def size_error(self, offset: int) -> FieldError:
-        """Return the error for an event at `offset` whose size is `too_small`."""
+        """Return the error to raise for an event at `offset` whose declared size is `too_small`."""
         what = f"{self.table.title}: the declared size of {self.payload_size_bytes} bytes is too small"
         return FieldError(what, offset=offset, command=self.table.command)
 
@@ -167,8 +168,8 @@ class Layout:
 class Table:
     """All rows of one event, in the order of their offsets.
 
-    An event is decoded if its declared size includes the first `required` rows, by default those of the oldest version.
-    All other rows can be absent.
+    An event can only be decoded if its declared size includes the first `required` rows. By default, these are the rows
+    that the oldest version has. Any other row can be absent.
     """
 
     def __init__(
@@ -186,12 +187,12 @@ class Table:
         self._layouts = lru_cache(maxsize=_KEPT_LAYOUTS)(partial(Layout, self))
 
     def layout(self, payload_size_bytes: int) -> Layout:
-        """Return the layout for a declared payload size (0 to 65,535)."""
+        """Return the layout for a declared payload size, which can be anything from 0 to 65,535."""
         return self._layouts(payload_size_bytes)
 
 
 def parse_version(text: str) -> tuple[int, int, int]:
-    """Parse `"3.7.0"` to `(3, 7, 0)`."""
+    """Parse a version. For example, `"3.7.0"` becomes `(3, 7, 0)`."""
     major, minor, build = (int(part) for part in text.split("."))
     return major, minor, build
 

@@ -1,10 +1,12 @@
-"""Decode untrusted data: JSON, MessagePack and text of other programs, from files, sockets, HTTP and a broker.
+"""Decode data that you can't trust: JSON, MessagePack and text of other programs, from files, sockets, HTTP and a
+broker.
 
-Other programs can send anything: undocumented types, other encodings, thousands of nested lists, values of any size.
-These functions raise only the error that the caller chooses, with a short reason. JSON that they return nests at most
-`MAX_DEPTH` levels, so code can recurse into it.
+Another program can send anything at all, including types that nobody documented, unexpected encodings, thousands of
+nested lists, and values of any size. If you decode such data with the functions in this module, then the only error
+that you have to handle is the one that you choose yourself. It gets a short reason. The JSON that they return is nested
+at most `MAX_DEPTH` levels deep, so it is safe to use recursion on it.
 
-`tests/test_foreign_data.py` finds all other places that decode such data.
+There's a test (`tests/test_foreign_data.py`) that finds all other places where such data is decoded.
 """
 
 from __future__ import annotations
@@ -31,13 +33,16 @@ _TOO_DEEP = f"nested too deeply: more than {MAX_DEPTH} lists and objects in each
 
 
 class _Unreadable(Exception):
-    """Raised and caught within `json_or_none`."""
+    """Raised and caught within `json_or_none`, so you never see it."""
 
 
 def read_json(
     data: bytes, kind: type[T] | msgspec.json.Decoder[T], failure: Failure, *, max_bytes: int = MAX_BYTES
 ) -> T:
-    """Decode JSON as a type, or with a decoder of one. Raises `failure(reason)`."""
+    """Decode JSON as a certain type. Instead of the type, you can also pass a decoder that was made for it.
+
+    If that doesn't work, this raises the result of `failure(reason)`.
+    """
     if len(data) > max_bytes:
         raise failure(f"more than {max_bytes} bytes")
     decode = kind.decode if isinstance(kind, msgspec.json.Decoder) else partial(msgspec.json.decode, type=kind)
@@ -48,7 +53,7 @@ def read_json(
 
 
 def json_or_none(data: bytes, kind: type[T] | msgspec.json.Decoder[T]) -> T | None:
-    """Decode JSON as a type; `None` for any other data."""
+    """Decode JSON as a certain type. Returns `None` if the data is anything else."""
     try:
         return read_json(data, kind, _Unreadable)
     except _Unreadable:
@@ -56,14 +61,18 @@ def json_or_none(data: bytes, kind: type[T] | msgspec.json.Decoder[T]) -> T | No
 
 
 def read_messagepack(data: bytes, failure: Failure) -> Any:
-    """Decode MessagePack. Raises `failure(reason)`. Unlike JSON, it can nest up to Python's recursion limit."""
+    """Decode MessagePack. If that doesn't work, this raises the result of `failure(reason)`.
+
+    Be careful: in contrast to JSON, the result can be nested up to Python's recursion limit.
+    """
     return _decoded(msgspec.msgpack.decode, data, failure)
 
 
 def converted(value: Any, kind: type[T], failure: Failure, *, strict: bool = True) -> T:
-    """Convert a value of decoded JSON to a type. Raises `failure(reason)`.
+    """Convert a value from decoded JSON to a certain type. If that doesn't work, this raises the result of
+    `failure(reason)`.
 
-    Without `strict`, strings are converted to the numbers, booleans or null that they contain.
+    If `strict` is false, a string is also accepted if it contains a number, a boolean or null.
     """
     try:
         return msgspec.convert(value, kind, strict=strict)
@@ -72,7 +81,7 @@ def converted(value: Any, kind: type[T], failure: Failure, *, strict: bool = Tru
 
 
 def read_text(data: bytes, failure: Failure) -> str:
-    """Decode UTF-8. Raises `failure(reason)`."""
+    """Decode UTF-8. If that doesn't work, this raises the result of `failure(reason)`."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -80,12 +89,15 @@ def read_text(data: bytes, failure: Failure) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    """Parse a text of decimal digits; `None` for any other text, and for more than 18 digits."""
+    """Parse a text that consists of decimal digits.
+
+    Returns `None` for any other text. This includes texts with more than 18 digits.
+    """
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
 def _decoded(decode: Callable[[bytes], T], data: bytes, failure: Failure) -> T:
-    """Call a decoder of msgspec. Raises `failure(reason)` for all its errors."""
+    """Call a decoder of msgspec, and turn all errors that it can raise into `failure(reason)`."""
     try:
         return decode(data)
     except UnicodeDecodeError:
@@ -97,7 +109,7 @@ def _decoded(decode: Callable[[bytes], T], data: bytes, failure: Failure) -> T:
 
 
 def _is_too_deep(data: bytes) -> bool:
-    """Whether valid JSON nests more than `MAX_DEPTH` levels."""
+    """Check whether JSON, which must be valid, is nested more than `MAX_DEPTH` levels deep."""
     brackets = data.translate(None, _NO_BRACKETS)
     if len(brackets) <= 2 * MAX_DEPTH:  # true for nearly all data
         return False

@@ -1,7 +1,8 @@
-"""The facts about a game that queries select, in the compact form that the index searches.
+"""The facts about a game that you can search for, in the compact form in which the index stores them.
 
-The index keeps a row of these facts for each game and scans all rows, so the row is short: exact terms are lines of one
-text, and texts that are searched for a substring are lines of another one.
+The index keeps one row with these facts for each game, and each search goes through all rows. To make this fast, the
+rows are short. Terms that must match exactly are lines of one text, and texts that can be searched for a substring are
+lines of another one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _APOSTROPHES = dict.fromkeys(map(ord, "'\u2019`"))
 
 
 class GameFacts(NamedTuple):
-    """The facts about one game."""
+    """The facts about one game, as one row of the index."""
 
     frames: int | None
     """Time of the last frame after the first one, in sixtieths of a second; `None` if the length is unknown."""
@@ -47,38 +48,47 @@ class GameFacts(NamedTuple):
 
 
 def label(text: str) -> str:
-    """Return the name of a character or place in queries: lower case, no accents or apostrophes, `_` for spaces."""
+    """Return the name of a character or place in the form that queries use.
+
+    This means that it is in lower case, has no accents or apostrophes, and has `_` instead of spaces.
+    """
     plain = "".join(each for each in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(each))
     return "_".join(plain.translate(_APOSTROPHES).split())
 
 
 def fold(text: str) -> str:
-    """Return a text with case folded and without control characters, which separate the facts."""
+    """Fold the case of a text, and replace the control characters in it, because we use them to separate the facts."""
     return one_line(text).casefold()
 
 
 def one_line(text: str) -> str:
-    """Return a text with control characters replaced by spaces."""
+    """Replace each control character of a text with a space, so that the text is sure to fit on one line."""
     return "".join(each if each >= " " else " " for each in text)
 
 
 def term(kind: str, value: str, role: str = "") -> str:
-    """Return a line of `GameFacts.terms`. The line without a role is a prefix of the line with any role."""
+    """Return a line for `GameFacts.terms`.
+
+    If you leave out the role, the line is a prefix of the lines with a role. This makes it possible to search for all
+    roles.
+    """
     return f"\n{kind}{one_line(value)}\n{role}"
 
 
 def split_terms(terms: str) -> list[str]:
-    """Return the lines of `GameFacts.terms`, each as `term` returns it."""
+    """Split `GameFacts.terms` into its lines. Each of them has the form that `term` returns."""
     return [f"\n{each}" for each in _TERM.findall(terms)]
 
 
 def shape(file_name: str) -> str:
-    """Return a file name, or a part of one, with 0 for each digit. Most file names differ only in digits."""
+    """Replace each digit in a file name, or a part of one, with 0, because most file names differ only in their
+    digits.
+    """
     return _DIGIT.sub("0", file_name)
 
 
 def split_words(words: str) -> tuple[str, list[str]]:
-    """Return the file name in `GameFacts.words`, and the other lines: codes and names."""
+    """Split `GameFacts.words` into the file name and a list of the other lines, which are codes and names."""
     file_name, *lines = [line for line in words.split("\n") if line not in _PARTS]
     return file_name, lines
 
@@ -92,7 +102,7 @@ def facts_of(
     duration_seconds: float | None,
     began_ms: int | None,
 ) -> GameFacts:
-    """Return the facts about a game with this summary. `file_name` is the name of its file without folders."""
+    """Collect the facts about a game with this summary. `file_name` is the name of its file without any folders."""
     return GameFacts(
         None if duration_seconds is None else round(60 * duration_seconds) - 1,
         began_ms,
@@ -103,13 +113,13 @@ def facts_of(
 
 
 def flags_of(summary: GameSummary) -> int:
-    """Return `GameFacts.flags` of a game with this summary."""
+    """Return the value of `GameFacts.flags` for a game with this summary."""
     ending = 0 if summary.ending is None else _ENDINGS[summary.ending]
     return (RANKED if summary.match_id else 0) | (TEAMS if summary.is_teams else 0) | ending
 
 
 def terms_of(summary: GameSummary, format: str, stations: Iterable[str]) -> str:
-    """Return `GameFacts.terms` of a game with this summary."""
+    """Return the value of `GameFacts.terms` for a game with this summary."""
     terms = [term(FORMAT, format), *(term(STATION, station) for station in sorted(set(stations)))]
     if summary.place.text:
         terms.append(term(PLACE, label(summary.place.text)))
@@ -123,7 +133,7 @@ def terms_of(summary: GameSummary, format: str, stations: Iterable[str]) -> str:
 
 
 def words_of(summary: GameSummary, file_name: str) -> str:
-    """Return `GameFacts.words` of a game with this summary."""
+    """Return the value of `GameFacts.words` for a game with this summary."""
     names: dict[str, list[str]] = {"": [], LOST: [], WON: []}
     for player in summary.players:
         names[_role(summary, player)] += [name for name in dict.fromkeys((player.name, player.tag)) if name]

@@ -1,4 +1,4 @@
-"""Highlights: moments of a game worth showing again, in the same form for every format."""
+"""Highlights are the moments of a game that are worth showing again. They have the same form for every format."""
 
 from __future__ import annotations
 
@@ -40,5 +40,8 @@ class Highlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, r
 
 
 def of_event(values: Mapping[str, Any]) -> Highlight:
-    """The highlight in the payload of an event. Raises `msgspec.ValidationError`."""
+    """Convert the payload of an event to the highlight that it announces.
+
+    Raises `msgspec.ValidationError` if the payload doesn't contain one.
+    """
     return msgspec.convert(values, Highlight)

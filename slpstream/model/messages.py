@@ -1,13 +1,15 @@
-"""Log messages: from an event to its JSON line, with envelope and cursor.
+"""Log messages: how an event becomes a line of JSON with an envelope and a cursor.
 
-A log message is `{"type", "station", "gameId", "cursor", ...payload}`. The payload is encoded once, when the event is
-known. The envelope is prepended by concatenation: `dump` and the websocket differ only in `station`, and the two
-`frames` modes differ only in the cursor. MessagePack and frames cut down to `fields` are made on demand from the same
-JSON, so all forms agree.
+A log message looks like `{"type", "station", "gameId", "cursor", ...payload}`. We encode the payload only once, when
+the event is known, and then put the envelope in front of it. This works because the messages of `dump` and the
+websocket differ only in `station`, and those of the two `frames` modes only in the cursor. If somebody wants
+MessagePack or frames that are cut down to some `fields`, we make these on demand from the same JSON, so all forms
+agree.
 
-A cursor is `gameId/` followed by a position: the mode's letter, the file offset past the bytes that caused the message,
-and the number of earlier messages with that offset. It depends on the file's bytes alone, so it is the same for every
-subscriber and after every restart. Since it names an offset, a reader that resumes can skip the earlier bytes.
+A cursor is `gameId/` followed by a position. The position consists of the letter of the mode, the offset in the file
+just after the bytes that caused the message, and the number of earlier messages with the same offset. All of this
+depends only on the bytes of the file, so each subscriber sees the same cursor, and it survives a restart. Since the
+cursor contains an offset, a reader that resumes can skip all bytes before it.
 """
 
 from __future__ import annotations
@@ -68,7 +70,11 @@ _LETTER_MODES: Mapping[str, FramesMode] = {letter: mode for mode, letter in _MOD
 
 
 class Position(NamedTuple):
-    """A position in a log: the file offset past the bytes that caused the message, and a count within that offset."""
+    """A position in a log.
+
+    It consists of the offset in the file just after the bytes that caused the message, and a count that distinguishes
+    the messages with the same offset.
+    """
 
     offset: int
     count: int  # type: ignore[assignment]  # shadows tuple.count
@@ -79,7 +85,7 @@ START = Position(-1, 0)
 
 
 class Cursor(NamedTuple):
-    """A parsed cursor. Either `position` is set or, for a jump to a frame, `frame`."""
+    """A cursor after parsing. It has either a `position` or, if you want to jump to a frame, a `frame`."""
 
     game_id: str
     mode: FramesMode | None
@@ -93,7 +99,7 @@ class Cursor(NamedTuple):
 
 
 def parse_cursor(text: str) -> Cursor:
-    """Parse a cursor. Raises `ProtocolViolation` for any other text."""
+    """Parse a cursor. Raises `ProtocolViolation` if the text isn't one."""
     match = _CURSOR.fullmatch(text)
     if match is None:
         raise ProtocolViolation(f"not a cursor: {text[:80]!r}")
@@ -103,10 +109,11 @@ def parse_cursor(text: str) -> Cursor:
 
 
 class LogMessage(msgspec.Struct, gc=False, eq=False):
-    """One message of a game's log. `json` returns the line; other forms are made on demand and cached.
+    """One message of a game's log. Call `json` to get its line. All other forms are made when you need them, and then
+    cached.
 
-    `frame` is the frame number of a `frame` message, otherwise `None`. `game_id` is `None` for a diagnostic from before
-    Game Start, which has no position in a log.
+    `frame` is the frame number if this is a `frame` message, and otherwise `None`. `game_id` is `None` for a diagnostic
+    from before Game Start, because it doesn't have a position in any log.
     """
 
     type: str
@@ -121,28 +128,28 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
 
     @property
     def body(self) -> bytes:
-        """The payload, encoded up to the closing brace."""
+        """The payload as JSON, beginning after the opening brace and including the closing one."""
         return _encoded(self.content)
 
     @property
     def topic(self) -> Topic:
-        """The topic that a subscriber selects to get this message."""
+        """The topic that you have to subscribe to if you want to get this message."""
         return TOPIC_OF_TYPE[self.type]
 
     @property
     def position(self) -> Position:
-        """The position in the log; meaningless without a `game_id`."""
+        """The position in the log. If there's no `game_id`, it doesn't mean anything."""
         return Position(self.offset, self.count)
 
     @property
     def cursor(self) -> str | None:
-        """The cursor as text."""
+        """The cursor as text, or `None` for a message without a position in a log."""
         if self.game_id is None:
             return None
         return str(Cursor(self.game_id, self.mode, self.position))
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same message, encoded or not."""
+        """Whether both are the same message. It doesn't matter whether they were already encoded."""
         if not isinstance(other, LogMessage):
             return NotImplemented
         mine, others = ((m.type, m.game_id, m.mode, m.position, m.frame, m.body) for m in (self, other))
@@ -151,11 +158,11 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
     __hash__ = None  # type: ignore[assignment]  # messages cache their forms
 
     def json(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
-        """Return the message as one JSON object, without a line end. `dump` passes no `station`.
+        """Return the message as one JSON object, without a line end. `dump` calls this without a `station`.
 
-        With `fields`, a `frame` message is cut down to these fields. A field is a dotted path. If the frame itself has
-        the first part of the path, the path applies to the frame (`items`, `start.seed`), otherwise to each player and
-        follower (`post.percent`). `frame` and `revision` always stay.
+        You can pass `fields` to cut a `frame` message down to the fields that you need. A field is a dotted path. If
+        the frame itself has the first part of the path, then the path applies to the frame (`items`, `start.seed`);
+        otherwise, it applies to each player and follower (`post.percent`). `frame` and `revision` are always included.
         """
         body = self.body if fields is None else self._cut_body(fields)
         head = _head(self.type, station, self.game_id, self.mode)
@@ -164,7 +171,7 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return b'%b%d.%d",%b' % (head, self.offset, self.count, body)
 
     def messagepack(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
-        """Return the same message as MessagePack."""
+        """Return the same message as `json`, but encoded as MessagePack."""
         payload = self._packed_form("msgpack", fields)
         if payload is None:
             return to_messagepack(self.json(station, fields))
@@ -180,14 +187,16 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return _encode({"frame": frame})[1:]
 
     def _packed_form(self, form: Form, fields: tuple[str, ...] | None) -> bytes | None:
-        """Return the payload, encoded directly from the bytes of a frame; `None` if that is not possible."""
+        """Encode the payload directly from the bytes of a frame. Returns `None` if that isn't possible."""
         content = self.content
         return None if isinstance(content, bytes) else content.form(form, fields)
 
     def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
-        """Return an encoded form of this message, made by `make(self, *given)` and cached under `key`.
+        """Return an encoded form of this message. The first call makes it with `make(self, *given)` and caches it under
+        `key`.
 
-        All subscribers that want the same form share it. Only the first few keys are cached.
+        This means that if several subscribers want the same form, it is encoded only once. To limit the memory that we
+        use, only the first few keys are cached.
         """
         forms = self.forms
         if forms is None:
@@ -200,20 +209,20 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return form
 
     def entry(self, fields: tuple[str, ...] | None = None) -> msgspec.Raw:
-        """Return the encoded `frame` value of a `frame` message, cut down to `fields` if they are given."""
+        """Return the encoded value of `frame` in a `frame` message. If you pass `fields`, it is cut down to them."""
         body = self.body if fields is None else self._cut_body(fields)
         return msgspec.Raw(body[len(_FRAME_KEY) : -1])
 
     def size_bytes(self) -> int:
-        """Return the approximate memory that this message takes."""
+        """Return approximately how much memory this message takes."""
         content = self.content
         return _OVERHEAD_BYTES + (len(content) if isinstance(content, bytes) else content.size_bytes())
 
 
 def parse_line(line: bytes) -> LogMessage:
-    """Parse a line of `LogMessage.json`, with or without a station.
+    """Parse a line that `LogMessage.json` has returned. It doesn't matter whether the line has a station.
 
-    Raises `ProtocolViolation` for any other line.
+    Raises `ProtocolViolation` if the line isn't a message of a log.
     """
     head = _LINE_HEAD.match(line)
     number = None if head is None or head[1] != b"frame" else _FRAME_NUMBER.match(line, head.end())
@@ -237,9 +246,10 @@ _MAX_UNIX_SECONDS = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 @functools.lru_cache(maxsize=512)
 def timestamp(unix_seconds: float) -> str:
-    """Format a wall-clock time for status messages and HTTP responses: ISO 8601, UTC, with milliseconds.
+    """Format a wall-clock time for status messages and HTTP responses, as ISO 8601 in UTC with milliseconds.
 
-    Clamped to the years 1 to 9999, the range of ISO 8601 and `datetime`.
+    Neither ISO 8601 nor `datetime` can represent years outside of 1 to 9999, so if the time is out of range, you get
+    the nearest time within it.
     """
     unix_seconds = min(max(unix_seconds, _MIN_UNIX_SECONDS), _MAX_UNIX_SECONDS)
     return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -247,7 +257,7 @@ def timestamp(unix_seconds: float) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
-    """Return the envelope up to the position in the cursor."""
+    """Return the beginning of the envelope, up to the point where the position in the cursor follows."""
     head = b'{"type":%b,' % _encode(kind)
     if station is not None:
         head += b'"station":%b,' % _encode(station)
@@ -267,8 +277,11 @@ _FORMS_KEPT = 16
 
 
 def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
-    """Return the message type, the payload up to the closing brace or the packed frame, and the frame number of a
-    `Frame`."""
+    """Return the three values from which the message of an event is made.
+
+    These are the type of the message, the payload (either encoded, or as a packed frame), and the frame number, which
+    is `None` unless the event is a `Frame`.
+    """
     kind = type(event)
     if kind is events.Frame:  # sixty times a second
         content = event.content  # type: ignore[attr-defined]
@@ -281,7 +294,7 @@ def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
 
 
 def body_of(event: Event) -> tuple[str, bytes, int | None]:
-    """Return the message type, the payload encoded up to the closing brace, and the frame number of a `Frame`."""
+    """Like `content_of`, but the payload is always encoded."""
     kind, content, frame = content_of(event)
     return kind, _encoded(content), frame
 
@@ -291,19 +304,19 @@ def _body_of_frame(entry: Any) -> bytes:
 
 
 def _encoded(content: bytes | PackedEntry) -> bytes:
-    """Return the payload, encoded up to the closing brace."""
+    """Return the payload as JSON, encoding it now if it is still a packed frame."""
     if isinstance(content, bytes):
         return content
     return content.form("json") or _body_of_frame(content.entry())
 
 
 def to_messagepack(json: bytes) -> bytes:
-    """Return the same message as MessagePack."""
+    """Convert a message from JSON to MessagePack."""
     return msgspec.msgpack.encode(msgspec.json.decode(json))
 
 
 def cut_entry(frame: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """Cut the decoded `frame` value of a `frame` message down to some fields, in the form of `LogMessage.json`."""
+    """Cut the decoded value of `frame` down to some fields. `LogMessage.json` explains how you write them."""
     cut: dict[str, Any] = {key: frame[key] for key in ("frame", "revision") if key in frame}
     for path in [tuple(field.split(".")) for field in fields]:
         if path[0] in frame:

@@ -1,7 +1,8 @@
-"""Struct types that several threads can decode at the same time.
+"""Make it safe to decode a struct type in several threads at the same time.
 
-msgspec analyses a struct type when it first decodes it or converts to it. If two threads do this at the same time, the
-process crashes (msgspec 0.22.0). So the analysis runs once, while the module of the type is imported.
+msgspec analyses a struct type when you first decode it or convert a value to it. If two threads happen to do this at
+the same time, the whole process crashes (msgspec 0.22.0). We avoid this by running the analysis once, while the module
+that defines the type is imported.
 """
 
 from __future__ import annotations
@@ -14,6 +15,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def prepared(struct: type[T]) -> type[T]:
-    """Decorate a struct type that is decoded or converted to. The types of its fields are prepared with it."""
+    """Decorate a struct type that you decode or convert values to. This also prepares the types of its fields."""
     msgspec.json.Decoder(struct)
     return struct

@@ -1,7 +1,8 @@
-"""The setup that a game reveals: machine and rules, in the same terms for every format.
+"""The setup of machine and rules that a game reveals, described in the same terms for every format.
 
-Each format describes the setup as named values (`Format.setup`), so comparing setups needs no knowledge of formats. The
-codes that were loaded into the game are a separate value, because the file has them and the settings do not.
+Each format describes the setup by named values (`Format.setup`), so you can compare two setups without knowing anything
+about the formats. The codes that were loaded into the game are a separate value, because only the file contains them,
+and the settings don't.
 """
 
 from __future__ import annotations

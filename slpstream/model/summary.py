@@ -1,7 +1,7 @@
-"""The neutral summary of a game: players, place, rules and result, in the same terms for every format.
+"""A neutral summary of a game: its players, place, rules and result, in the same terms for every format.
 
-Each format computes it from the payloads of `game_start`, `game_end` and `metadata` (`Format.describe`). The index, the
-outputs, the sets and the pages read only this about a game, so they work with every format.
+Each format computes it from the payloads of `game_start`, `game_end` and `metadata` (`Format.describe`). It is the only
+thing that the index, the outputs, the sets and the pages read about a game, and that's why they work with every format.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Thing(_Summary, frozen=True):
 
     @property
     def text(self) -> str:
-        """The name, or else kind and id: `stage 99`. Empty when nothing is known."""
+        """The name if it is known, and otherwise the kind and id, such as `stage 99`. Empty if nothing is known."""
         return self.name or ("" if self.id is None else f"{self.kind} {self.id}".lstrip())
 
 
@@ -57,7 +57,7 @@ class PlayerSummary(_Summary, frozen=True):
 
     @property
     def shown_name(self) -> str:
-        """The name, or else the tag; empty if the replay has neither."""
+        """The name if there is one, and otherwise the tag. Empty if the replay has neither of them."""
         return self.name or self.tag
 
 
@@ -109,7 +109,10 @@ msgspec.json.Decoder(GameSummary)  # prepared for threads, see `model.prepared`;
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """The stocks and percent of a player at the end of a game. No message has them, so neither has the summary."""
+    """How many stocks and how much percent a player had at the end of a game.
+
+    No message contains these values, and that's why they are not part of the summary.
+    """
 
     stocks: int | None = None
     percent: float | None = None
@@ -119,7 +122,7 @@ msgspec.json.Decoder(Standing)
 
 
 class IndexedGame(NamedTuple):
-    """An indexed game, with the times that show when it was played."""
+    """A game in the index, with the times from which you can tell when it was played."""
 
     game_id: str
     summary: GameSummary
@@ -139,14 +142,15 @@ class IndexedGame(NamedTuple):
 
 
 def given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the values with these names, in this order, without missing and null ones."""
+    """Pick the values with these names, in this order. Names that are missing or whose value is null are left out."""
     return {name: values[name] for name in names if values.get(name) is not None}
 
 
 def stats_summary(stats: Any) -> bytes:
-    """Return the part of a game's stats that the index keeps and webhooks send, as JSON.
+    """Return the part of a game's stats that the index keeps and that webhooks send, as JSON.
 
-    It has the scalar values and `overall`, the totals of each player, but no lists with an entry for each move.
+    It contains the scalar values and the totals of each player (`overall`), but none of the lists that have an entry
+    for each move.
     """
     plain = msgspec.to_builtins(stats)
     if not isinstance(plain, dict):

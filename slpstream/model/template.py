@@ -1,7 +1,7 @@
-"""Templates of texts with placeholders, as users write them in the configuration.
+"""Templates for texts with placeholders, which users write in the configuration.
 
-`{winner}` stands for a value. `[[ on {stage}]]` is left out as a whole if any value in it is unknown. `{{` and `}}` are
-braces.
+`{winner}` stands for a value. If you put a part in double brackets, such as `[[ on {stage}]]`, then this part is left
+out if any value in it is unknown. To write a brace, double it: `{{` or `}}`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _BRACES = {"{{": "{", "}}": "}"}
 
 
 class _Part(NamedTuple):
-    """Text, or the name of a value."""
+    """A part of a template, which is either plain text or the name of a value."""
 
     text: str
     is_value: bool
 
 
 class _Group(NamedTuple):
-    """Consecutive parts. An `optional` group is left out if any value in it is unknown."""
+    """Consecutive parts of a template. If the group is `optional`, it is left out when any value in it is unknown."""
 
     optional: bool
     parts: list[_Part]
@@ -34,10 +34,13 @@ class _Group(NamedTuple):
 
 
 class Template:
-    """A parsed template."""
+    """A template that was parsed, so that you can format it many times with different values."""
 
     def __init__(self, text: str, placeholders: Collection[str]) -> None:
-        """Parse the text. Raises `ValueError` for wrong syntax and for placeholders that are not in `placeholders`."""
+        """Parse a template.
+
+        Raises `ValueError` if the syntax is wrong, or if the text uses a placeholder that isn't in `placeholders`.
+        """
         self._groups = [_Group(optional=False, parts=[])]
         end = 0
         for token in _TOKEN.finditer(text):
@@ -49,7 +52,10 @@ class Template:
             raise ValueError("a `[[` has no `]]`")
 
     def format(self, values: Mapping[str, str | None]) -> str:
-        """Return the text with these values, stripped. `None` and empty values are unknown."""
+        """Fill in the values and return the text without white space around it.
+
+        `None` and empty values count as unknown.
+        """
         return "".join(group.format(values) for group in self._groups).strip()
 
     def _take(self, token: re.Match[str], placeholders: Collection[str]) -> None:

@@ -1,6 +1,6 @@
-"""The topics of log messages, by which subscribers and commands select them.
+"""The topics of log messages. Subscribers and commands use them to select the messages that they want.
 
-This module imports nothing else, so that help pages of commands load quickly.
+This module doesn't import anything from the package, so that commands can show their help pages quickly.
 """
 
 from __future__ import annotations

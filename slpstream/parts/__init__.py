@@ -1,1 +1,1 @@
-"""The optional capabilities of slpstream. Each folder is one part; `interface` defines what a part consists of."""
+"""The optional capabilities of slpstream. Each folder is one part. If you want to write one, start with `interface`."""

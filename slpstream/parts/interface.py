@@ -1,9 +1,10 @@
-"""The interface between the core and its parts: the declaration of a part, a running part, and its host.
+"""The interface between the core and its parts: how a part is declared, what it can do while it runs, and its host.
 
-A part is a package with a module `part` that has a `PART`: a declaration from which the core learns everything that the
-part adds (keys of the configuration, metrics, endpoints, pages, commands). Declarations are imported whenever slpstream
-starts a daemon, so they import nothing heavy. Everything else in them is a reference, `module:name`, which is resolved
-when it is needed: a part that is not configured costs nothing.
+A part is a package that contains a module `part` with a `PART`. This is a declaration that tells the core about
+everything that the part adds: configuration keys, metrics, endpoints, pages and commands. The declarations of all parts
+are imported whenever slpstream starts a daemon, so they must not import anything that takes long. Everything else is
+given as a reference, `module:name`, which is only resolved when it's needed. This means that if you don't configure a
+part, it doesn't cost you anything.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ class Command(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page that people open. It contains nothing private: it asks for the token itself, to load its data."""
+    """A page that people can open in their browser.
+
+    The page itself must not contain anything private, because everybody can load it. It asks the user for the token,
+    and uses this to load its data.
+    """
 
     path: str
     """The path, with `{name}` for each variable part."""
@@ -91,25 +96,34 @@ class Part(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name under which its bugs are contained and counted."""
+        """The name under which the bugs of the part are contained and counted."""
         return self.alias or self.name
 
 
 class RunningPart:
-    """A part at work in one daemon. Subclasses override the methods that they need.
+    """A part that is running in a daemon. To write one, inherit from this class and override the methods that you need.
 
-    The core contains exceptions from each of them: a bug ends the call, or the task, which is started again, and
-    nothing else.
+    If one of these methods raises an unexpected exception, the core contains it. This means that the bug only ends the
+    call or, if it was a task, that the task is started again.
     """
 
     def open(self) -> None:
-        """Open files and databases, before `run`. Blocks. Raises `ConfigError`."""
+        """Open the files and databases that the part needs. This is called before `run`, and it's allowed to block.
+
+        Raise `ConfigError` if this isn't possible.
+        """
 
     def close(self) -> None:
-        """Close what `open` has opened, after all tasks of the part have ended. Blocks."""
+        """Close everything that `open` has opened.
+
+        This is called after all tasks of the part have ended, and may block.
+        """
 
     async def run(self) -> None:
-        """Work until cancelled. Called again after a bug. A part without such a task returns."""
+        """Do the work of the part until cancelled.
+
+        If there isn't any, just return. After a bug, this is called again.
+        """
 
     async def stations_configured(self, stations: Sequence[StationConfig]) -> None:
         """Prepare for the configured stations, before they are started, changed or ended."""
@@ -118,38 +132,44 @@ class RunningPart:
         """Start tasks for a station in its nursery, before the station runs. Temporary stations are left out."""
 
     async def follow(self, channel: Channel) -> None:
-        """Follow a station until cancelled, in a task that ends with the station. Called again after a bug."""
+        """Follow a station until cancelled.
+
+        This is called in a task that ends with the station and, after a bug, again.
+        """
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station, without waiting."""
+        """Called when the set of a station has changed, with the payload of the `set` message.
+
+        You must not wait here.
+        """
 
     def games_changed(self, station: str | None) -> None:
-        """Take note that the index has other games of a station, or of any station (`None`), without waiting."""
+        """Called when the index has other games of a station, or of any station (`None`). You must not wait here."""
 
     async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take a situation that was found in a game of a station, and return when it is stored.
+        """Called with each situation that was found in a game of a station. You should only return when it is stored.
 
-        The situations of a game come in order, and again from the first one after a restart.
+        You get the situations of a game in order, and after a restart, you get them again from the first one on.
         """
 
     def situation_seen(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take a situation in a game that is being played, once, without waiting."""
+        """Called once for each situation in a game that is being played. You must not wait here."""
 
     def index_lost(self) -> None:
-        """Report everything to the index again, which has lost its games."""
+        """Called when the index has lost its games, so that you have to report everything to it again."""
 
     def configure(self, config: Config) -> None:
-        """Apply a reloaded configuration: the sections with `applied_at_reload`."""
+        """Apply a configuration that was reloaded. You only need to look at the sections with `applied_at_reload`."""
 
     def not_ready(self) -> list[str]:
-        """The reasons why the part does not do its work. `/readyz` lists them."""
+        """Return the reasons why the part isn't able to do its work. You can see them in `/readyz`."""
         return []
 
 
 class Host:
-    """The services of a daemon for its parts.
+    """Everything that a daemon offers to its parts.
 
-    `index`, `codes`, `games`, `state_folder` and `parts` exist from `RunningPart.open` on.
+    You can't use `index`, `codes`, `games`, `state_folder` and `parts` before `RunningPart.open` is called.
     """
 
     index: GameIndex
@@ -192,14 +212,20 @@ class Host:
         self._services: dict[type, Any] = {}
 
     def has_read_old_files(self) -> bool:
-        """Whether the index has the games of all stations."""
+        """Whether the games of all stations have made it into the index."""
         return not any(station.starting for station in self.stations.stations) and self.index.waiting_files == 0
 
     def provide(self, service: type[S], provider: S) -> None:
-        """Offer a service to the core and to other parts. Its type is usually a Protocol in `parts.services`."""
+        """Offer a service to the core and to other parts.
+
+        Its type is usually one of the Protocols in `parts.services`.
+        """
         self._services[service] = provider
 
     def find(self, service: type[S]) -> S | None:
-        """The provider of a service; `None` if no running part offers it. Parts call it when they need the service."""
+        """Return the provider of a service, or `None` if none of the running parts offers it.
+
+        You should call this each time you need the service.
+        """
         provider: S | None = self._services.get(service)
         return provider

@@ -1,8 +1,8 @@
-"""The registry of parts: finds the declarations of built-in parts and of installed packages, and composes them.
+"""The registry of parts. It finds the declarations of all parts, built-in or installed, and puts them together.
 
-A built-in part is registered by its folder next to this module, so that adding or deleting a folder is all there is to
-do. Packages register theirs through the entry-point group `slpstream.parts` (`docs/howto/add_a_part.md`); both kinds
-have the same declaration and the same interface.
+To register a built-in part, you just add its folder next to this module, and to remove the part, you delete the folder.
+Other packages register their parts through the entry-point group `slpstream.parts` (see `docs/howto/add_a_part.md`).
+Both kinds use the same declaration and the same interface.
 """
 
 from __future__ import annotations
@@ -33,21 +33,27 @@ ENTRY_POINTS = "slpstream.parts"
 
 
 class _Registered(NamedTuple):
-    """A part, and the folder that its module is in."""
+    """A part, together with the folder that contains its module."""
 
     part: Part
     folder: Path
 
 
 def parts() -> list[Part]:
-    """All parts: the built-in ones, then those of installed packages, each by name. Raises `ConfigError`."""
+    """Return all parts: the built-in ones by name, followed by those of installed packages by name.
+
+    Raises `ConfigError`.
+    """
     return [each.part for each in _registered()]
 
 
 @functools.cache
 def _registered() -> tuple[_Registered, ...]:
-    """Raises `ConfigError` for a package that cannot be loaded, that registers something other than a `Part`, or whose
-    name, section or command is taken."""
+    """Find all parts and check that they fit together.
+
+    Raises `ConfigError` if a package can't be loaded, if it registers something that isn't a `Part`, or if one of its
+    names, sections or commands is already taken.
+    """
     built_in = sorted(module.name for module in iter_modules(folder.__path__) if module.ispkg)
     found = [_loaded(f"{folder.__name__}.{name}.part", "PART") for name in built_in]
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
@@ -73,7 +79,7 @@ def _loaded(module: str, attribute: str) -> _Registered:
 
 
 def _names(part: Part) -> Mapping[str, set[str]]:
-    """The names that no other part may have, by kind."""
+    """Return the names that no other part is allowed to have, by kind."""
     return {
         "name": {part.name},
         "section": {section.name for section in part.sections},
@@ -85,34 +91,34 @@ def _names(part: Part) -> Mapping[str, set[str]]:
 
 
 def sections() -> list[Section]:
-    """The sections of the configuration that parts declare."""
+    """Return the sections of the configuration that parts declare."""
     return [section for part in parts() for section in part.sections]
 
 
 def metric_rows() -> list[Row]:
-    """The metrics of all parts."""
+    """Return the metrics of all parts."""
     return [row for part in parts() for row in part.metrics]
 
 
 def labels() -> list[str]:
-    """The names in `slpstream_internal_errors_total` of all parts that can run."""
+    """Return the names that appear in `slpstream_internal_errors_total`, for all parts that can run."""
     return [label for part in parts() if part.start for label in (part.label, *part.labels)]
 
 
 def commands() -> Mapping[str, Command]:
-    """The commands of all parts by name."""
+    """Return the commands of all parts, by name."""
     return {command.name: command for part in parts() for command in part.commands}
 
 
 def function(name: str) -> Callable[..., Any] | None:
-    """The function that a part implements for the core under a name; `None` if no part does."""
+    """Return the function that a part implements for the core under this name, or `None` if no part does."""
     found = (part.functions[name] for part in parts() if name in part.functions)
     reference = next(found, None)
     return None if reference is None else resolve_name(reference)
 
 
 def pages() -> list[Page]:
-    """The pages of all parts."""
+    """Return the pages of all parts."""
     from slpstream.web.site import Page  # noqa: PLC0415 -- commands without a web server use this module too
 
     return [
@@ -128,22 +134,30 @@ def page_routes(exists: Callable[[str], bool]) -> list[Route]:
 
 
 def claim_paths() -> list[str]:
-    """The prefixes of paths of all parts whose requests have separate tokens."""
+    """Return the prefixes of those paths that use tokens different from the usual ones, for all parts."""
     return [path for part in parts() for path in part.claim_paths]
 
 
 def static_folders() -> Mapping[str, Path]:
-    """The folders of pages, scripts and styles of all parts, by the names under which they are served."""
+    """Return the folders from which the pages, scripts and styles of all parts are served, by the names in their
+    URLs.
+    """
     return {each.part.name: static for each in _registered() if (static := each.folder / "static").is_dir()}
 
 
 def load(path: Path) -> Config:
-    """Load a configuration file with the sections of all parts. Raises `ConfigError`."""
+    """Load a configuration file, which can contain the sections of all parts.
+
+    Raises `ConfigError` if something is wrong.
+    """
     return config.load(path, sections())
 
 
 def endpoints(running: Mapping[str, RunningPart]) -> list[Endpoint]:
-    """The HTTP endpoints of all parts. `running` are the running parts by name; it is empty for a description."""
+    """Return the HTTP endpoints of all parts.
+
+    `running` contains the running parts by name. If you only want a description of the endpoints, it can be empty.
+    """
     found: list[Endpoint] = []
     for part in parts():
         if part.endpoints:
@@ -152,7 +166,7 @@ def endpoints(running: Mapping[str, RunningPart]) -> list[Endpoint]:
 
 
 def metrics() -> Metrics:
-    """The collectors of all metrics, see `system.metrics.Metrics`."""
+    """Create the collectors of all metrics (see `system.metrics.Metrics`)."""
     from slpstream.system.metrics import Metrics  # noqa: PLC0415 -- most commands have no metrics
 
     return Metrics(metric_rows(), labels())

@@ -1,4 +1,4 @@
-"""The services that parts offer to the core and to each other, through `Host.provide` and `Host.find`."""
+"""Services that parts offer to the core and to each other, by calling `Host.provide` and `Host.find`."""
 
 from __future__ import annotations
 
@@ -38,13 +38,16 @@ class Mark(Schema, kw_only=True):
 
 
 class Marks(Protocol):
-    """The marked moments of stations."""
+    """The moments of stations that people have marked."""
 
     async def marks(self, station: str) -> list[Mark] | None:
-        """The marks of a station, newest first; `None` if the station keeps none."""
+        """Return the marks of a station, beginning with the newest. Returns `None` if the station doesn't keep any."""
 
     async def mark(self, station: str, wanted: NewMark) -> Mark | None:
-        """Mark a moment; `None` if the station keeps none. Raises `NoSuchMoment`."""
+        """Mark a moment. Returns `None` if the station doesn't keep marks.
+
+        Raises `NoSuchMoment` if the moment doesn't exist.
+        """
 
 
 class Highlights(Protocol):
@@ -55,21 +58,24 @@ class Highlights(Protocol):
 
 
 class ExpectedPlayers(Protocol):
-    """The players whom a bracket expects at the stations."""
+    """The players that should come to the stations next, according to a bracket."""
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """The players whom the bracket expects at a station."""
+        """Return the players that the bracket expects at a station."""
 
 
 class SetContexts(Protocol):
-    """The facts that a bracket knows about played sets."""
+    """The bracket's knowledge about sets that were played."""
 
     @property
     def has_looked(self) -> bool:
-        """Whether the bracket was asked for its sets since the daemon started."""
+        """Whether the bracket was asked for its sets at least once since the daemon started."""
 
     def context_of(self, station: str, set_id: str) -> SetContext | None:
-        """The bracket's facts about a played set; `None` if it has no known set of the bracket."""
+        """Return the bracket's knowledge about a set that was played.
+
+        Returns `None` if we don't know any set of the bracket that it belongs to.
+        """
 
 
 class DemoObjection(Protocol):
@@ -80,11 +86,11 @@ class DemoObjection(Protocol):
 
 
 class SetZips(Protocol):
-    """The zips that slpstream writes of the replays of sets."""
+    """The zips that slpstream makes of the replays of each set."""
 
     @property
     def folder(self) -> Path | None:
-        """The folder that zips are written into; `None` if there is none."""
+        """The folder into which zips are written, or `None` if there isn't one."""
 
 
 class RelayedStations(Protocol):

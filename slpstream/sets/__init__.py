@@ -1,7 +1,9 @@
-"""Groups the games of a station into sets. Pure: games, an operator's corrections and the rules go in, sets come out.
+"""Group the games of a station into sets. You put in games, the corrections of an operator and the rules, and get out
+sets.
 
-The package has no state: the same games, corrections and rules give the same sets now, after a restart and on another
-machine. `docs/howto/sets.md` describes the rules for users.
+The package doesn't have any state and doesn't do any I/O. This means that if the games, corrections and rules are the
+same, you always get the same sets: now, after a restart, and on another machine. If you want to know the rules as a
+user, have a look at `docs/howto/sets.md`.
 """
 
 from slpstream.sets.changes import Change, ChangedValue, Ledger, changed, undone

@@ -1,10 +1,10 @@
-"""The list of an operator's changes, which can be undone.
+"""A list of the changes that an operator has made, so that they can be undone.
 
-A change is stored as the values in `Corrections` that it replaced, each with its path, and as a description for people.
-Undoing a change restores the old values. It is a change too, so it can itself be undone. A change cannot be undone
-while a later change to one of its values is in force.
+For each change, we store the values in `Corrections` that it has replaced, together with their paths, and a description
+for people. To undo a change, we restore the old values. Since this is a change too, it can also be undone. If one of
+the values was changed again later, you have to undo the later change first.
 
-The list is stored in one document with the corrections. Old documents have no list.
+The list is stored in the same document as the corrections. In old documents, there is no list.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _BEGINS = ""
 
 
 class Replaced(msgspec.Struct, frozen=True, array_like=True):
-    """A value in the corrections before and after a change. `None` stands for no value."""
+    """A value in the corrections before and after a change. If there was no value, this is `None`."""
 
     path: Path
     before: Any
@@ -74,7 +74,7 @@ class Replaced(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ChangedValue(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """One value that was changed."""
+    """One of the values that were changed."""
 
     field: ChangedField
     before: Annotated[Value, Meta(description="The value before; left out if there was none.")] = msgspec.field(
@@ -90,7 +90,7 @@ class ChangedValue(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
 
 
 class Change(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """One change by an operator, as it is stored."""
+    """One change by an operator, in the form in which it is stored."""
 
     id: int
     """Counted from 1; later changes have greater ids."""
@@ -104,32 +104,35 @@ class Change(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """The corrections of one station and the changes that led to them, oldest first."""
+    """The corrections of one station, together with the changes that have led to them, beginning with the oldest."""
 
     corrections: Corrections = Corrections()
     changes: tuple[Change, ...] = ()
 
     @property
     def last_change(self) -> int:
-        """The id of the newest change; 0 without changes."""
+        """The id of the newest change, or 0 if there aren't any."""
         return self.changes[-1].id if self.changes else 0
 
 
 @prepared
 class _Document(Corrections, frozen=True, rename="camel", omit_defaults=True):
-    """The stored form of a ledger: the corrections, in the form of old documents without a list, and the list."""
+    """The form in which a ledger is stored.
+
+    It is the same as in old documents that don't have a list, plus the list.
+    """
 
     changes: tuple[Change, ...] = ()
 
 
 def decode(document: bytes) -> Ledger:
-    """Decode a stored ledger. Raises `StoreError`."""
+    """Decode a stored ledger. Raises `StoreError` if it is damaged."""
     stored = read_json(document, _Document, StoreError)
     return Ledger(Corrections(*(getattr(stored, name) for name in Corrections.__struct_fields__)), stored.changes)
 
 
 def encode(ledger: Ledger) -> bytes:
-    """Encode a ledger for the store."""
+    """Encode a ledger so that it can be stored."""
     corrections = ledger.corrections
     values = {name: getattr(corrections, name) for name in Corrections.__struct_fields__}
     return msgspec.json.encode(_Document(**values, changes=ledger.changes))
@@ -138,10 +141,12 @@ def encode(ledger: Ledger) -> bytes:
 def changed(
     ledger: Ledger, patch: SetPatch, newest: Callable[[Corrections], Set], *, at_ms: int, by: str = ""
 ) -> Ledger:
-    """Return the ledger after an operator's change; the same ledger if no correction changes.
+    """Return the ledger after an operator has changed something. If this doesn't change any correction, you get the
+    same ledger.
 
-    `newest` returns the newest set for given corrections, `at_ms` is the time of the change, and `by` the name of the
-    operator. Raises `ImpossibleCorrection` without making any part of the change.
+    You have to pass a function `newest` that returns the newest set, given some corrections. `at_ms` is the time of the
+    change, and `by` is the name of the operator. If a part of the change isn't possible, this raises
+    `ImpossibleCorrection`, and nothing is changed.
     """
     before = ledger.corrections
     middle = regrouped(before, patch, newest)
@@ -154,8 +159,10 @@ def changed(
 
 
 def undone(ledger: Ledger, change_id: int, *, at_ms: int, by: str = "") -> Ledger:
-    """Return the ledger after undoing a change. Raises `ImpossibleCorrection` with the reason if that is not
-    possible."""
+    """Return the ledger after a change was undone.
+
+    If the change can't be undone, this raises an `ImpossibleCorrection` that explains why.
+    """
     change = next((each for each in ledger.changes if each.id == change_id), None)
     if change is None:
         raise ImpossibleCorrection(f"there is no change {change_id}; the last {MAX_CHANGES} changes are kept")
@@ -186,7 +193,7 @@ def undone(ledger: Ledger, change_id: int, *, at_ms: int, by: str = "") -> Ledge
 
 
 def undone_by(changes: Sequence[Change]) -> Mapping[int, int]:
-    """The id of the undoing change, by the id of the change that it undid."""
+    """For each change that was undone, return the id of the change that did this."""
     found: dict[int, int] = {}
     for change in reversed(changes):
         if change.undoes is not None and change.id not in found:
@@ -195,7 +202,7 @@ def undone_by(changes: Sequence[Change]) -> Mapping[int, int]:
 
 
 def blocked_by(changes: Sequence[Change]) -> Mapping[int, int]:
-    """For each change that cannot be undone yet, the id of the newest change that must be undone before it."""
+    """For each change that can't be undone yet, return the id of the newest change that you have to undo first."""
     undone = undone_by(changes)
     latest: dict[Path, int] = {}
     found: dict[int, int] = {}
@@ -230,7 +237,10 @@ def _replaced(before: Corrections, after: Corrections) -> tuple[Replaced, ...]:
 
 
 def _flat(corrections: Corrections) -> dict[Path, Any]:
-    """The values of corrections by their paths. The decision that a set begins after a game is a value too."""
+    """Return all values in the corrections by their paths.
+
+    If it was decided that a set begins after a certain game, this decision counts as a value too.
+    """
     values: dict[Path, Any] = {}
 
     def collect(path: Path, value: Any) -> None:
@@ -246,7 +256,7 @@ def _flat(corrections: Corrections) -> dict[Path, Any]:
 
 
 def _nested(values: Mapping[Path, Any]) -> Corrections:
-    """The corrections that have these values."""
+    """Return the corrections that have these values."""
     document: dict[str, Any] = {}
     for path, value in values.items():
         *parents, last = path
@@ -259,7 +269,10 @@ def _nested(values: Mapping[Path, Any]) -> Corrections:
 
 
 def _changed_games(before: Corrections, after: Corrections, shown: Set, patch: SetPatch) -> list[ChangedValue]:
-    """The values changed by the first half of a change: decisions about games, and the beginning of a new set."""
+    """Return the values that are changed by the first half of a change.
+
+    These are the decisions about games, and whether a new set begins.
+    """
     numbers = {game.game_id: number for number, game in enumerate(shown.games, 1)}
     values = [
         ChangedValue(
@@ -294,7 +307,7 @@ def _listed(value: Any) -> Value:
 
 
 def _crews(crew_battle: CrewBattle | None) -> Value:
-    """A crew battle as the list shows it to people."""
+    """Return a crew battle in the form in which the list shows it to people."""
     return (
         None if crew_battle is None else " – ".join(f"{each.name} {each.stocks}".strip() for each in crew_battle.crews)
     )
@@ -303,7 +316,9 @@ def _crews(crew_battle: CrewBattle | None) -> Value:
 def _changed_set(
     before: Corrections, after: Corrections, newest: Callable[[Corrections], Set], patch: SetPatch
 ) -> list[ChangedValue]:
-    """The values changed by the second half of a change: names, details, score and the set itself."""
+    """Return the values that are changed by the second half of a change: names, details, the score and the set
+    itself.
+    """
     old, new = newest(before), newest(after)
     values: list[ChangedValue] = []
 

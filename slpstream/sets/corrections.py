@@ -1,10 +1,13 @@
-"""An operator's corrections as they are stored: bound to games, not to times or numbers of sets.
+"""The corrections of an operator in the form in which they are stored. They refer to games, and not to times or the
+numbers of sets.
 
-A name is given to the player at a port in a certain game; from then on it follows the player to any port. So does a
-seat, the name that people gave themselves; the operator's name takes precedence. A score is stored as the difference
-from the score counted at the time, so later games still add to it. Seats that were taken after a game, by people who
-were not known, belong to its set only if that set continues. A correction of a set that has not begun is bound to the
-game before it. Corrections therefore keep their meaning when the sets are computed again from the files.
+For example, a name is given to the player at some port in a certain game. From then on, it follows the player, no
+matter at which port. The same is true for a seat, which is the name that people have entered for themselves, but if
+there is a name from the operator, it takes precedence. For a score, we store the difference to the score that was
+counted at that time, so later games still add to it. If somebody we don't know takes a seat after a game, this seat
+only belongs to the set if the set continues. If the set that is corrected has not begun yet, the correction refers to
+the game before it. All of this makes sure that corrections keep their meaning when we compute the sets again from the
+files.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from slpstream.sets.crews import CrewBattle
 
 
 class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The stored correction of one game."""
+    """The correction of one game, as it is stored."""
 
     counts: bool | None = None
     winner: int | None = None
@@ -29,7 +32,7 @@ class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
 
 
 class PlayerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Details of a player that operators enter in addition to the name."""
+    """The details that operators can enter about a player in addition to the name."""
 
     sponsor: str | None = None
     pronouns: str | None = None
@@ -37,7 +40,7 @@ class PlayerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class Seat(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The person at a port, as entered by that person, for example on a phone."""
+    """The person at a port. People enter this themselves, for example on a phone."""
 
     name: str
     sponsor: str | None = None
@@ -45,7 +48,10 @@ class Seat(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The stored correction of a set, in effect from a certain game on. Keys are player indices in that game."""
+    """The correction of a set, as it is stored.
+
+    It takes effect in a certain game. Keys are player indices in that game.
+    """
 
     names: dict[int, str] = {}
     score: dict[int, int] = {}
@@ -85,5 +91,5 @@ NO_DETAILS = PlayerDetails()
 
 
 def person(kind: str, name: str) -> str:
-    """Return the key in `Corrections.people` of a person with a name in the replays."""
+    """Return the key for `Corrections.people` that belongs to a person who has this name in replays."""
     return f"{kind}:{' '.join(name.split()).casefold()}"

@@ -1,4 +1,4 @@
-"""The stocks of the players before and after each game of a crew battle."""
+"""How many stocks the players have before and after each game of a crew battle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slpstream.sets.games import Player
 
 
 class Turn(NamedTuple):
-    """One player's part in a game of a crew battle."""
+    """What one player did in a game of a crew battle."""
 
     name: str
     entered: int
@@ -24,11 +24,12 @@ def stocks_left(
     winner: int | None,
     corrected: Mapping[int, int],
 ) -> list[int]:
-    """Return each player's stocks at the end of a game that counts. `winner` is the place of the winner.
+    """Return how many stocks each player has left after a game that counts. `winner` is the place of the winner.
 
-    Losers have no stocks left, even if time ran out. Winners cannot have more stocks than at the beginning, even if
-    they forgot to lose stocks on purpose. Winners have at least one stock left even if the replay shows 0: if sudden
-    death decided, or if the operator named the winner. `corrected` has the operator's numbers by player index.
+    The losers have no stocks left, even if time ran out. The winners can't have more stocks than at the beginning, even
+    if they forgot to lose some on purpose. They have at least one stock left, even if the replay shows 0, which happens
+    if sudden death decided the game, or if the operator named the winner. `corrected` contains the numbers that the
+    operator has entered, by player index.
     """
     left = []
     for place, (player, had) in enumerate(zip(players, entered, strict=True)):

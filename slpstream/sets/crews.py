@@ -1,10 +1,10 @@
-"""Crew battles: two crews of players, whose stocks carry over from game to game.
+"""Crew battles, in which two crews of players compete, and stocks carry over from one game to the next.
 
-One player of each crew plays in each game. The loser, who has no stocks left, leaves, and the next player of that crew
-enters with new stocks. The winner stays with the remaining stocks. The game gives each player four stocks, so winners
-who stay first lose stocks on purpose until they have as many as before. Replays show the stocks at the end of a game.
-The stocks at its beginning follow from the previous game, so it does not matter when, or whether, stocks were lost on
-purpose.
+In each game, one player of each crew plays. The loser has no stocks left and leaves, and the next player of that crew
+comes in with new stocks. The winner stays, but only with the stocks that are left. Since the game always gives each
+player four stocks, the winner has to lose some of them on purpose first. In a replay, we only see the stocks at the end
+of a game. We know how many there were at its beginning from the game before it, so we don't care when, or whether,
+stocks were lost on purpose.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ class CrewBattle(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
     @property
     def max_games(self) -> int:
-        """The maximum number of games: after each game but the last, both crews still have a player."""
+        """The maximum number of games.
+
+        It follows from the fact that after each game except for the last, both crews still have a player.
+        """
         players = [-(-crew.stocks // self.stocks_per_player) for crew in self.crews]
         return sum(players) - 1

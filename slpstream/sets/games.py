@@ -1,4 +1,4 @@
-"""The input of the set logic: played games, and the rules."""
+"""The games that were played, and the rules. These are the input of the set logic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Player(msgspec.Struct, frozen=True, kw_only=True):
-    """A player of one game, with the stocks, percent and score at its end. Names that the replay lacks are empty."""
+    """A player in one game, with the stocks, percent and score at its end.
+
+    If the replay doesn't have a name, it is empty.
+    """
 
     index: int
     """Player index: the port, counted from 0."""
@@ -50,9 +53,9 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
 class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     """One game.
 
-    The times come from three clocks, which are never compared with each other: the clock of the daemon
-    (`arrived_at_ms`), of the console (`said_at_ms`), and of the machine that wrote the file (`written_at_ms`). All are
-    Unix times in milliseconds.
+    The times come from three different clocks: the daemon's (`arrived_at_ms`), the console's (`said_at_ms`), and the
+    one of the machine that wrote the file (`written_at_ms`). You should never compare a time from one clock with a time
+    from another. All of them are Unix times in milliseconds.
     """
 
     game_id: str
@@ -91,11 +94,14 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ids(self) -> list[str]:
-        """The ids of the game and of its sudden deaths, in order."""
+        """The ids of the game and of its sudden deaths, in the order in which they were played."""
         return [self.game_id, *(each.game_id for each in self.sudden_deaths)]
 
     def sides(self) -> list[list[Player]]:
-        """The sides in the order of their first ports: the teams, or each player alone."""
+        """Return the sides, ordered by their first ports.
+
+        A side is a team or, if there are no teams, a single player.
+        """
         players = sorted(self.players, key=lambda player: player.index)
         if not self.is_teams:
             return [[player] for player in players]
@@ -106,12 +112,12 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> list[PlayedGame]:
-    """Return the games for the set logic, in the order in which they were played. Games in progress come last.
+    """Return the games for the set logic, in the order in which they were played, and then those that are still in
+    progress.
 
-    Games with a single side and games that are not played for points are left out. `running` has the ids of the games
-    in progress.
-
-    A sudden death is part of the game that it ends. If that game is missing, the sudden death replaces it.
+    You don't get games with a single side, or games that aren't played for points. Pass the ids of the games in
+    progress as `running`. A sudden death becomes a part of the game that it ends. If we don't have that game, then the
+    sudden death takes its place.
     """
     in_order = sorted(indexed, key=lambda game: (game.listed_at_ms, game.mtime_ns or 0, game.game_id))
     games = [_played_game(game, running) for game in in_order if game.summary.versus]
@@ -120,9 +126,11 @@ def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> li
 
 
 def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
-    """The time between two games in seconds: by arrival or by the console's clock if both have it, else by their files.
+    """Return how many seconds there were between two games.
 
-    A file that was written after the later game arrived is a copy of an older file, and its time is meaningless.
+    If both games have an arrival time, we use it, and otherwise the console's clock. If they don't have that either, we
+    use their files. However, if a file was written after the later game arrived, then it is a copy of an older file,
+    and its time doesn't mean anything.
     """
     length_ms = 1000 * (before.duration_seconds or 0.0)
     arrived_before_ms, arrived_ms = before.arrived_at_ms, after.arrived_at_ms
@@ -137,7 +145,7 @@ def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
 
 
 def clock(seconds: float) -> str:
-    """A duration as minutes and seconds: `1:32`."""
+    """Format a duration as minutes and seconds, for example `1:32`."""
     return f"{int(seconds // 60)}:{int(seconds) % 60:02d}"
 
 
@@ -153,7 +161,7 @@ def _with_sudden_deaths(games: Iterable[PlayedGame]) -> list[PlayedGame]:
 
 
 def _ends_in(game: PlayedGame, sudden_death: PlayedGame) -> bool:
-    """Whether a game ended in this sudden death, which the tied players of the game play."""
+    """Whether a game ended in this sudden death. A sudden death is played by those players of the game who are tied."""
     last = game.sudden_deaths[-1] if game.sudden_deaths else game
     # After a timeout, the replay can still name a winner: the player with less damage.
     tied = last.ending in ("time", None) or (last.ending == "finished" and not last.winners)
@@ -203,5 +211,5 @@ def _player(player: PlayerSummary, standing: Standing) -> Player:
 
 
 def _number(id: Any) -> int | None:
-    """A numeric id; `None` for other ids, which `set` messages cannot contain."""
+    """Return an id if it is a number, and otherwise `None`, because `set` messages can't contain any other ids."""
     return id if isinstance(id, int) else None

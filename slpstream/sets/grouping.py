@@ -1,9 +1,9 @@
-"""Groups the games of a station into sets.
+"""Group the games of a station into sets.
 
-The games are read once, in order. A game begins another set if the operator decided so, if the set is over, if the
-players are different, after a long break, or if it belongs to another ranked match; otherwise it continues the set. The
-sides of the game are then matched with the sides of the set, and the verdict on the game decides whether a side gets a
-point.
+We go through the games once, in order. For each game, we decide whether it continues the set or begins another one. It
+begins another set if the operator has decided so, if the set is over, if the players are different, if there was a long
+break, or if it belongs to another ranked match. Then we match the sides of the game with the sides of the set, and the
+verdict on the game tells us whether a side gets a point.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _USUAL_PORTS = (0, 1)
 
 
 class Member:
-    """A member of a set, as known from its newest game."""
+    """A member of a set, with everything that we know from the newest game."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -58,12 +58,12 @@ class Member:
 
     @property
     def shown_name(self) -> str | None:
-        """The name to show; `None` without any name."""
+        """The name that you should show, or `None` if the member doesn't have any name."""
         said = "" if self.seat is None else self.seat.name
         return self.name or said or self.netplay_name or self.tag or None
 
     def plays(self, player: Player, place: Place, *, in_team: bool) -> None:
-        """Update this member from a game. Names that its replay lacks stay unchanged."""
+        """Update this member from a game. If the replay lacks a name, the old one stays."""
         self.index, self.port = player.index, player.port
         self.connect_code = player.connect_code or self.connect_code
         self.netplay_name = player.netplay_name or self.netplay_name
@@ -74,7 +74,7 @@ class Member:
 
 
 class Side:
-    """One side of a set: a player or a team."""
+    """One side of a set, which is either a player or a team."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = list(members)
@@ -89,7 +89,7 @@ class Side:
 
     @property
     def score(self) -> int:
-        """The score, never below 0."""
+        """The score. It never drops below 0."""
         return max(0, self.won + self.added)
 
 
@@ -112,7 +112,7 @@ class Set:
     """One set, up to its newest game."""
 
     def __init__(self, previous_game_id: str, rules: Rules) -> None:
-        """`previous_game_id` is the id of the game before the set; empty for the first set of the station."""
+        """`previous_game_id` is the id of the game before the set. For the first set of a station, it is empty."""
         self.previous_game_id = previous_game_id
         self.best_of = rules.best_of
         self.crew_battle: CrewBattle | None = None
@@ -135,24 +135,29 @@ class Set:
 
     @property
     def last(self) -> PlayedGame | None:
-        """The newest game; `None` before the set has begun."""
+        """The newest game, or `None` if the set has not begun yet."""
         return self.entries[-1].game if self.entries else None
 
     @property
     def place(self) -> Place:
-        """The place where a new correction is stored."""
+        """The place where a new correction should be stored."""
         return ("after", self.previous_game_id) if self.last is None else ("since", self.last.game_id)
 
     @property
     def wins_needed(self) -> int:
-        """Number of wins that decide the set: more than half of the games. 0 in a crew battle, which is decided by
-        stocks."""
+        """How many wins a side needs to win the set, which is more than half of the games.
+
+        In a crew battle, this is 0, because it is decided by stocks.
+        """
         return 0 if self.crew_battle is not None else self.best_of // 2 + 1
 
     @property
     def over(self) -> bool:
-        """Whether a side has won more than half of the games, or each game has a winner. A crew battle is over when a
-        crew has no stocks left."""
+        """Whether the set is over.
+
+        This is the case if a side has won more than half of the games, or if each game has a winner. A crew battle is
+        over when one of the crews has no stocks left.
+        """
         scores = [side.score for side in self.sides]
         if self.crew_battle is not None:
             return 0 in scores
@@ -160,7 +165,7 @@ class Set:
 
     @property
     def winner(self) -> int | None:
-        """The place of the side that has won; `None` while the set is not over, and for a tie."""
+        """The place of the side that has won. It is `None` if the set isn't over yet, or if it ended in a tie."""
         scores = [side.score for side in self.sides]
         best = max(scores, default=0)
         return scores.index(best) if self.over and scores.count(best) == 1 else None
@@ -171,7 +176,9 @@ class Set:
         return [member for side in self.sides for member in side.members]
 
     def given_names(self) -> dict[str, dict[int, str]]:
-        """The names from operators and phones to show, by game id and player index in that game."""
+        """Return the names to show that come from operators and phones, by game id and by the player index in that
+        game.
+        """
         found: dict[str, dict[int, str]] = {}
         for game_id, names in self._given_names():
             found.setdefault(game_id, {}).update(names)
@@ -189,23 +196,28 @@ class Set:
                         yield game_id, dict.fromkeys(indices, name)
 
     def begin_crew_battle(self, crews: CrewBattle | None) -> None:
-        """Make the set a crew battle before its first game. Only sets of two players change."""
+        """Turn the set into a crew battle before its first game.
+
+        If it isn't a set of two players, this does nothing.
+        """
         if crews is not None and len(self.sides) == CREWS and all(len(side.members) == 1 for side in self.sides):
             self.crew_battle = crews
             for side, crew in zip(self.sides, crews.crews, strict=True):
                 side.won, side.carried = crew.stocks, None
 
     def member(self, index: int) -> Member | None:
-        """The member with this player index in the newest game."""
+        """Return the member who had this player index in the newest game."""
         return next((member for member in self.members if member.index == index), None)
 
     def side(self, index: int) -> Side | None:
-        """The side of the member with this player index in the newest game."""
+        """Return the side of the member who had this player index in the newest game."""
         return next((side for side in self.sides if any(m.index == index for m in side.members)), None)
 
     def identity(self, member: Member) -> str | None:
-        """The key by which a member is recognised in other sets: the most reliable name in the replays that only this
-        member has. `None` without one."""
+        """Return a key by which we can recognise a member in other sets, or `None` if there is none.
+
+        This is the most reliable of the names in the replays that no other member has.
+        """
         for kind in REPLAY_NAMES:
             name = folded(getattr(member, kind))
             if name and [folded(getattr(other, kind)) for other in self.members].count(name) == 1:
@@ -214,7 +226,10 @@ class Set:
 
 
 def sets_of(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> list[Set]:
-    """Return all sets, oldest first. The last one is shown. Games with a single side belong to no set."""
+    """Return all sets, beginning with the oldest. The last one is the one to show.
+
+    If a game only has a single side, it doesn't belong to any set.
+    """
     played = [game for game in games if len(game.sides()) > 1]
     crews: dict[str, CrewBattle] = {}
     while True:
@@ -232,14 +247,14 @@ def sets_of(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules)
 
 
 def newest_set(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> Set:
-    """Return the set to show. Without games, it is a set that has not begun."""
+    """Return the set to show. If there are no games, this is a set that has not begun yet."""
     return sets_of(games, corrections, rules)[-1]
 
 
 def since_break(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> int | None:
-    """Return the index of the game before the last long break; `None` without a long break.
+    """Return the index of the game before the last long break, or `None` if there wasn't one.
 
-    Earlier games do not affect the newest set.
+    Games before that can't affect the newest set.
     """
     for index in range(len(games) - 1, 0, -1):
         joined = corrections.games.get(games[index].game_id, NOTHING).begins_set is False
@@ -253,7 +268,7 @@ def newest_set_since_break(
 ) -> tuple[Set, Sequence[PlayedGame]] | None:
     """Return the set to show, and the games that affect it.
 
-    `more` is whether earlier games exist. Returns `None` if they could affect it.
+    Set `more` if there are earlier games that you don't pass. If these could make a difference, this returns `None`.
     """
     first = since_break(games, corrections, rules)
     if first is None and more:
@@ -263,7 +278,7 @@ def newest_set_since_break(
 
 
 class _Grouping:
-    """The sets of a station, built game by game."""
+    """The sets of a station, which are built up game by game."""
 
     def __init__(
         self,
@@ -272,7 +287,7 @@ class _Grouping:
         games: Sequence[PlayedGame],
         crews: Mapping[str, CrewBattle],
     ) -> None:
-        """`crews` has the crews of the sets that are known to be crew battles, by the ids of their first games."""
+        """`crews` contains the crews of all sets that we know to be crew battles, by the ids of their first games."""
         self.sets: list[Set] = []
         self.late_crews: dict[str, CrewBattle] = {}
         """The crews of sets that were found to be crew battles after their first games."""
@@ -329,9 +344,10 @@ class _Grouping:
             member.seat = corrected.seats_between[member.index]
 
     def expect(self, previous_game_id: str) -> None:
-        """Add a set that has not begun, with the ports of the last players but without their names.
+        """Add a set that has not begun yet. It has the ports of the last players, but not their names.
 
-        People who are named at further ports replace players without a name, if each side is one player.
+        If people are named at other ports, and each side is a single player, they take the places of the players
+        without a name.
         """
         before = self.sets[-1].sides if self.sets else [Side([Member(index)]) for index in _USUAL_PORTS]
         indices = [[member.index for member in side.members] for side in before]
@@ -352,7 +368,9 @@ class _Grouping:
         self.sets.append(current)
 
     def _joins(self, game: PlayedGame, names: Mapping[int, str]) -> tuple[int, ...] | None:
-        """The place of each side of a game among the sides of the newest set; `None` if it begins another set."""
+        """Return the place of each side of a game among the sides of the newest set, or `None` if the game begins
+        another set.
+        """
         if not self.sets:
             return None
         current = self.sets[-1]
@@ -377,12 +395,14 @@ class _Grouping:
         return order
 
     def _order(self, game: PlayedGame) -> tuple[int, ...] | None:
-        """The places that the operator gave to the sides of a game; `None` without valid places."""
+        """Return the places that the operator gave to the sides of a game, or `None` if there are none or they aren't
+        valid.
+        """
         order = self._corrections.games.get(game.game_id, NOTHING).sides
         return order if order is not None and sorted(order) == list(range(len(game.sides()))) else None
 
     def _breaks(self, current: Set, before: PlayedGame, game: PlayedGame) -> bool:
-        """Whether a game begins another set for a reason other than its sides."""
+        """Whether a game begins another set for a reason that has nothing to do with its sides."""
         matches = {before.match_id, game.match_id} - {""}
         return (
             before.game_id in self._corrections.after
@@ -394,8 +414,9 @@ class _Grouping:
         )
 
     def _withdraw_seats(self, game: PlayedGame) -> None:
-        """Withdraw the seats that were taken after the newest game if this game begins another set without an
-        operator's decision."""
+        """If this game begins another set, and the operator hasn't decided so, withdraw the seats that were taken after
+        the newest game.
+        """
         if not self.sets or self.sets[-1].over or self.sets[-1].games[-1].game_id in self._corrections.after:
             return
         if not self._corrections.games.get(game.game_id, NOTHING).begins_set:
@@ -448,7 +469,7 @@ class _Grouping:
             self.late_crews.setdefault(current.games[0].game_id, crews)
 
     def _name(self, current: Set) -> None:
-        """Apply the corrections for people who have a name in the replays, including corrections from earlier sets."""
+        """Apply the corrections for people who have a name in the replays. These can come from earlier sets too."""
         for member in current.members:
             identity = current.identity(member)
             if identity is not None and identity in self._corrections.people:
@@ -460,7 +481,7 @@ class _Grouping:
 def _let_next_players_enter(
     current: Set, teams: Sequence[Sequence[Player]], order: Sequence[int], names: Mapping[int, str]
 ) -> None:
-    """Replace the members who have left by new ones."""
+    """Replace those members who have left by new ones."""
     for team, place in zip(teams, order, strict=True):
         side = current.sides[place]
         if side.carried is None or not is_same_person(side.members[0], team[0], names):

@@ -1,9 +1,10 @@
-"""Matches the players of one game with the members of a set.
+"""Match the players of a game with the members of a set.
 
-People are recognised by their names, the most reliable kind first: connect code, netplay name, the name entered by the
-operator or by themselves, tag. Other players are matched by port, then by their place in the score. All assignments of
-the sides of a game to the sides of the set are compared (at most 24). The first assignment that leaves the most people
-in their old place is chosen. If even this assignment moves a person to another side, the game belongs to another set.
+We recognise people by their names, and we try the most reliable kind first: the connect code, then the netplay name,
+then the name that was entered by the operator or by the people themselves, and finally the tag. If that doesn't work,
+we use the port, and then the place in the score. To find out which side is which, we compare all ways to assign the
+sides of the game to the sides of the set (there are at most 24), and choose the first one that leaves the most people
+in their old place. If even this one moves somebody to another side, then the game belongs to another set.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ AMember = TypeVar("AMember", bound=Member)
 
 @lru_cache(maxsize=1024)
 def folded(name: str) -> str:
-    """Return a name without differences in case and spaces, for comparisons."""
+    """Return a name without differences in case and spaces, so that you can compare it with others."""
     return " ".join(name.split()).casefold()
 
 
 def others(members: Sequence[Member], players: Sequence[Player]) -> bool:
-    """Whether the names in the replays show that the players are not the members.
+    """Whether the names in the replays tell us that the players are not the same people as the members.
 
-    The most reliable kind of name that all players and members have decides.
+    To decide this, we use the most reliable kind of name that all players and members have.
     """
     count = len(players)
     for kind in REPLAY_NAMES:
@@ -61,10 +62,11 @@ def others(members: Sequence[Member], players: Sequence[Player]) -> bool:
 def places(
     sides: Sequence[Sequence[Member]], teams: Sequence[Sequence[Player]], names: Mapping[int, str]
 ) -> tuple[int, ...] | None:
-    """Return the place in the set of each side of a game; `None` if the game cannot belong to the set.
+    """Return the place in the set of each side of a game. If the game can't belong to the set, this returns `None`.
 
-    The game cannot belong to the set if the sides have other sizes, if a recognised person has changed teams, or if a
-    player with another name would get a member's name. `names` are the names entered for this game, by player index.
+    This is the case if the sides don't have the same sizes, if a person that we recognise has changed teams, or if a
+    player with another name would get the name of a member. `names` are the names that were entered for this game, by
+    player index.
     """
     if len(sides) != len(teams):
         return None
@@ -95,11 +97,11 @@ def paired(
     order: Sequence[int],
     names: Mapping[int, str],
 ) -> list[list[AMember]]:
-    """Return the member for each player of each team. `order` has the place of each team, which is as large as its
-    side.
+    """For each player of each team, return the member that this player is.
 
-    Players who are recognised by name stay the same person on any side. The other players become the remaining members
-    of their side, arranged so that as few as possible get another person's name or change ports.
+    `order` contains the place of each team, which must be as large as its side. If we recognise players by their names,
+    they stay the same person no matter on which side. Everybody else becomes one of the remaining members of their
+    side. We do this in such a way that as few of them as possible get the name of another person or change ports.
     """
     people = _recognised([m for side in sides for m in side], [p for team in teams for p in team], names)
     taken = {id(member) for member in people.values()}
@@ -114,7 +116,7 @@ def paired(
 
 
 def _recognised(members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str]) -> dict[int, AMember]:
-    """Return the members who are recognised by a name, by player index in the game."""
+    """Return the members that we recognise by a name, by player index in the game."""
     left, free = list(members), list(players)
     found: dict[int, AMember] = {}
     for of_member, of_player in _kinds_of_names(names):
@@ -132,9 +134,10 @@ def _recognised(members: Sequence[AMember], players: Sequence[Player], names: Ma
 def _at_same_ports(
     members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str], people: Mapping[int, AMember]
 ) -> dict[int, AMember]:
-    """Return the further members who are recognised by their ports, by player index in the game.
+    """Return those other members that we recognise by their ports, by player index in the game.
 
-    `people` are the members who are recognised by name. If one of them has changed ports, ports identify no one.
+    `people` are the members that we have recognised by their names. If one of them has changed ports, we can't trust
+    the ports of anybody.
     """
     if any(member.index != index for index, member in people.items()):
         return {}
@@ -149,7 +152,7 @@ def _at_same_ports(
 
 
 def _changes(members: Sequence[Member], players: Sequence[Player], names: Mapping[int, str]) -> tuple[int, int]:
-    """Return the number of members who would be other people, and the number who would have changed ports."""
+    """Return how many members would become other people, and how many would have changed ports."""
     pairs = list(zip(members, players, strict=True))
     strangers = sum(not is_same_person(member, player, names) for member, player in pairs)
     return strangers, sum(member.index != player.index for member, player in pairs)
@@ -158,10 +161,10 @@ def _changes(members: Sequence[Member], players: Sequence[Player], names: Mappin
 def crew_places(
     members: Sequence[Member], stays: Sequence[bool], players: Sequence[Player], names: Mapping[int, str]
 ) -> tuple[int, ...]:
-    """Return the crew of each player of a game. `members` played last, and `stays` tells for each whether stocks are
-    left.
+    """Return the crew of each player in a game.
 
-    A player who stays is recognised by name, or without names by the port, which does not change.
+    `members` are those who have played last, and `stays` tells us for each of them whether there are stocks left. A
+    player who stays is recognised by name. If there are no names, we use the port, because it doesn't change.
     """
     order = sorted(range(len(members)), key=lambda place: not stays[place])
     for of_member, of_player in _kinds(names):
@@ -174,9 +177,10 @@ def crew_places(
 
 
 def is_same_person(member: Member, player: Player, names: Mapping[int, str]) -> bool:
-    """Whether a player can be a member: no name shows that they are different people.
+    """Whether a player might be a member, because there's no name that shows that they are different people.
 
-    A name that was entered for this game can confirm a person but not exclude one, because it can replace another name.
+    If a name was entered for this game, it can confirm that it's the same person. It can't tell us the opposite,
+    though, because it might have replaced another name.
     """
     given = folded(names.get(player.index, ""))
     for kind in REPLAY_NAMES:
@@ -196,13 +200,13 @@ _Kind = tuple[Callable[[Member], set[str]], Callable[[Player], str | None]]
 
 
 def _kinds(names: Mapping[int, str]) -> Sequence[_Kind]:
-    """All kinds of names by which players are matched, the most reliable first."""
+    """Return all kinds of names that we use to match players, beginning with the most reliable."""
     port: _Kind = (lambda m: {str(m.index)}), (lambda p: str(p.index))
     return *_kinds_of_names(names), port
 
 
 def _kinds_of_names(names: Mapping[int, str]) -> Sequence[_Kind]:
-    """The kinds of names, the most reliable first."""
+    """Return the kinds of names, beginning with the most reliable."""
 
     def in_replay(kind: str) -> _Kind:
         return (lambda m: {folded(getattr(m, kind))} - {""}), (lambda p: folded(getattr(p, kind)) or None)
@@ -212,13 +216,13 @@ def _kinds_of_names(names: Mapping[int, str]) -> Sequence[_Kind]:
 
 
 def _given_names(member: Member) -> set[str]:
-    """Return the names that can refer to a member when a name is entered."""
+    """Return the names that somebody might use for a member when entering a name."""
     seat = member.seat.name if member.seat else ""
     return {folded(name) for name in (member.name, member.netplay_name, member.tag, seat)} - {""}
 
 
 def _fit(known: Sequence[_Keys], assignment: Sequence[int]) -> tuple[int, ...]:
-    """Return the number of players that an assignment leaves in their old place, for each kind of name."""
+    """For each kind of name, return how many players would stay in their old place with this assignment."""
     return tuple(
         sum(key in of_sides[place] for keys, place in zip(of_teams, assignment, strict=True) for key in keys)
         for of_sides, of_teams in known
@@ -232,6 +236,9 @@ def _same_sizes(
 
 
 def _known(kind: str, people: Iterable[Member | Player]) -> set[str]:
-    """Return the names of one kind without the names that two people share, which identify neither."""
+    """Return all names of one kind.
+
+    If two people share a name, it is left out, because it can't identify either of them.
+    """
     names = [folded(getattr(person, kind)) for person in people]
     return {name for name in names if name and names.count(name) == 1}

@@ -1,4 +1,4 @@
-"""Turns an operator's changes to the newest set into corrections."""
+"""Turn the changes that an operator makes to the newest set into corrections."""
 
 from __future__ import annotations
 
@@ -138,21 +138,22 @@ class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
 
 
 class ImpossibleCorrection(Exception):
-    """A correction is about a player or a game that does not exist. The message names it."""
+    """Raised if a correction is about a player or a game that doesn't exist. You find its name in the message."""
 
 
 def corrected(corrections: Corrections, patch: SetPatch, newest: Callable[[Corrections], Set]) -> Corrections:
-    """Return the corrections after a change. `newest` returns the newest set for given corrections.
+    """Return the corrections after a change. You have to pass a function `newest` that returns the newest set, given
+    some corrections.
 
-    Raises `ImpossibleCorrection` if the change is about a player or a game that does not exist.
+    Raises `ImpossibleCorrection` if the change is about a player or a game that doesn't exist.
     """
     return corrected_set(regrouped(corrections, patch, newest), patch, newest)
 
 
 def regrouped(corrections: Corrections, patch: SetPatch, newest: Callable[[Corrections], Set]) -> Corrections:
-    """Return the corrections after the first half of a change: changes of games, and the beginning of a new set.
+    """Return the corrections after the first half of a change, which is about games and whether a new set begins.
 
-    Raises `ImpossibleCorrection`.
+    Raises `ImpossibleCorrection` if that isn't possible.
     """
     if patch.games is not UNSET:
         corrections = _with_games(corrections, newest(corrections), patch.games)
@@ -162,9 +163,9 @@ def regrouped(corrections: Corrections, patch: SetPatch, newest: Callable[[Corre
 
 
 def corrected_set(corrections: Corrections, patch: SetPatch, newest: Callable[[Corrections], Set]) -> Corrections:
-    """Return the corrections after the second half of a change: changes of the set and its players.
+    """Return the corrections after the second half of a change, which is about the set and its players.
 
-    Raises `ImpossibleCorrection`.
+    Raises `ImpossibleCorrection` if that isn't possible.
     """
     current = newest(corrections)
     if patch.crew_battle is not UNSET:
@@ -197,7 +198,7 @@ def corrected_set(corrections: Corrections, patch: SetPatch, newest: Callable[[C
 
 
 def _with_new_set(corrections: Corrections, current: Set) -> Corrections:
-    """Begin a new set, which inherits no corrections from the set before it."""
+    """Begin a new set. It doesn't inherit any corrections from the set before it."""
     last = current.last
     if last is None:
         return _replace(corrections, after={current.previous_game_id: EMPTY})
@@ -238,7 +239,10 @@ def _with_games(corrections: Corrections, current: Set, patches: Mapping[str, Ga
 
 
 def _places(game: PlayedGame, sides: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the place in the set of each side of a game. Sides without a named player get the remaining places."""
+    """Return the place of each side of a game in the set.
+
+    Sides without a named player get those places that are left.
+    """
     given: list[int | None] = []
     for team in game.sides():
         places = {place for player in team if (place := sides.get(str(player.index))) is not None}
@@ -258,7 +262,10 @@ def _places(game: PlayedGame, sides: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def _stocks(game: PlayedGame, known: Mapping[int, int], patch: Mapping[str, int | None] | None) -> dict[int, int]:
-    """Return the operator's numbers of stocks after a game. Raises `ImpossibleCorrection`."""
+    """Return how many stocks players have left after a game, according to the operator.
+
+    Raises `ImpossibleCorrection` if one of the players isn't in the game.
+    """
     if patch is None:
         return {}
     unknown = [key for key in patch if all(player.index != int(key) for player in game.players)]
@@ -294,8 +301,10 @@ def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str 
 
 
 def _member(current: Set, index: int) -> Member:
-    """The member with this player index. A set that has not begun can have a player at any port. Raises
-    `ImpossibleCorrection`."""
+    """Return the member with this player index. If the set has not begun yet, there can be a player at any port.
+
+    Otherwise, this raises `ImpossibleCorrection` if there's no such member.
+    """
     member = current.member(index)
     if member is None and current.last is None:
         member = Member(index)
@@ -328,7 +337,9 @@ def _with_seats(corrections: Corrections, current: Set, patch: Mapping[str, Seat
 
 
 def _takes_free_seats(corrections: Corrections, current: Set, patch: Mapping[str, SeatPatch | None]) -> bool:
-    """Whether the change only gives seats, between two games, to players without a seat in the newest game."""
+    """Whether the change does nothing except give seats, between two games, to players who had no seat in the newest
+    game.
+    """
     if current.last is None or current.last.in_progress:
         return False
     taken = _entry(corrections, current).seats_between
@@ -358,7 +369,10 @@ def _with_players(
 
 
 def _with_detail(corrections: Corrections, current: Set, member: Member, field: str, value: Any) -> Corrections:
-    """Set or remove a detail of a player: for the person if the replays name one, else in this set."""
+    """Set or remove a detail of a player.
+
+    If the replays name the person, it belongs to the person, and otherwise to this set.
+    """
     for kind, key in current.places:
         entry = getattr(corrections, kind).get(key)
         if entry is not None:
@@ -400,7 +414,7 @@ def _with_score(corrections: Corrections, current: Set, patch: Mapping[str, int 
 
 
 def _with_value(corrections: Corrections, current: Set, field: str, value: Any) -> Corrections:
-    """Set or remove a value of the set itself."""
+    """Set or remove a value that belongs to the set itself."""
     for kind, key in current.places:
         entry = getattr(corrections, kind).get(key, EMPTY)
         corrections = _replace(corrections, **{kind: {key: msgspec.structs.replace(entry, **{field: None})}})
@@ -417,7 +431,7 @@ _Indices = Mapping[tuple[str, str], frozenset[int]]
 def _without(corrections: Corrections, current: Set, field: str, indices: _Indices) -> Corrections:
     """Remove the `names`, `seats`, `seats_between` or `score` of a player from the corrections of a set.
 
-    `indices` are the player's indices in the games of the set.
+    `indices` are the indices that the player had in the games of the set.
     """
     for kind, key in current.places:
         entry = getattr(corrections, kind).get(key)
@@ -442,7 +456,8 @@ def _with_entry(corrections: Corrections, current: Set, entry: SetCorrection) ->
 def _replace(corrections: Corrections, **changes: Mapping[str, Any]) -> Corrections:
     """Replace the values of some keys.
 
-    Empty values are dropped, except in `after`, where the presence of a key means that a set begins.
+    If a value is empty, it is dropped. The only exception is `after`, because there the key itself means that a set
+    begins.
     """
     new: dict[str, dict[str, Any]] = {}
     for name, entries in changes.items():

@@ -1,4 +1,4 @@
-"""The games of a `set` message that count, for tools that report results. Pure."""
+"""Those games of a `set` message that count. You need them for a tool that reports results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import msgspec
 
 
 class ReportedGame(msgspec.Struct, frozen=True):
-    """A game that counts. Sides are in the order of the set; in a report to a bracket, in the bracket's order."""
+    """A game that counts.
+
+    Its sides are in the same order as in the set or, in a report to a bracket, as in the bracket.
+    """
 
     winner: int
     stocks: tuple[int | None, int | None] = (None, None)
@@ -20,7 +23,7 @@ class ReportedGame(msgspec.Struct, frozen=True):
 
 
 def reported_games(payload: Mapping[str, Any]) -> tuple[ReportedGame, ...] | None:
-    """The games that count, in order; `None` if they do not add up to the score."""
+    """Return the games that count, in order. If they don't add up to the score, this returns `None`."""
     counted = [game for game in payload.get("games") or () if game.get("counts") and game.get("winner") in (0, 1)]
     won = [sum(game["winner"] == side for game in counted) for side in (0, 1)]
     if won != [side.get("score") for side in payload.get("sides") or ()]:
@@ -42,7 +45,7 @@ def _game(game: Mapping[str, Any]) -> ReportedGame:
 
 
 def _stocks(players: Sequence[Mapping[str, Any]], side: int) -> int | None:
-    """The stocks of all players of a side; `None` if those of a player are unknown."""
+    """Return how many stocks the players of a side have together, or `None` if we don't know this for one of them."""
     stocks = [player.get("stocks") for player in players if player["side"] == side]
     known = [count for count in stocks if count is not None]
     return sum(known) if known and len(known) == len(stocks) else None

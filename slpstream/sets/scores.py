@@ -1,7 +1,7 @@
 """The payload of `set` messages and of `/v1/stations/{id}/set`.
 
-The same state gives the same payload, byte for byte: the payload contains no time and does not depend on earlier
-payloads.
+If the state is the same, you always get the same payload, byte for byte. To make this possible, it doesn't contain any
+times, and it doesn't depend on payloads that were sent before.
 """
 
 from __future__ import annotations
@@ -181,9 +181,9 @@ class SetScore(_Payload, kw_only=True, frozen=True):
 
 
 def score_of(found: Set, corrections: Corrections, last_change: int = 0, *, max_games: int = MAX_GAMES) -> SetScore:
-    """Return the payload for a set. `last_change` is the id of the newest change by an operator, or 0.
+    """Return the payload for a set. `last_change` is the id of the newest change by an operator, or 0 if there is none.
 
-    The payload has at most `max_games` games, or twice the number of games that can count if that is more.
+    You get at most `max_games` games in it, or twice the number of games that can count if this is more.
     """
     last = found.last
     best_of = found.best_of if found.crew_battle is None else found.crew_battle.max_games

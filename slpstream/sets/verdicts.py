@@ -1,9 +1,10 @@
-"""Decides whether a game counts and for which side: each game gets a verdict, and a sentence with the reason.
+"""Decide whether a game counts, and for which side. You get a verdict on each game, and a sentence that explains it.
 
-The first applicable rule decides, in this order: the operator's decision, a game in progress, sudden death, a missing
-end, players that are not human, a game that was not played to its end. If a player quit, a verdict depends on whether
-the quit was early (a handwarmer), and on whether quits count. Last, the winner must be known. The winner is that of
-`game_end` of the game, or of the sudden death that ended it.
+There are several rules, and the first one that applies decides. They come in this order: the decision of the operator,
+whether the game is in progress, sudden death, a missing end, players that aren't human, and whether the game was played
+to its end. If a player has quit, it depends on whether this was early (which makes it a handwarmer), and on whether
+quits count at all. Finally, we need to know the winner. This is the winner in the `game_end` of the game, or of the
+sudden death that ended it.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ class Judgement(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether the game is a point for `side`."""
+        """Whether `side` gets a point for the game."""
         return self.verdict == "counted"
 
 
 def judge(game: PlayedGame, correction: GameCorrection, rules: Rules, *, newest: bool) -> Judgement:
-    """Return the verdict on a game. `newest` is whether no later game has begun on the station."""
+    """Return the verdict on a game. Pass `newest=True` if no later game has begun on the station."""
     sides = game.sides()
     side = _side_of(_winners(game), sides)
     if correction.counts is False:
@@ -115,7 +116,10 @@ def _played(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | Non
 
 
 def _at_score(game: PlayedGame) -> str:
-    """The highest score in a game as ` at 3`; empty for teams, and if it is not known."""
+    """Return the highest score in a game, for example ` at 3`.
+
+    If we don't know it, or if there are teams, this is empty.
+    """
     scores = [player.score for player in game.players if player.score is not None]
     return f" at {max(scores)}" if scores and not game.is_teams else ""
 
@@ -134,21 +138,23 @@ def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement |
 
 
 def _played_seconds(game: PlayedGame) -> float | None:
-    """The length of a game in seconds; `None` if its frames do not show it. A game without frames has no percent
-    either."""
+    """Return how long a game was, in seconds. If its frames don't tell us, this returns `None`.
+
+    If a game doesn't have any frames, it has no percent either.
+    """
     if game.duration_seconds is None and any(player.percent is not None for player in game.players):
         return None
     return game.duration_seconds or 0.0
 
 
 def _after(game: PlayedGame) -> str:
-    """The length of a game as ` after 1:32`; empty if it is not known."""
+    """Return how long a game was, for example ` after 1:32`. If we don't know it, this is empty."""
     seconds = _played_seconds(game)
     return "" if seconds is None else f" after {clock(seconds)}"
 
 
 def _few_stocks_lost(game: PlayedGame, rules: Rules) -> bool:
-    """Whether no player has lost more stocks than in a handwarmer."""
+    """Whether none of the players has lost more stocks than you would in a handwarmer."""
     lost = _max_stocks_lost(game)
     min_start = min((p.start_stocks for p in game.players if p.start_stocks is not None), default=0)
     # Players who begin with so few stocks cannot lose more, so the rule does not apply.
@@ -156,8 +162,10 @@ def _few_stocks_lost(game: PlayedGame, rules: Rules) -> bool:
 
 
 def _too_serious(game: PlayedGame, rules: Rules) -> str:
-    """The reason why a game with few lost stocks is not a handwarmer: its length, or a player's damage. Empty for
-    handwarmers."""
+    """Return the reason why a game isn't a handwarmer, even though only a few stocks were lost.
+
+    This can be its length, or the damage of a player. For a handwarmer, the result is empty.
+    """
     seconds = _played_seconds(game)
     if seconds is not None and seconds > rules.max_handwarmer_seconds:
         return f"after more than {clock(rules.max_handwarmer_seconds)}"
@@ -185,7 +193,7 @@ _QUESTIONS: Sequence[Callable[[PlayedGame, int | None, Rules], Judgement | None]
 
 
 def _winners(game: PlayedGame) -> Sequence[int]:
-    """The winners. If a game went to sudden death, only a sudden death that was played to its end has winners."""
+    """Return the winners. If there was a sudden death, it only has winners if it was played to its end."""
     if not game.sudden_deaths:
         return game.winners
     last = game.sudden_deaths[-1]
@@ -193,12 +201,12 @@ def _winners(game: PlayedGame) -> Sequence[int]:
 
 
 def _side_of(winners: Sequence[int], sides: Sequence[Sequence[Player]]) -> int | None:
-    """The place of the side that has won; `None` if no side or several sides have won."""
+    """Return the place of the side that has won, or `None` unless exactly one side has."""
     won = [place for place, side in enumerate(sides) if any(player.index in winners for player in side)]
     return won[0] if len(won) == 1 else None
 
 
 def _max_stocks_lost(game: PlayedGame) -> int | None:
-    """The largest number of stocks that a player has lost; `None` unless it is known for all players."""
+    """Return the largest number of stocks that a player has lost, or `None` if we don't know this for all players."""
     lost = [p.start_stocks - p.stocks for p in game.players if p.start_stocks is not None and p.stocks is not None]
     return max(lost) if len(lost) == len(game.players) and lost else None

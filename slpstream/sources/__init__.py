@@ -1,1 +1,1 @@
-"""Sources of replay bytes: growing files, and replays in archives."""
+"""Where replay bytes come from: files that grow, and replays in archives."""

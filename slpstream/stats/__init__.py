@@ -1,4 +1,7 @@
-"""Stats of Melee games, computed from final frames. Each module has one computer. Pure."""
+"""The stats of Melee games, which are computed from final frames.
+
+Each module contains one computer, and none of them does I/O.
+"""
 
 from slpstream.stats.game import SlippiStats
 

@@ -1,18 +1,20 @@
-"""Action counts: the actions of a player, counted when they begin.
+"""Count the actions of a player. Each action is counted when it begins.
 
-An action begins when `action_state_id` changes or `action_state_counter` falls. Further Post-Frame fields:
-`l_cancel_status` on landings, `position_y` for wavelands, `facing_direction` and `position_x` for the direction of a
-tech, `internal_character_id` for the states of Mr. Game & Watch and Peach and for the landing lag.
+An action begins when `action_state_id` changes, or when `action_state_counter` gets smaller. We also need some other
+Post-Frame fields: `l_cancel_status` for landings, `position_y` for wavelands, `facing_direction` and `position_x` for
+the direction of a tech, and `internal_character_id` for the states of Mr. Game & Watch and Peach, and for the landing
+lag.
 
-Wavedash and waveland: landing 0x2B directly from an air dodge, a knee bend or a jump. The last 15 frames decide. It is
-neither if they have only an air dodge and one other state. It is a wavedash if they have a knee bend, unless they have
-5 frames of jump and the player lands more than 0.1 above or below the place of the knee bend. Otherwise it is a
-waveland. An air dodge that becomes one of these is not counted.
+Wavedash and waveland: this is a landing (0x2B) that comes directly from an air dodge, a knee bend or a jump. To find
+out which one it is, we look at the last 15 frames. If these only contain an air dodge and one other state, it is
+neither. If there is a knee bend, it is a wavedash, unless there are also 5 frames of jump and the player lands more
+than 0.1 above or below the place of the knee bend. Otherwise, it is a waveland. If an air dodge becomes one of these,
+we don't count it as an air dodge.
 
-Edge cancel: the landing of an aerial that goes directly into a fall (0x1D) or a teeter (0xF5). It is a success if the
-landing was shorter than the L-cancelled lag, and slow if it was shorter than the full lag. A failed L-cancel does not
-count if the landing was not longer than the L-cancelled lag. So its event waits until then, and a count that was
-already shown decreases again.
+Edge cancel: this is the landing of an aerial that goes directly into a fall (0x1D) or a teeter (0xF5). If the landing
+was shorter than the L-cancelled lag, it is a success, and if it was shorter than the full lag, it is slow. A failed
+L-cancel doesn't count unless the landing was longer than the L-cancelled lag. So its event has to wait until then, and
+a count that you have already seen can become smaller again.
 """
 
 from __future__ import annotations
@@ -152,7 +154,7 @@ class Actions:
         """The frame in which a waiting L-cancel has failed; `None` if no L-cancel is waiting."""
 
     def copy(self) -> Actions:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         twin = Actions(self.index)
         twin.counts = list(self.counts)
         twin._runs = list(self._runs)
@@ -162,7 +164,10 @@ class Actions:
         return twin
 
     def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any]) -> list[ActionEvent]:
-        """Count an action that begins; `opponents` has the Post-Frame Updates that decide the direction of a tech."""
+        """Count an action that begins.
+
+        To find out the direction of a tech, we need the Post-Frame Updates of the `opponents`.
+        """
         events: list[ActionEvent] = []
         state = post.action_state_id
         runs = self._runs
@@ -205,13 +210,16 @@ class Actions:
         return events
 
     def fail(self) -> ActionEvent:
-        """The event of the waiting L-cancel, which has failed: the landing is too long for an edge cancel."""
+        """Return the event of the L-cancel that was waiting.
+
+        It has failed, because the landing is too long for an edge cancel.
+        """
         values = self._failed or {}
         self._failed = self.due = None
         return "lcancel", values
 
     def finish(self) -> ActionEvent | None:
-        """End the game; a waiting L-cancel has failed."""
+        """End the game. If an L-cancel is still waiting, this means that it has failed."""
         return None if self._failed is None else self.fail()
 
     def _dash(self, frame: int) -> None:
@@ -281,7 +289,7 @@ class Actions:
         events.append(("tech", {"playerIndex": self.index, "outcome": "in" if inward else "away"}))
 
     def summary(self) -> ActionCounts:
-        """slippi-js `ActionCountsType`."""
+        """Return the counts as slippi-js's `ActionCountsType`."""
         c = self.counts
         return ActionCounts(
             self.index,

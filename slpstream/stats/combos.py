@@ -1,6 +1,8 @@
-"""Combos: hits on a player with less than 45 frames outside hitstun, grabs, knockdowns and techs in between.
+"""Combos, which are hits on a player with less than 45 frames outside of hitstun, grabs, knockdowns and techs in
+between.
 
-The counter is 0 while the player is damaged, grabbed, down, teching or dying, and grows in all other frames.
+We use a counter for this. It is 0 while the player is damaged, grabbed, down, teching or dying, and grows in all other
+frames.
 """
 
 from __future__ import annotations

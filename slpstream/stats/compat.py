@@ -1,12 +1,12 @@
-"""The frames that slippi-js 9.1.2 `getStats` counts, and its results for other than two players. Found by running it on
-whole, cut and damaged replays.
+"""The frames that `getStats` of slippi-js 9.1.2 counts, and its results if there aren't exactly two players.
 
-It counts frames up to the finalized one, while its `lastFrame` is the newest frame that has begun. With a Game End all
-frames are final. Without one, the bookends decide in online games; in other games with bookends the frame 7 frames back
-is final, and before 3.0 the frame before the last. It stops counting for good at the first frame in which a player
-lacks the Post-Frame Update.
+We have found this out by running it on replays that were whole, cut or damaged. It counts all frames up to the
+finalized one, but its `lastFrame` is the newest frame that has begun. If there's a Game End, all frames are final.
+Otherwise, it depends: in online games, the bookends decide. In other games with bookends, the frame 7 frames back is
+final, and before 3.0, the frame before the last one. If a frame lacks the Post-Frame Update of a player, it stops
+counting there, and never begins again.
 
-For other than two players its lists are empty, and each player has an `overall` without values.
+If there aren't exactly two players, its lists are empty, and each player has an `overall` without any values.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CountedFrames = Iterator[tuple[Frame, int]]
 
 
 class FrameGate:
-    """Passes on the frames that slippi-js counts."""
+    """Only lets those frames pass that slippi-js counts."""
 
     def __init__(self, settings: Settings) -> None:
         self._players = [player.player_index for player in settings.players]
@@ -42,14 +42,14 @@ class FrameGate:
         """The newest frame that has begun."""
 
     def copy(self) -> Self:
-        """An independent gate in the same state."""
+        """Return a copy of this gate. It has the same state, but is independent from then on."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._held = list(self._held)
         return twin
 
     def feed(self, frame: Frame, end_offset: int) -> CountedFrames:
-        """Take a final frame; yields the frames that count from now on."""
+        """Take a final frame, and yield the frames that count from now on."""
         if self._has_begun(frame):
             self.last_frame = frame.number
         held = self._held
@@ -63,7 +63,7 @@ class FrameGate:
         yield from self._counted(max(0, ready))
 
     def finish(self, end: GameEnd) -> CountedFrames:
-        """End the game; yields the remaining frames that count."""
+        """End the game, and yield all remaining frames that count."""
         held = self._held
         ready = len(held)
         if end.game_end is None and held:
@@ -90,7 +90,10 @@ class FrameGate:
             yield frame, end_offset
 
     def _newest_before(self, frame: Frame, end_offset: int) -> int:
-        """The number of the frame whose bookend ends at an offset: this frame or the one before."""
+        """Return the number of the frame whose bookend ends at an offset.
+
+        This is either this frame or the one before it.
+        """
         if frame.end_offset <= end_offset:
             return frame.number
         return self._held[-1][0].number

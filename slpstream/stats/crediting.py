@@ -1,4 +1,4 @@
-"""Decides which player is credited with each hit, conversion, combo and kill of a game."""
+"""Decide which player should be credited with each hit, conversion, combo and kill in a game."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from slpstream.stats.states import CAPTURED, THROWING, THROWN, is_attack
 
 
 class Crediting:
-    """Credits the hits of one game and ends its conversions and combos.
+    """Credits the hits of one game, and ends its conversions and combos.
 
-    With `compat`, the numbers are those of slippi-js. `crew` is as for `SlippiStats`. Events are added to `pending`.
+    With `compat`, you get the same numbers as from slippi-js. `crew` has the same meaning as in `SlippiStats`. Events
+    are added to `pending`.
     """
 
     def __init__(self, roster: Roster, pending: list[PendingEvent], *, compat: bool, crew: bool) -> None:
@@ -41,7 +42,7 @@ class Crediting:
         """The conversions that ended in the current frame."""
 
     def copy(self, roster: Roster, pending: list[PendingEvent]) -> Crediting:
-        """An independent computer in the same state, for a copy of the roster."""
+        """Return a copy of this computer that is independent from then on. You have to pass a copy of the roster."""
         twin = Crediting(roster, pending, compat=self._compat, crew=self.crew)
         twin.counts_all_damage = self.counts_all_damage
         twin._any_hit = self._any_hit
@@ -81,7 +82,10 @@ class Crediting:
             self._pending.append((COMBOS, index, "combo_extended", {"playerIndex": index, "combo": combos.value(now)}))
 
     def hit_without_stun(self, player: Player, number: int, damage: float) -> None:
-        """Credit damage to a player that is not in hitstun: the first hit of a throw, a laser, a phantom hit."""
+        """Credit damage to a player that isn't in hitstun.
+
+        This can be the first hit of a throw, a laser or a phantom hit.
+        """
         hitter = self._thrower(player) if player.post.action_state_id in THROWN else self._unseen_hitter(player, damage)
         if hitter is None:
             return
@@ -91,7 +95,10 @@ class Crediting:
             self._pending.append((COMBOS, player.index, "combo_extended", values))
 
     def _thrower(self, player: Player) -> Player | None:
-        """The nearest player that is throwing. With two players, the other one, whose throw may have just ended."""
+        """Return the nearest player that is throwing.
+
+        If there are two players, this is the other one, whose throw might just have ended.
+        """
         others = [other for other in self._roster.others[player.index] if other.post is not None]
         if self._roster.is_pair:
             return others[0] if others else None
@@ -99,7 +106,7 @@ class Crediting:
         return min(throwing, key=lambda other: _squared_distance(player, other), default=None)
 
     def _unseen_hitter(self, player: Player, damage: float) -> Player | None:
-        """The hitter of a hit that caused neither hitstun nor a throw; `None` for damage that no player dealt."""
+        """Return the player who dealt damage that caused neither hitstun nor a throw, or `None` if no player did."""
         post = player.post
         if is_magnifying_glass(damage):
             return None
@@ -134,7 +141,7 @@ class Crediting:
         player.last_hit = hitter.index, hitter.prev.action_state_id
 
     def _hitter(self, player: Player) -> Player | None:
-        """The player that `last_hit_by` refers to; `None` if there is no such player."""
+        """Return the player that `last_hit_by` refers to, or `None` if there's no such player."""
         by = player.post.last_hit_by
         for other in self._roster.others[player.index]:
             if other.index == by and other.post is not None:
@@ -142,7 +149,7 @@ class Crediting:
         return None
 
     def end(self, player: Player, number: int, *, dies: bool) -> None:
-        """End the conversion and the combo on a player if they are over."""
+        """If the conversion or the combo on a player is over, end it."""
         before = player.prev.percent
         now = before if dies else player.post.percent
         index, conversions, combos = player.index, player.conversions, player.combos
@@ -162,7 +169,7 @@ class Crediting:
             self._pending.append((COMBOS, index, "combo_ended", {"playerIndex": index, "combo": combo}))
 
     def close_conversions(self) -> None:
-        """Decide the opening type of the conversions that ended in this frame, and credit their kills."""
+        """Decide the opening type of the conversions that have ended in this frame, and credit their kills."""
         for conversion in self.ended:
             conversion.opening_type = opening_type(conversion, self._roster.lists.conversions, over=self._compat)
             index = conversion.player_index
@@ -178,7 +185,7 @@ class Crediting:
             self._pending.append((HIGHLIGHTS, found.player_index, highlight.KIND, msgspec.to_builtins(found)))
 
     def _note_last_stock(self, index: int, number: int) -> None:
-        """Note the highlight for a stock that a player has just lost outside a conversion, if it is one."""
+        """If a player has just lost a stock outside of a conversion, and this is a highlight, note it."""
         if self._roster.is_pair:
             stocks, opponent = self._roster.lists.stocks, self._roster.others[index][0].index
             lost = [stock for stock in stocks if stock.player_index == index and stock.end_frame == number]
@@ -186,7 +193,7 @@ class Crediting:
                 self._note_highlight(highlight_of_stock(stock, opponent, stocks))
 
     def _credit_kill(self, conversion: Conversion) -> None:
-        """Credit the kill of a conversion to its last hitter."""
+        """Credit the kill of a conversion to the player who hit last."""
         victim, by = conversion.player_index, conversion.last_hit_by
         for player in self._roster.players:
             if player.index == by:

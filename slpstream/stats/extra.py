@@ -1,6 +1,6 @@
-"""The stats beyond slippi-js: the member `extra` of `stats` messages.
+"""Stats that slippi-js doesn't have. You find them in the member `extra` of `stats` messages.
 
-`stats.md` documents the meaning, the fields and the thresholds of each value.
+What each value means, its fields and its thresholds are documented in `stats.md`.
 """
 
 from __future__ import annotations

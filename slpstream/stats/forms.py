@@ -1,7 +1,7 @@
-"""The characters that a player has been in a game. Only Zelda and Sheik change into each other.
+"""The characters that a player has been in a game. There can only be more than one if it is Zelda or Sheik.
 
-From the Post-Frame field `internal_character_id`. Damage and kills are credited to the form that the player has at that
-time.
+We know this from the Post-Frame field `internal_character_id`. Damage and kills are credited to the form that the
+player has at that time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Forms:
         self._since = 0
 
     def copy(self) -> Forms:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         twin = Forms()
         twin._all = {form.internal_character_id: _copy(form) for form in self._all.values()}
         if self._now is not None:
@@ -29,8 +29,10 @@ class Forms:
         return twin
 
     def change(self, frame: int, character: int) -> int | None:
-        """Note the character of the player in a frame. Returns the previous character if it has changed, else
-        `None`."""
+        """Note which character the player is in a frame.
+
+        If it isn't the same as before, this returns the previous character, and otherwise `None`.
+        """
         before = self._now
         if before is not None:
             if before.internal_character_id == character:
@@ -51,7 +53,7 @@ class Forms:
             self._now.kills += 1
 
     def totals(self, frame: int) -> list[CharacterTotals]:
-        """The totals of each form. `frame` is the last frame with this player."""
+        """Return the totals of each form. `frame` is the last frame in which this player was present."""
         totals = [_copy(form) for form in self._all.values()]
         for form in totals:
             if self._now is not None and form.internal_character_id == self._now.internal_character_id:

@@ -1,4 +1,4 @@
-"""The events of the current frame, which are emitted in the order of the computers, then of the player indices."""
+"""The events of the current frame. They are emitted in the order of the computers, and then of the player indices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PendingEvent = tuple[int, int, str, dict[str, Any]]
 
 
 def take_events(pending: list[PendingEvent], number: int, end_offset: int) -> list[Event]:
-    """Return the pending events of a frame as game events, in order, and clear the list."""
+    """Turn the pending events of a frame into game events, in order, and clear the list."""
     if len(pending) > 1:
         pending.sort(key=_order)
     events: list[Event] = [GameEvent(end_offset, kind, number, values) for _, _, kind, values in pending]

@@ -1,8 +1,9 @@
 """All stats of one Melee game, frame by frame.
 
-The input is final frames, each number once, in order. `SlippiStats` looks at each player's state, percent, position and
-inputs in each frame, and calls a computer only when something begins, ends or hits. The events of a frame are emitted
-in the order of the computers, then of the player indices. With `compat`, the numbers are those of slippi-js 9.1.2.
+You put in final frames, each number once and in order. In each frame, `SlippiStats` looks at the state, percent,
+position and inputs of each player, but it only calls a computer when something begins, ends or hits. Events of a frame
+are emitted in the order of the computers, and then of the player indices. With `compat`, you get the same numbers as
+from slippi-js 9.1.2.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ class _FrameNumbers:
 class SlippiStats:
     """The stats of one game.
 
-    `crew` is for crew battles: hitters are found by `last_hit_by`, as with more than two players, and stocks that are
-    given up before the first hit are counted separately.
+    Use `crew` for crew battles. We then find hitters by `last_hit_by`, in the same way as with more than two players,
+    and stocks that are given up before the first hit are counted separately.
     """
 
     def __init__(self, settings: Settings, *, compat: bool = False, crew: bool = False) -> None:
@@ -89,7 +90,10 @@ class SlippiStats:
         self._end: GameEnd | None = None
 
     def copy(self) -> Self:
-        """Independent stats in the same state. Closed entries are shared, so a copy is cheap."""
+        """Return a copy that is independent from then on.
+
+        This is cheap, because both share the entries that are closed.
+        """
         twin = copy.copy(self)
         twin._gate = None if self._gate is None else self._gate.copy()
         twin._roster = self._roster.copy()
@@ -104,9 +108,9 @@ class SlippiStats:
         return twin
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
-        """Take a final frame. Returns its game events and, after every 60th frame, the stats.
+        """Take a final frame. Returns the game events in it and, after every 60th frame, the stats.
 
-        `end_offset` is the file offset just past the event that made the frame final.
+        `end_offset` is the offset in the file just after the event that made the frame final.
         """
         if self._gate is None:
             return self._feed_counted(frame, end_offset)
@@ -116,7 +120,10 @@ class SlippiStats:
         return out
 
     def take(self, frame: Frame, end_offset: int) -> None:
-        """Take a final frame without returning events and stats, which take a fifth of the time of `feed`."""
+        """Take a final frame, but don't return any events and stats.
+
+        This only takes a fifth of the time that `feed` needs.
+        """
         if self._gate is None:
             self._take(frame)
         else:
@@ -125,7 +132,7 @@ class SlippiStats:
         self._pending.clear()
 
     def feed_all(self, frames: Iterable[Frame]) -> None:
-        """Take many final frames without returning their events."""
+        """Take many final frames, but don't return their events."""
         gate, take, pending = self._gate, self._take, self._pending
         for frame in frames:
             if gate is None:
@@ -136,7 +143,7 @@ class SlippiStats:
             pending.clear()
 
     def finish(self, end: GameEnd) -> list[Event]:
-        """End the game. Returns the events that waited for the end, and the last stats."""
+        """End the game. Returns the events that had to wait for the end, and the last stats."""
         out: list[Event] = []
         if self._gate is not None:
             for counted, _ in self._gate.finish(end):
@@ -152,7 +159,7 @@ class SlippiStats:
         return out
 
     def stats(self) -> Stats:
-        """The stats as of the last frame. Later frames do not change the returned value."""
+        """Return the stats up to the last frame. They won't change if you add more frames later."""
         last = self._last_frame
         shown = self._roster.lists.copy()
         for player in self._roster.players:
@@ -180,7 +187,10 @@ class SlippiStats:
         )
 
     def stadium(self) -> TargetTest | HomeRun | None:
-        """slippi-js `getStadiumStats`: the result of a target test or a home-run contest, `None` for other games."""
+        """Return the result of a target test or a home-run contest, as slippi-js's `getStadiumStats`.
+
+        For any other game, this returns `None`.
+        """
         if self._targets is not None:
             return self._targets.results()
         if self.settings.game_mode == MAJOR_SCENE_HOME_RUN:
@@ -196,7 +206,7 @@ class SlippiStats:
         return FIRST_FRAME - 1 if last is None else last
 
     def _feed_counted(self, frame: Frame, end_offset: int) -> list[Event]:
-        """Take a frame that counts. Returns its events and, after every 60th frame, the stats."""
+        """Take a frame that counts. Returns the events in it and, after every 60th frame, the stats."""
         self._take(frame)
         if self._unsupported:
             return []

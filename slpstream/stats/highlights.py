@@ -44,10 +44,11 @@ STOCK_FRAMES = 300
 def highlight_of_conversion(
     conversion: Conversion, stocks: Sequence[Stock], teams: Mapping[int, int] | None = None
 ) -> Highlight | None:
-    """The highlight that a conversion is; `None` if it has too few points or no known hitter, or has not ended.
+    """Return the highlight for a conversion, or `None` if it isn't one.
 
-    `stocks` are those of the game as of the end of the conversion or later. `teams` has the team of each player, by
-    player index, in a game of teams.
+    This is the case if it doesn't have enough points, if it has not ended, or if we don't know who hit. `stocks` are
+    those of the game at the end of the conversion or later. If the game has teams, `teams` contains the team of each
+    player, by player index.
     """
     moves, victim, end = conversion.moves, conversion.player_index, conversion.end_frame
     player = moves[-1].player_index if moves else conversion.last_hit_by
@@ -93,9 +94,9 @@ def highlight_of_conversion(
 
 
 def highlight_of_stock(stock: Stock, opponent: int, stocks: Sequence[Stock]) -> Highlight | None:
-    """The highlight that the loss of a stock outside conversions is, in a game of two players.
+    """Return the highlight for a stock that was lost outside of conversions, in a game of two players.
 
-    `opponent` is the other player. `None` unless the loss decides the game.
+    `opponent` is the other player. If the loss doesn't decide the game, this returns `None`.
     """
     end = stock.end_frame
     if end is UNSET or not _counts_stocks(stocks) or _left(stocks, (stock.player_index,), end):
@@ -113,7 +114,10 @@ def highlight_of_stock(stock: Stock, opponent: int, stocks: Sequence[Stock]) -> 
 
 
 def highlights(stats: Stats, players: Collection[int], teams: Mapping[int, int] | None = None) -> list[Highlight]:
-    """The highlights of a game in the order in which they ended. `players` are the player indices of the game."""
+    """Return the highlights of a game in the order in which they ended.
+
+    `players` are the player indices in the game.
+    """
     stocks = stats.stocks
     found = [highlight_of_conversion(conversion, stocks, teams) for conversion in stats.conversions]
     killed = {(each.player_index, each.end_frame) for each in stats.conversions if each.did_kill}
@@ -127,7 +131,7 @@ def highlights(stats: Stats, players: Collection[int], teams: Mapping[int, int] 
 
 
 def _side(player: int, stocks: Sequence[Stock], teams: Mapping[int, int] | None) -> Collection[int]:
-    """The player indices of a player's side."""
+    """Return the player indices of a player's side."""
     if not teams:
         return (player,)
     return {stock.player_index for stock in stocks if teams.get(stock.player_index) == teams.get(player)}
@@ -138,7 +142,7 @@ def _counts_stocks(stocks: Sequence[Stock]) -> bool:
 
 
 def _left(stocks: Sequence[Stock], side: Collection[int], frame: int) -> int:
-    """How many stocks a side has left after a frame; 0 in a game without stocks."""
+    """Return how many stocks a side has left after a frame. In a game without stocks, this is 0."""
     left: dict[int, int] = {}
     for stock in stocks:
         if stock.player_index in side and stock.start_frame <= frame and stock.count is not UNSET:

@@ -1,11 +1,12 @@
-"""Which player hit which: damage, moves and kills credited to players.
+"""Who hit whom: the damage, moves and kills that are credited to each player.
 
-With two players each hit is the other's. With more players, and in a crew battle, the Post-Frame field `last_hit_by` of
-the player that was hit has the player index of the hitter. The game sets it with the damage and resets it to 6 once the
-player stands again. A grab does not set it before the throw. So damage during a grab waits in its conversion, and is
-credited when `last_hit_by` has a player.
+If there are two players, this is easy, because each hit is the other player's. With more players, and in a crew battle,
+we use the Post-Frame field `last_hit_by` of the player that was hit, which contains the player index of the hitter. The
+game sets it together with the damage, and resets it to 6 once the player stands again. A grab doesn't set it before the
+throw. So if there's damage during a grab, it has to wait in its conversion until there is a player in `last_hit_by`.
 
-Damage between team-mates is credited only in `exchanges`. It opens no conversion and is in no ratio.
+If somebody hits a team-mate, you only see this in `exchanges`. It doesn't open a conversion, and isn't part of any
+ratio.
 
 Some damage comes without hitstun (observed in the replays of the tests, where all other damage adds up):
 
@@ -17,7 +18,7 @@ Some damage comes without hitstun (observed in the replays of the tests, where a
 - Pichu, Roy and Mr. Game & Watch hurt themselves with some of their moves (guessed: documented for the game, but in no
   replay of the tests). No player dealt it.
 
-slippi-js does not count any of these, and with `compat` they are not counted here either.
+slippi-js doesn't count any of these, so with `compat` we don't count them either.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from slpstream.stats.schema import Conversion
 
 
 class Hits:
-    """The hits of one player on the others."""
+    """The hits that one player has landed on the others."""
 
     __slots__ = ("_totals", "kill_moves", "outside_damage")
 
@@ -43,7 +44,7 @@ class Hits:
         self.kill_moves: list[KillMove] = []
 
     def copy(self) -> Hits:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         twin = Hits()
         twin._totals = {index: replace(totals) for index, totals in self._totals.items()}
         twin.kill_moves = list(self.kill_moves)
@@ -51,17 +52,17 @@ class Hits:
         return twin
 
     def add(self, victim: int, damage: float, *, new_move: bool) -> None:
-        """Count damage to a player; `new_move` is false for further hits of the same move."""
+        """Count damage to a player. If it's just another hit of the same move, pass `new_move=False`."""
         totals = self._on(victim)
         totals.damage += damage
         totals.moves += new_move
 
     def add_kill(self, victim: int) -> None:
-        """Count a stock that a player lost to this one."""
+        """Count a stock that a player has lost to this one."""
         self._on(victim).kills += 1
 
     def add_kill_move(self, conversion: Conversion) -> None:
-        """Record the move of a conversion that took an opponent's stock."""
+        """Remember which move of a conversion took the opponent's stock."""
         frame: Any = conversion.end_frame
         percent: Any = conversion.end_percent
         move_id = conversion.moves[-1].move_id if conversion.moves else UNSET
@@ -74,5 +75,5 @@ class Hits:
         return totals
 
     def totals(self) -> list[HitTotals]:
-        """One entry for each player that was hit, by player index."""
+        """Return one entry for each player that was hit, by player index."""
         return [replace(totals) for _, totals in sorted(self._totals.items())]

@@ -1,8 +1,8 @@
-"""Home-Run Contest: the distance that Sandbag flew.
+"""Home-Run Contest: how far Sandbag flew.
 
-Only in major scene 32. From the Post-Frame Update of the last frame: `position_x` of internal character 32. The unit is
-feet, or metres in replays with language Japanese (0). The distance has one decimal and is never negative. Source: the
-rules of slippi-js 9.1.
+This only exists in major scene 32. We take `position_x` of internal character 32 from the Post-Frame Update of the last
+frame. The unit is feet, or metres if the language of the replay is Japanese (0). The distance has one decimal, and is
+never negative. The source is the rules of slippi-js 9.1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class HomeRun(StatsStruct, tag_field="type", tag="home-run-contest"):
 
 
 def home_run(x: float, language: int | None) -> HomeRun:
-    """The distance for the `position_x` of Sandbag."""
+    """Return the distance, given `position_x` of Sandbag."""
     units: Literal["feet", "meters"] = "meters" if language == _JAPANESE else "feet"
     if not abs(x) < _MAX_POSITION:
         return HomeRun(0, units)

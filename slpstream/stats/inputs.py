@@ -1,9 +1,10 @@
-"""Inputs of the players, from the Pre-Frame Updates of frame -39 on. Frames count from -123 here in every game.
+"""The inputs of players, which we take from their Pre-Frame Updates, beginning with frame -39. Here, every game counts
+its frames from -123.
 
-An input is a button that goes down (`physical_buttons`, the lower 12 bits); a joystick or C-stick that enters another
-region, except the dead zone; or a trigger (`physical_l_trigger`, `physical_r_trigger`) that rises to 0.3. A stick has
-nine regions, split at 0.2875 on each axis. A stick at exactly 23/80 is in the dead zone, because the stored 32-bit
-value is compared with 64 bits.
+There are three kinds of inputs. A button counts when it goes down (`physical_buttons`, the lower 12 bits). A joystick
+or C-stick counts when it enters another region, unless that's the dead zone. A trigger (`physical_l_trigger`,
+`physical_r_trigger`) counts when it rises to 0.3. A stick has nine regions, which are split at 0.2875 on each axis. If
+it is exactly at 23/80, it is in the dead zone, because we compare the stored 32-bit value with 64 bits.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Inputs:
         self._recent: list[tuple[int, int]] = []
 
     def copy(self) -> Inputs:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         twin = Inputs()
         for name in self.__slots__:
             setattr(twin, name, getattr(self, name))
@@ -114,7 +115,10 @@ class Inputs:
         return InputCounts(self.buttons, self.triggers, self.cstick, self.joystick, self.total)
 
     def per_minute(self, frame: int) -> float | None:
-        """Inputs per minute over the 600 frames up to `frame`, or over all so far; `None` before frame -39."""
+        """Return the inputs per minute over the 600 frames up to `frame`, or over all frames if there aren't that many.
+
+        Before frame -39, this is `None`.
+        """
         first = max(frame - GAUGE_FRAMES + 1, FIRST_PLAYABLE_FRAME)
         if frame < first:
             return None
@@ -123,7 +127,7 @@ class Inputs:
 
 
 def _region(x: float, y: float) -> int:
-    """The region of a stick: 1 to 8 for the eight directions, 0 for the dead zone."""
+    """Return the region of a stick, which is 1 to 8 for one of the eight directions, or 0 for the dead zone."""
     if x > _DEAD_ZONE:
         return 1 if y > _DEAD_ZONE else 2 if y < -_DEAD_ZONE else 3
     if x < -_DEAD_ZONE:

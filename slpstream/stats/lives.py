@@ -1,4 +1,7 @@
-"""The lives of the players: their beginnings, and their ends by lost stocks or, in modes without stocks, by falls."""
+"""The lives of players: how they begin, and how they end.
+
+A life ends when a stock is lost or, in modes without stocks, with a fall.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,14 @@ class Lives:
         """Decides which lives end, in modes without stocks."""
 
     def copy(self, roster: Roster, pending: list[PendingEvent]) -> Lives:
-        """Independent lives in the same state, for a copy of the roster."""
+        """Return a copy that is independent from then on. You have to pass a copy of the roster."""
         twin = Lives.__new__(Lives)
         twin._roster, twin._pending, twin._compat = roster, pending, self._compat
         twin.falls = None if self.falls is None else self.falls.copy()
         return twin
 
     def first_seen(self, player: Player, number: int) -> None:
-        """Take the first frame with this player."""
+        """Take the first frame in which this player is present."""
         post = player.prev = player.post
         self._roster.has_counter = post.action_state_counter is not UNSET
         player.restarted = True
@@ -51,7 +54,10 @@ class Lives:
         self._pending.append((STOCKS, player.index, "player_spawned", values))
 
     def change_stocks(self, player: Player, number: int, changed: list[Player]) -> bool:
-        """Take a change of a player's stocks. Returns whether a stock was lost and not given to a team-mate."""
+        """Take a change in the number of a player's stocks.
+
+        Returns whether a stock was lost. If it was given to a team-mate, this doesn't count as lost.
+        """
         post, prev = player.post, player.prev
         if post.stocks_remaining > prev.stocks_remaining:
             if not player.alive and not FLAGS[post.action_state_id] & DYING:
@@ -74,7 +80,7 @@ class Lives:
         return True
 
     def fall(self, fall: Fall, number: int) -> Player:
-        """End a life in a mode without stocks. Returns the player."""
+        """End a life in a mode without stocks. Returns the player who has fallen."""
         player = self._roster.by_index[fall.player_index]
         life = player.stocks.lose(number, player.post, player.prev.percent)
         player.alive = False
@@ -85,5 +91,5 @@ class Lives:
         return player
 
     def scores(self) -> list[PlayerScore]:
-        """The scores of the players in modes without stocks; empty in other modes."""
+        """Return the scores of the players. If the mode has stocks, the list is empty."""
         return [] if self.falls is None else self.falls.scores()

@@ -1,8 +1,8 @@
-"""The overall stats of each player, from conversions and inputs, as slippi-js computes them.
+"""The overall stats of each player. They are computed from conversions and inputs, in the same way as in slippi-js.
 
-Moves are credited to their hitter, openings to the player of the first move, kills to `last_hit_by`. With two players,
-each conversion on one player belongs to the other player, even without a move. Damage and openings between team-mates
-do not count.
+A move is credited to the player who hit, an opening to the player of the first move, and a kill to `last_hit_by`. If
+there are two players, each conversion on one of them belongs to the other one, even if it doesn't contain any move.
+Damage and openings between team-mates don't count.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def overall(
     playable_frames: int,
     outside_damage: Mapping[int, float],
 ) -> list[Overall]:
-    """One entry for each player.
+    """Return one entry for each player.
 
-    `opponents` has the indices of each player's opponents. `conversions` have their opening types. `outside_damage` is
-    the damage that each player dealt outside any conversion, in percent.
+    `opponents` contains the indices of each player's opponents. The `conversions` must already have their opening
+    types. `outside_damage` is how much damage each player has dealt outside of conversions, in percent.
     """
     sums = {player: _Sums(outside_damage[player]) for player in opponents}
     pair = len(opponents) == 2
@@ -104,14 +104,16 @@ def _entry(player: int, own: _Sums, others: list[_Sums], counts: InputCounts, mi
 
 
 def _per_minute(count: int | UnsetType, minutes: float) -> Ratio:
-    """The ratio to the minutes. Without a count slippi-js divides `undefined`, which gives NaN."""
+    """Return the ratio to the minutes. If there's no count, slippi-js divides `undefined`, and the result is NaN."""
     if count is UNSET:
         return Ratio(UNSET, minutes, None if minutes else UNSET)
     return ratio(count, minutes)
 
 
 def _beneficial(mine: list[Conversion], theirs: list[Conversion]) -> int:
-    """The number of trades in which one's own conversion killed and the other did not, or did more damage."""
+    """Return how many trades were good for a player, because only the own conversion killed, or because it did more
+    damage.
+    """
     count = 0
     for my, their in zip(mine, theirs, strict=False):
         more = my.current_percent - my.start_percent > their.current_percent - their.start_percent

@@ -1,8 +1,8 @@
 """Pauses and rollbacks.
 
-Pause: the `scene_frame_counter` of Frame Start (since 3.10) keeps counting during a pause. So it jumps in the first
-frame after the pause, by the length of the pause. Rollback: the final sending of a frame is not its first (`revision`
-above 0).
+We recognise a pause by the `scene_frame_counter` of Frame Start (since 3.10), because it keeps counting during the
+pause. This means that in the first frame after the pause, it jumps by the length of the pause. We recognise a rollback
+if the final version of a frame isn't the first one (its `revision` is above 0).
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ class Pauses:
         """The counter of the next frame if there is no pause."""
 
     def copy(self) -> Self:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         return copy.copy(self)
 
     def jump(self, counter: int) -> int:
-        """Take a counter other than the expected one. Returns the length of the pause in frames, 0 without a pause."""
+        """Take a counter that isn't the one we expected.
+
+        Returns how many frames the pause took, or 0 if there was none.
+        """
         paused_frames = 0 if self.expected is None else counter - self.expected
         self.expected = counter
         if paused_frames <= 0:
@@ -49,11 +52,14 @@ class RollbackCounter:
         self._last: int | None = None
 
     def copy(self) -> Self:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         return copy.copy(self)
 
     def add(self, number: int, revision: int) -> int:
-        """Count a final frame with a `revision` above 0. Returns the length of the current run of such frames."""
+        """Count a final frame whose `revision` is above 0.
+
+        Returns how many of these have come in a row, including this one.
+        """
         self._run = self._run + 1 if self._last == number - 1 else 1
         self._last = number
         self.frames += 1

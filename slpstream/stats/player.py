@@ -1,4 +1,4 @@
-"""The state of one player for the stats: the last two Post-Frame Updates and the player's computers."""
+"""The state of one player: the last two Post-Frame Updates, and the computers of this player."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from slpstream.stats.stocks import Stocks
 
 
 class Lists:
-    """The lists of a game, shared by the players' computers. Entries are in the order in which they were opened."""
+    """The lists of a game, which the computers of all players share.
+
+    Entries are in the order in which they were opened.
+    """
 
     __slots__ = ("combos", "conversions", "stocks")
 
@@ -33,7 +36,7 @@ class Lists:
 
 
 class Player:
-    """One player. `post` and `prev` are the Post-Frame Updates of the current frame and of the one before."""
+    """One player. `post` is the Post-Frame Update of the current frame, and `prev` is the one before it."""
 
     __slots__ = (
         "actions",
@@ -75,7 +78,7 @@ class Player:
         self.forms = Forms()
 
     def copy(self, lists: Lists) -> Player:
-        """An independent player in the same state, with computers that share `lists`."""
+        """Return a copy of this player that is independent from then on. Its computers share `lists`."""
         twin = Player.__new__(Player)
         for name in _VALUES:
             setattr(twin, name, getattr(self, name))
@@ -88,7 +91,7 @@ class Player:
 
     @property
     def percent(self) -> float:
-        """The latest percent; 0 before the first frame."""
+        """The latest percent. Before the first frame, this is 0."""
         return 0.0 if self.post is None else self.post.percent
 
 
@@ -98,5 +101,5 @@ _VALUES = tuple(name for name in Player.__slots__ if name not in (*_WITH_LISTS, 
 
 
 def has_post(player_frame: Any) -> bool:
-    """Whether a player's part of a frame exists and has a Post-Frame Update."""
+    """Whether a player is part of a frame and has a Post-Frame Update in it."""
     return player_frame is not None and player_frame.post is not UNSET

@@ -27,7 +27,7 @@ CONTROL_MARGIN = 10.0
 
 
 class Positions:
-    """The positions of one player. `edge` is the x of the right ledge, `None` if it is unknown."""
+    """The positions of one player. `edge` is the x of the right ledge, or `None` if we don't know it."""
 
     __slots__ = (
         "contested_frames",
@@ -51,12 +51,15 @@ class Positions:
         self.off_stage = False
 
     def copy(self) -> Positions:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         return copy.copy(self)
 
     def update(self, post: Any, flags: int, *, punished: bool) -> None:
-        """Take a frame in which the player is beyond a ledge or below the stage, or was in the frame before, or is
-        recovering. `punished` is whether a conversion on the player is open."""
+        """Take a frame in which the player is beyond a ledge or below the stage, was so in the frame before, or is
+        recovering.
+
+        Set `punished` if there's an open conversion on the player.
+        """
         edge, x = self.edge, post.position_x
         if edge is None:
             return
@@ -78,7 +81,7 @@ class Positions:
             self.recovered += 1
 
     def shield_or_ledge(self, flags: int) -> None:
-        """Count a frame in shield or at the ledge."""
+        """Count a frame in which the player is in shield or at the ledge."""
         if flags & SHIELD:
             self.shield_frames += 1
         else:

@@ -1,11 +1,12 @@
-"""The common part of conversions and combos: hits on one player that belong together.
+"""Everything that conversions and combos have in common. Both are hits on one player that belong together.
 
-Both open when the player is damaged or grabbed, collect moves, and end when the player loses a stock or a counter
-exceeds 45. They differ in the frames that the counter counts, which `conversions` and `combos` describe.
+They open when the player is damaged or grabbed. Then they collect moves, until the player loses a stock or a counter
+exceeds 45. The difference is in which frames the counter counts, and you find this in `conversions` and `combos`.
 
-From the Post-Frame Updates: `percent`, `stocks_remaining` and `action_state_id` of the player that is hit, and
-`last_attack_landed` of the hitter. Damage adds a move if the hitter has left the action state of the last hit or has
-begun it again (`action_state_counter` fell); otherwise it is another hit of the same move.
+We use these fields of the Post-Frame Updates: `percent`, `stocks_remaining` and `action_state_id` of the player that is
+hit, and `last_attack_landed` of the hitter. If there is damage, it is a new move if the hitter has left the action
+state of the last hit, or has begun it again (so that `action_state_counter` got smaller). Otherwise, it is another hit
+of the same move.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ P = TypeVar("P", Conversion, Combo)
 
 
 class Punishes(Generic[P]):
-    """The conversions or combos on one player. `entries` is the list of the whole game, in the order of opening."""
+    """The conversions or combos on one player.
+
+    `entries` is the list of the whole game, in the order in which they were opened.
+    """
 
     __slots__ = ("_deferred", "_move", "_position", "counter", "entries", "index", "open")
 
@@ -41,7 +45,10 @@ class Punishes(Generic[P]):
         self._position = 0
 
     def copy(self, entries: list[P]) -> Self:
-        """An independent computer in the same state, with `entries`, a copy of the list."""
+        """Return a copy of this computer that is independent from then on.
+
+        You have to pass a copy of the list as `entries`.
+        """
         twin = type(self)(self.index, entries)
         twin.counter = self.counter
         if self.open is not None:
@@ -53,11 +60,14 @@ class Punishes(Generic[P]):
 
     @property
     def has_move(self) -> bool:
-        """Whether further hits can be added to the last move."""
+        """Whether there's a move to which we can add further hits."""
         return self._move is not None
 
     def begin(self, frame: int, percent: float, hitter: int | UnsetType) -> P:
-        """Open an entry. `percent` is that of the frame before, `hitter` the hitter's player index, if known."""
+        """Open an entry.
+
+        `percent` is the one of the frame before, and `hitter` is the player index of the hitter if we know it.
+        """
         self._deferred.clear()
         self.open = punish = self.entry_type(self.index, frame, hitter, start_percent=percent, moves=[])
         self.counter = 0
@@ -67,7 +77,7 @@ class Punishes(Generic[P]):
         return punish
 
     def add(self, frame: int, hitter: int, move_id: int, damage: float) -> float:
-        """Add a move. Returns the deferred damage that is credited to its hitter now."""
+        """Add a move. If this credits damage that was deferred to its hitter, the amount is returned."""
         punish = self.open
         if punish is None:
             return 0.0
@@ -78,12 +88,18 @@ class Punishes(Generic[P]):
         return credited
 
     def defer(self, frame: int, damage: float, move_ids: Mapping[int, int]) -> None:
-        """Keep damage whose hitter is still unknown. `move_ids` has the last move of each player at that time."""
+        """Keep damage until we know who the hitter is.
+
+        `move_ids` contains the last move of each player at this time.
+        """
         if self.open is not None:
             self._deferred.append((frame, damage, move_ids))
 
     def _credit(self, punish: P, hitter: int) -> float:
-        """Add the deferred damage as moves of a player and return its sum. Consecutive hits of one move are merged."""
+        """Add the damage that was deferred as moves of a player, and return its sum.
+
+        Hits of the same move in a row are merged.
+        """
         last: Move | None = None
         for frame, damage, move_ids in self._deferred:
             move_id = move_ids.get(hitter, 0)
@@ -105,7 +121,7 @@ class Punishes(Generic[P]):
             move.damage += damage
 
     def end(self, frame: int, current_percent: float, end_percent: float, *, killed: bool) -> P | None:
-        """Close the open entry and return it. `end_percent` is the percent of the frame before."""
+        """Close the open entry and return it. `end_percent` is the percent in the frame before."""
         punish = self.open
         if punish is not None:
             punish.end_frame = frame
@@ -116,7 +132,7 @@ class Punishes(Generic[P]):
         return punish
 
     def value(self, percent: float) -> P | None:
-        """A copy of the open entry with the player's current percent; `None` if none is open."""
+        """Return a copy of the open entry with the current percent of the player, or `None` if none is open."""
         if self.open is None:
             return None
         value = _value(self.open)
@@ -124,7 +140,7 @@ class Punishes(Generic[P]):
         return value
 
     def snapshot_open(self, entries: list[P], percent: float) -> None:
-        """Replace the open entry in a copy of the list by a copy with the player's current percent."""
+        """In a copy of the list, replace the open entry by a copy of it that has the current percent of the player."""
         if self.open is not None:
             value = entries[self._position] = _value(self.open)
             value.current_percent = percent

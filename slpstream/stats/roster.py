@@ -1,4 +1,4 @@
-"""The players of a game and their relations: the others, the opponents and the teams."""
+"""The players of a game and how they are related, which means their opponents, their teams and all others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAIR = 2
 
 
 class Roster:
-    """The players of one game. The tables of their relations are keyed by player index."""
+    """The players of one game. All tables that describe how they are related use player indices as keys."""
 
     def __init__(self, settings: Settings) -> None:
         indices = [player.player_index for player in settings.players]
@@ -29,7 +29,10 @@ class Roster:
         self._link()
 
     def copy(self) -> Roster:
-        """Independent players in the same state. Closed entries of the lists are shared, so a copy is cheap."""
+        """Return a copy that is independent from then on.
+
+        This is cheap, because both share the entries that are closed.
+        """
         twin = Roster.__new__(Roster)
         twin.lists = self.lists.copy()
         twin.players = [player.copy(twin.lists) for player in self.players]

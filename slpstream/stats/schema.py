@@ -1,7 +1,8 @@
-"""The values of the stats in messages: slippi-js's `StatsType`, with `extra` for everything beyond it.
+"""The values of the stats in messages. They have the form of slippi-js's `StatsType`. Everything else is in `extra`.
 
-Names are camelCase in messages. Values that are unknown or meaningless are left out. Percents and damages are in
-percent; frames are frame numbers of the game (the first is -123) or counts of frames.
+In messages, names are written in camelCase, and if a value is unknown or doesn't make sense, it is left out. Percents
+and damages are in percent. Frames are either frame numbers of the game (where the first one is -123) or counts of
+frames.
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ class Stats(StatsStruct):
 
 
 def entry_count(stats: Stats) -> int:
-    """The number of entries in the lists that grow with the game, moves included."""
+    """Return how many entries there are in the lists that grow with the game. This includes the moves."""
     moves = sum([len(conversion.moves) for conversion in stats.conversions])
     moves += sum([len(combo.moves) for combo in stats.combos])
     return len(stats.stocks) + len(stats.conversions) + len(stats.combos) + moves

@@ -1,7 +1,7 @@
-"""The parts of a frame that the computers read, also from frames that are not decoded.
+"""Those parts of a frame that the computers need, which can be read without decoding the frame.
 
-Most frames of the live path are undecoded bytes (`PackedFrame`). Decoding all of their fields would take most of the
-time of the stats, so only these fields are read.
+On the live path, most frames are bytes that weren't decoded (`PackedFrame`). If we decoded all of their fields, this
+would take most of the time of the stats, so we only read these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_READERS = 64
 
 
 class SelectedPre(msgspec.Struct, gc=False):
-    """The part of a Pre-Frame Update that the computers read, in the order of the event."""
+    """Those parts of a Pre-Frame Update that the computers need, in the order of the event."""
 
     joystick_x: Any
     joystick_y: Any
@@ -31,9 +31,9 @@ class SelectedPre(msgspec.Struct, gc=False):
 
 
 class SelectedPost(msgspec.Struct, gc=False):
-    """The part of a Post-Frame Update that the computers read, in the order of the event.
+    """Those parts of a Post-Frame Update that the computers need, in the order of the event.
 
-    Fields that the oldest versions do not have are UNSET there.
+    Fields that don't exist in the oldest versions are UNSET there.
     """
 
     frame: Any
@@ -52,20 +52,20 @@ class SelectedPost(msgspec.Struct, gc=False):
 
 
 class SelectedPlayer(msgspec.Struct, gc=False):
-    """One player's part of a frame. `pre` is UNSET if the inputs are those of the frame before."""
+    """One player's part of a frame. If the inputs are the same as in the frame before, `pre` is UNSET."""
 
     pre: Any
     post: Any
 
 
 class SelectedStart(msgspec.Struct, gc=False):
-    """The part of a Frame Start that the computers read."""
+    """Those parts of a Frame Start that the computers need."""
 
     scene_frame_counter: Any
 
 
 class SelectedEntry(msgspec.Struct, gc=False):
-    """The part of a frame that the computers read."""
+    """Those parts of a frame that the computers need."""
 
     start: Any
     players: dict[int, SelectedPlayer]
@@ -81,7 +81,7 @@ class _Readers(NamedTuple):
 
 
 class Selection:
-    """Reads the selected parts of the frames of one game, in order."""
+    """Reads the parts that we need from the frames of one game. The frames must be in order."""
 
     def __init__(self) -> None:
         self._readers: dict[FrameDecoder, _Readers | None] = {}
@@ -89,13 +89,13 @@ class Selection:
         """The bytes of each player's inputs in the frame before, by player index."""
 
     def copy(self) -> Self:
-        """An independent selection in the same state."""
+        """Return a copy of this selection. It has the same state, but is independent from then on."""
         twin = type(self)()
         twin._readers, twin._inputs = dict(self._readers), dict(self._inputs)
         return twin
 
     def entry(self, frame: Frame) -> Any:
-        """A frame with at least the selected parts: these alone if it is not decoded yet."""
+        """Return a frame that has at least the parts we need. If it wasn't decoded yet, it has only these."""
         content = frame.content
         if type(content) is not PackedFrame or frame.decoded is not None:
             return self._whole(frame)
@@ -123,7 +123,7 @@ class Selection:
         return frame.entry
 
     def _learn(self, decoder: FrameDecoder) -> _Readers | None:
-        """Return the readers for the frames of a layout; `None` if a field that all versions have is missing."""
+        """Return the readers for frames with this layout, or `None` if a field is missing that all versions have."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         players = []

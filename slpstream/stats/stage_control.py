@@ -1,4 +1,4 @@
-"""Stage control: the frames in which one living player is nearest to the middle of the stage."""
+"""Stage control: in how many frames each player was the living one that is nearest to the middle of the stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slpstream.stats.states import DYING, FLAGS
 
 
 def count_stage_control(players: list[Player]) -> None:
-    """Count the frame for the living player that is nearest to the middle of the stage."""
+    """Find the living player that is nearest to the middle of the stage, and count the frame for this player."""
     if len(players) == PAIR:
         one, two = players
         dying = (FLAGS[one.post.action_state_id] | FLAGS[two.post.action_state_id]) & DYING

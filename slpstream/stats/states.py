@@ -1,7 +1,7 @@
-"""Meaning of the action states for the stats: one byte of flags for each state id.
+"""The meaning that action states have for the stats. For each state id, there is one byte of flags.
 
-The ranges of Post-Frame action states are those of slippi-js 9.1 (formats page `slippi_stats`, documented). A state id
-has 16 bits in a replay, so the table has an entry for each of these values.
+The ranges of Post-Frame action states are the same as in slippi-js 9.1 (formats page `slippi_stats`, documented). In a
+replay, a state id has 16 bits, so there's an entry in the table for each value that this can have.
 """
 
 from __future__ import annotations
@@ -74,5 +74,5 @@ FLAGS: Final = _table(
 
 
 def is_attack(state: int) -> bool:
-    """Whether a state belongs to a move: an attack, a throw or a special move."""
+    """Whether a state belongs to a move, which can be an attack, a throw or a special move."""
     return state in _ATTACKS or state in THROWING or state >= FIRST_CHARACTER_STATE

@@ -1,7 +1,9 @@
-"""Stocks: the lives of a player, each from the first frame in which the player is not dying until the loss.
+"""Stocks, which are the lives of a player. A life begins in the first frame in which the player isn't dying, and ends
+with its loss.
 
-From the Post-Frame fields `action_state_id` (dying is 0x00 to 0x0A), `stocks_remaining` and `percent`. The percent at
-the end is that of the frame before the loss. In modes without stocks a life ends in the first frame of dying.
+We use these Post-Frame fields: `action_state_id` (dying is 0x00 to 0x0A), `stocks_remaining` and `percent`. The percent
+at the end is the one in the frame before the loss. In modes without stocks, a life ends in the first frame in which the
+player is dying.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from slpstream.stats.schema import Stock
 
 
 class Stocks:
-    """The lives of one player. `entries` is the list of the whole game, in the order of opening."""
+    """The lives of one player. `entries` is the list of the whole game, in the order in which they were opened."""
 
     __slots__ = ("_position", "entries", "given_up", "index", "open", "self_destructs")
 
@@ -30,7 +32,10 @@ class Stocks:
         """In a crew battle: stocks lost before the first hit."""
 
     def copy(self, entries: list[Stock]) -> Stocks:
-        """An independent computer in the same state, with `entries`, a copy of the list."""
+        """Return a copy of this computer that is independent from then on.
+
+        You have to pass a copy of the list as `entries`.
+        """
         twin = Stocks(self.index, entries)
         twin.self_destructs, twin.given_up = self.self_destructs, self.given_up
         if self.open is not None:
@@ -39,14 +44,14 @@ class Stocks:
         return twin
 
     def spawn(self, frame: int, post: Any, count: int | UnsetType) -> Stock:
-        """Open a life, in the first frame in which the player is not dying. `count` is the number of stocks left."""
+        """Open a life, in the first frame in which the player isn't dying. `count` is how many stocks are left."""
         self.open = stock = Stock(self.index, frame, current_percent=post.percent, count=count)
         self._position = len(self.entries)
         self.entries.append(stock)
         return stock
 
     def lose(self, frame: int, post: Any, percent: float) -> Stock | None:
-        """Close the open life and return it. `percent` is that of the frame before."""
+        """Close the open life and return it. `percent` is the one in the frame before."""
         stock = self.open
         if stock is not None:
             stock.end_frame = frame
@@ -56,6 +61,6 @@ class Stocks:
         return stock
 
     def snapshot_open(self, entries: list[Stock], percent: float) -> None:
-        """Replace the open life in a copy of the list by a copy with the player's current percent."""
+        """In a copy of the list, replace the open life by a copy of it that has the current percent of the player."""
         if self.open is not None:
             entries[self._position] = replace(self.open, current_percent=percent)

@@ -1,7 +1,7 @@
-"""Break the Targets: the frame in which each target broke.
+"""Break the Targets: when each of the targets broke.
 
-Only in major scene 15. From the Item Updates (type 209): the targets are those of the first frame. A target breaks in
-the first frame without its `spawn_id`.
+This only exists in major scene 15. We find the targets in the Item Updates (type 209) of the first frame. In the first
+frame where a target's `spawn_id` is missing, it has broken.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class Targets:
         self._unbroken: set[int] = set()
 
     def copy(self) -> Self:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         twin = type(self)()
         twin._targets = dict(self._targets)
         twin._unbroken = set(self._unbroken)
         return twin
 
     def update(self, frame: int, items: Iterable[Any], first_frame: int) -> None:
-        """Take the items of one frame; the game has the targets of its first frame.
+        """Take the items of one frame. If it's the first frame, these are the targets of the game.
 
-        Targets without a spawn id cannot be distinguished and are left out.
+        We can't tell targets without a spawn id apart, so these are left out.
         """
         targets = {item.spawn_id: item for item in items if item.type_id == TARGET_ITEM and item.spawn_id is not UNSET}
         if frame == first_frame:

@@ -18,7 +18,7 @@ COUNTING_DOWN, COUNTING_UP = 2, 3
 
 
 def timer_text(settings: Settings, frame: int) -> str:
-    """The timer at a frame, counted from the one in which it starts."""
+    """Return what the timer shows at a frame, which is counted from the one in which the timer starts."""
     frame = max(0, frame)
     if settings.timer_type == COUNTING_DOWN:
         if not settings.starting_timer_seconds:
@@ -36,10 +36,10 @@ def _text(seconds: int, hundredths: int) -> str:
 
 
 def first_frame(last_frame: int | None, duration_seconds: float | None, playable_frames: int) -> int:
-    """The first frame of a game, as the last one and the duration tell.
+    """Return the first frame of a game, which we can conclude from its last frame and its duration.
 
-    The number of frames in which players had control stands in for the duration while it is not known. -123 for a game
-    in which nothing was played.
+    If we don't know the duration yet, we use the number of frames in which players had control. If nothing was played
+    in the game, the result is -123.
     """
     seconds = duration_seconds or playable_frames / FRAMES_PER_SECOND
     return FIRST_FRAME + (timer_start_at_end(last_frame, seconds) if seconds else 0)

@@ -1,8 +1,9 @@
-"""The stats of a whole game from its columns: the same computers without decoding unused fields.
+"""Compute the stats of a whole game from its columns. This uses the same computers, but doesn't decode any fields that
+they don't need.
 
-For each frame, only the fields that the computers read become values, column by column. This works for games with a
-Game End, valid bytes, and no frame number that comes again once it is final. In all other games the events are read one
-by one, with the same result.
+In each frame, we only turn those fields into values that the computers read, column by column. This works if the game
+has a Game End, its bytes are valid, and no frame number comes again once it is final. For all other games, we have to
+read the events one by one, and the result is the same.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class WithoutEvents:
-    """A stats computer that returns no events before the end of the game."""
+    """A stats computer that doesn't return any events before the game ends."""
 
     def __init__(self, stats: SlippiStats) -> None:
         self.stats = stats
 
     def copy(self) -> Self:
-        """An independent computer in the same state."""
+        """Return a copy of this computer. It has the same state, but is independent from then on."""
         return type(self)(self.stats.copy())
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
@@ -46,7 +47,7 @@ class WithoutEvents:
 
 
 def whole_stats(game: WholeGame, *, compat: bool = False, crew: bool = False) -> SlippiStats | None:
-    """The stats of a finished game; `None` if its events must be read one by one."""
+    """Return the stats of a finished game, or `None` if you have to read its events one by one."""
     settings = game.start.settings
     if settings.game_mode == MAJOR_SCENE_TARGET_TEST or not game.is_plain:  # target tests need the items
         return None
@@ -58,7 +59,10 @@ def whole_stats(game: WholeGame, *, compat: bool = False, crew: bool = False) ->
 
 
 def _frames(frames: Frames, of_players: Iterable[int], end_offset: int) -> Iterator[Frame]:
-    """The final frames in order, with the given players only: a hostile file can have updates of 256."""
+    """Iterate over the final frames in order, but only include the given players.
+
+    A hostile file might have updates of 256.
+    """
     numbers: list[int] = frames.number.tolist()
     players = {index: frames.players[index] for index in of_players if index in frames.players}
     sides = zip(*(_sides(numbers, character) for character in players.values()), strict=True)
@@ -74,7 +78,7 @@ def _complete(character: Character) -> bool:
 
 
 def _sides(numbers: list[int], character: Character) -> Iterable[SelectedPlayer | None]:
-    """A player's part of each frame, `None` in frames without the player."""
+    """Return a player's part of each frame. If the player isn't in a frame, it is `None`."""
     posts = _values(character.post, SelectedPost, frame=numbers)
     if _complete(character):
         return map(SelectedPlayer, _changes(character.pre), posts)
@@ -86,7 +90,10 @@ def _sides(numbers: list[int], character: Character) -> Iterable[SelectedPlayer 
 
 
 def _changes(columns: EventColumns) -> list[Any]:
-    """The Pre-Frame Updates of all frames; UNSET if the inputs are those of the frame before."""
+    """Return the Pre-Frame Updates of all frames.
+
+    If the inputs are the same as in the frame before, you get UNSET instead.
+    """
     import numpy as np  # noqa: PLC0415
 
     changed = np.zeros(len(columns), np.bool_)
@@ -106,9 +113,10 @@ def _changes(columns: EventColumns) -> list[Any]:
 
 
 def _values(columns: EventColumns, struct: type[msgspec.Struct], **given: list[Any]) -> Iterable[Any]:
-    """The event of each frame as a `struct`: UNSET for an absent event, and in fields that the replay does not have.
+    """Return the event of each frame as a `struct`. If there's no event, or the replay doesn't have a field, you get
+    UNSET.
 
-    `given` has lists of values for some fields.
+    If you already have the values of some fields, pass them as lists in `given`.
     """
     lists: list[Iterable[Any]] = []
     for name in struct.__struct_fields__:

@@ -1,8 +1,9 @@
-"""The index of games in the state folder, a SQLite database: players, place, result and files of each game.
+"""The index of games, which is a SQLite database in the state folder. It knows the players, place, result and files of
+each game.
 
-The replay files are the source of truth, and `slpstream reindex` rebuilds the index from them. Operators' corrections
-to sets, the situations that were found, and remembered values, such as the station on air, are only in the database;
-`reindex` keeps them.
+If the index and the replay files disagree, the files are right, and you can always rebuild the index from them with
+`slpstream reindex`. A few things only exist in the database, though: corrections that operators have made to sets, the
+situations that were found, and values that we remember, such as the station on air. `reindex` keeps these.
 """
 
 from slpstream.store.backfill import path_key

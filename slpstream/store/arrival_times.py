@@ -1,8 +1,8 @@
-"""Arrival times, corrected when the clock of the machine is set.
+"""Remember when games have arrived, and correct these times if the clock of the machine is set.
 
-A computer without a battery-backed clock starts with a wrong time, which is corrected once the network is there. Games
-that arrived before have a wrong arrival, and the step looks like a break before the next game. A steady clock, which is
-never set, shows the size of the step.
+If a computer has no battery for its clock, it starts with a wrong time, which is only corrected once the network is
+available. Games that arrived before that have a wrong arrival time, and it looks as if there was a long break before
+the next game. To find out by how much the clock was set, we use a second clock that is never set.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ _MIN_STEP_SECONDS = 60.0
 
 
 def _since_boot() -> float:
-    """Seconds on a clock that is never set. The clock counts the time while the machine sleeps, if the system has such
-    a clock."""
+    """Return the time of a clock that is never set, in seconds.
+
+    If possible, this includes the time when the machine sleeps.
+    """
     if sys.platform != "win32":
         for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
             if hasattr(time, name):
@@ -26,7 +28,7 @@ def _since_boot() -> float:
 
 
 class ArrivalTimes:
-    """The arrival times of the newest games of this run."""
+    """The times when the newest games of this run have arrived."""
 
     def __init__(
         self, *, wall_clock: Callable[[], float] = time.time, steady_clock: Callable[[], float] = _since_boot
@@ -37,15 +39,17 @@ class ArrivalTimes:
         """By game id: the arrival in Unix milliseconds, and the wall clock minus the steady clock at that time."""
 
     def note(self, game_id: str, arrived_at_ms: int) -> None:
-        """Note that a game has just arrived. Further calls for the same game change nothing."""
+        """Note that a game has just arrived. Only the first call for each game has an effect."""
         if game_id not in self._arrivals:
             self._arrivals[game_id] = arrived_at_ms, self._offset_seconds()
             if len(self._arrivals) > _MAX_GAMES:
                 del self._arrivals[next(iter(self._arrivals))]
 
     def corrected(self) -> dict[str, int]:
-        """Return the new arrivals of games whose arrival changed since the last call because the clock was set, in
-        order of arrival."""
+        """Return new arrival times for those games that need one, because the clock was set since the last call.
+
+        They are in order of arrival.
+        """
         offset = self._offset_seconds()
         corrected: dict[str, int] = {}
         for game_id, (arrived_at_ms, before) in self._arrivals.items():

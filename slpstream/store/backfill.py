@@ -1,4 +1,4 @@
-"""Reads files that existed before the daemon started into entries of the index."""
+"""Read files that existed before the daemon started, and turn them into entries of the index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Read = Callable[[Path], GameRecord]
 
 
 class OldFile(NamedTuple):
-    """A file that is not being written."""
+    """A file that isn't being written."""
 
     path: Path
     mtime_ns: int
@@ -25,7 +25,7 @@ class OldFile(NamedTuple):
 
 
 class ArchivedGame(NamedTuple):
-    """The game in a member of an archive. Without a game, `record` is `None` and `problem` is the reason."""
+    """The game in a member of an archive. If there is no game, then `record` is `None`, and `problem` explains why."""
 
     path: Path
     """The path of the archive with the name of the member."""
@@ -42,7 +42,7 @@ ARCHIVE = "an archive; the games in it have names of their own"
 
 
 def read_entry(read: Read, station: str, file: OldFile) -> Entry:
-    """Read a file and return its index entry. Blocks."""
+    """Read a file and return its entry for the index. This blocks."""
     entry = Entry(station=station, path=path_key(file.path), mtime_ns=file.mtime_ns, size_bytes=file.size_bytes)
     try:
         entry.record = read(file.path)
@@ -52,7 +52,7 @@ def read_entry(read: Read, station: str, file: OldFile) -> Entry:
 
 
 def member_entry(station: str, archive: OldFile, found: ArchivedGame) -> Entry:
-    """The index entry of a member of an archive. It has the modification time of the archive."""
+    """Return the entry for a member of an archive. It has the same modification time as the archive."""
     path = path_key(found.path)
     return Entry(
         station=station,
@@ -65,12 +65,15 @@ def member_entry(station: str, archive: OldFile, found: ArchivedGame) -> Entry:
 
 
 def archive_entry(station: str, archive: OldFile) -> Entry:
-    """The index entry of an archive that was read to its end, so that it is not read again until it changes."""
+    """Return the entry for an archive that was read to its end.
+
+    It makes sure that we don't read the archive again until it changes.
+    """
     path = path_key(archive.path)
     mtime_ns, size_bytes = archive.mtime_ns, archive.size_bytes
     return Entry(station=station, path=path, mtime_ns=mtime_ns, size_bytes=size_bytes, problem=ARCHIVE)
 
 
 def path_key(path: Path) -> bytes:
-    """A path as the index stores it: absolute bytes."""
+    """Return a path in the form in which the index stores it, which is absolute and consists of bytes."""
     return os.fsencode(absolute_text(path))

@@ -1,4 +1,4 @@
-"""The database of the index: one file, with an object for each family of tables. Opens, migrates and restores it."""
+"""Open, migrate and restore the database of the index. It is one file, with one object for each family of tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _describe_nothing(*_: str | None) -> str:
 
 
 class Database(DatabaseFile):
-    """An open database. `open_database` creates or migrates the file first."""
+    """An open database. To get one, call `open_database`, which creates or migrates the file first."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -51,13 +51,14 @@ def open_database(
     migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
     describe: DescribeStored = _describe_nothing,
 ) -> Database:
-    """Open the database at a path, after creating it or migrating it to the newest version.
+    """Open the database at a path. If necessary, it is created or migrated to the newest version first.
 
-    Blocks, possibly for a while.
+    This blocks, and a migration can take a while. If the database was damaged, it is renamed, and `on_damage` is called
+    with its new path and a description of the problem. `describe` is used to summarise the games in databases that are
+    so old that they don't have any summaries.
 
-    `on_damage` is called with the new path of a damaged database and the problem. `describe` summarises the games of a
-    database from before summaries existed. Raises `NewerVersion` for a database of a newer version, and `OSError` or
-    `sqlite3.OperationalError` if the folder is not writable.
+    Raises `NewerVersion` if the database belongs to a newer version, and `OSError` or `sqlite3.OperationalError` if it
+    isn't possible to write to the folder.
     """
     damaged: list[Path] = []
 
@@ -83,9 +84,10 @@ def open_database(
 
 
 def restore(database: Database, damaged: Path) -> None:
-    """Copy the corrections and remembered values that are readable in a damaged database into a new one.
+    """Copy the corrections and remembered values from a damaged database into a new one, as far as we can still read
+    them.
 
-    No replay file can restore them.
+    We need this because they can't be restored from any replay file.
     """
     for station, document in readable_rows(damaged, corrections.RAW_ROWS).items():
         database.corrections.keep(station, document)

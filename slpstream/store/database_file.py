@@ -1,4 +1,6 @@
-"""Connections to a SQLite file: one that writes, a few that read, transactions, and the errors that mean damage."""
+"""Connections to a SQLite file (one that writes, and a few that read), transactions, and the errors that mean
+damage.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,13 @@ _PRIMARY_CODE = 0xFF
 
 
 class DamagedContent(sqlite3.DatabaseError):
-    """Damage that SQLite does not detect: a value that no version of slpstream can have written."""
+    """Raised if we find damage that SQLite can't detect: no version of slpstream can have written such a value."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
-    """Open a connection that any thread may use, one at a time. Transactions are explicit."""
+    """Open a connection. You can use it in any thread, but only in one at a time. Transactions have to be explicit."""
     connection = sqlite3.connect(path, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None, check_same_thread=False)
     try:
         for pragma in ("synchronous = NORMAL", *pragmas):
@@ -41,25 +43,27 @@ def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the error means that the file is not a database or is damaged."""
+    """Whether an error means that the file is damaged, or that it isn't a database at all."""
     return primary_code(error) in _DAMAGE or is_wrong_content(error)
 
 
 def is_wrong_content(error: sqlite3.Error) -> bool:
-    """Whether the error means that slpstream cannot have written a stored value."""
+    """Whether an error means that there's a value in the database that slpstream can't have written."""
     return isinstance(error, DamagedContent) or str(error).startswith(_WRONG_CONTENT)
 
 
 def primary_code(error: Exception) -> int | None:
-    """The primary result code of an error of SQLite; `None` for other errors."""
+    """Return the primary result code of an error. If the error isn't from SQLite, this returns `None`."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & _PRIMARY_CODE
 
 
 def release_cursors(error: BaseException) -> None:
-    """Drop the cursors that the frames of an error hold. Windows cannot rename a file while a cursor is open.
+    """Drop all cursors that are kept alive by the frames of an error. On Windows, you can't rename a file while a
+    cursor is open.
 
-    Frames that are still running keep theirs, so callers that rename the file hold no cursor beyond a statement.
+    This doesn't work for frames that are still running. So if you want to rename the file, make sure that you don't
+    keep any cursor for longer than one statement.
     """
     for each in (error, error.__cause__):
         if each is not None:
@@ -68,7 +72,9 @@ def release_cursors(error: BaseException) -> None:
 
 @contextmanager
 def finding_damage() -> Iterator[None]:
-    """Raise `DamagedContent` if the block reads text that is not UTF-8, or a document that is not the expected JSON."""
+    """A context manager that raises `DamagedContent` if you read text that isn't UTF-8, or JSON that isn't what we
+    expect.
+    """
     try:
         yield
     except (UnicodeDecodeError, msgspec.DecodeError) as error:
@@ -77,7 +83,10 @@ def finding_damage() -> Iterator[None]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit the writes of the block, or none of them if it fails. Raises `DamagedContent` as `finding_damage` does."""
+    """A context manager that commits everything that you write in the block. If the block fails, nothing is written.
+
+    Raises `DamagedContent` in the same cases as `finding_damage`.
+    """
     with finding_damage():
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -90,7 +99,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 class DatabaseFile:
-    """An open SQLite file. All methods block, can be called from any thread and raise `sqlite3.Error`."""
+    """An open SQLite file.
+
+    You can call its methods from any thread, but they all block and can raise `sqlite3.Error`.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -102,9 +114,10 @@ class DatabaseFile:
         self._idle: list[sqlite3.Connection] = []
 
     def close(self) -> None:
-        """Close the file after the calls that other threads are making. Later calls fail.
+        """Close the file, but first wait until other threads have finished their calls. After this, all calls fail.
 
-        A damaged file is replaced after it was closed; a late reader would open the new file and disturb it.
+        We have to wait because if the file is damaged, it is replaced after it was closed, and a reader that comes too
+        late would open the new file and cause trouble.
         """
         self.closed = True
         with self._writing:
@@ -116,13 +129,16 @@ class DatabaseFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The writing connection, in a transaction."""
+        """A context manager that gives you the writing connection, in a transaction."""
         with self._writing, transaction(self._writer):
             yield self._writer
 
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:
-        """A reading connection. Raises `DamagedContent` as `finding_damage` does."""
+        """A context manager that gives you a connection for reading.
+
+        Raises `DamagedContent` in the same cases as `finding_damage`.
+        """
         with self._reading:
             if self.closed:
                 raise sqlite3.ProgrammingError("the database is closed")
@@ -152,13 +168,13 @@ class DatabaseFile:
             self._idle.append(reader)
 
     def check_writable(self) -> None:
-        """Write a value that changes nothing."""
+        """Check whether it is possible to write, by writing a value that doesn't change anything."""
         with self._writing:
             version: int = self._writer.execute("PRAGMA user_version").fetchone()[0]
             self._writer.execute(f"PRAGMA user_version = {version}")
 
     def used_bytes(self) -> int:
-        """The size of the file without its free pages, in bytes."""
+        """Return the size of the file in bytes, not counting its free pages."""
         with self.reader() as reader:
             pages, free, size = (
                 reader.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")

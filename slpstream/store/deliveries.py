@@ -1,8 +1,9 @@
-"""Stores the waiting deliveries of webhooks and the progress of each webhook in the log, in a separate database.
+"""Store the deliveries of webhooks that are still waiting, and how far each webhook has got in the log.
 
-Deliveries and the log offsets that they come from are stored in one transaction. After a crash, either both are stored,
-or neither is and the deliveries are made from the log again. A delivery is removed once the receiver has accepted it. A
-damaged database is renamed: its waiting deliveries are lost, and the webhooks begin with the current games.
+This is a separate database. We store deliveries and the offsets in the log that they come from in a single transaction.
+This means that after a crash, we either have both of them, or neither, and then the deliveries are simply made from the
+log again. A delivery is removed when its receiver has accepted it. If the database is damaged, it is renamed. In this
+case, the waiting deliveries are lost, and the webhooks begin with the current games.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _KEPT_SETS = 512
 
 
 class Delivery(NamedTuple):
-    """A delivery to store. `key` is unique among the deliveries of a webhook and station; `body` is JSON."""
+    """A delivery to store. For each webhook and station, `key` must be unique. `body` is JSON."""
 
     key: str
     event: str
@@ -61,7 +62,7 @@ class Delivery(NamedTuple):
 
 
 class StoredDelivery(NamedTuple):
-    """A waiting delivery. `stored_at_ms` is Unix time."""
+    """A delivery that is waiting. `stored_at_ms` is Unix time."""
 
     id: int
     station: str
@@ -72,13 +73,18 @@ class StoredDelivery(NamedTuple):
 
 
 class DeliveryStore(QueueDatabase):
-    """An open database of deliveries. All methods block, may be called from any thread and raise `SinkError`."""
+    """An open database of deliveries.
+
+    You can call its methods from any thread, but they all block and can raise `SinkError`.
+    """
 
     content = "deliveries"
     migrations = MIGRATIONS
 
     def retain(self, webhooks: Collection[str]) -> None:
-        """Delete everything about webhooks that are not in `webhooks`, which are no longer configured."""
+        """Delete everything that belongs to webhooks other than these, because they were removed from the
+        configuration.
+        """
         with self._transaction() as connection:
             for table in ("deliveries", "places", "told_sets"):
                 known = {row[0] for row in connection.execute(f"SELECT DISTINCT webhook FROM {table}")}  # noqa: S608 -- the names of our tables
@@ -88,7 +94,7 @@ class DeliveryStore(QueueDatabase):
                 )
 
     def progress(self, webhook: str, station: str) -> tuple[str, str] | None:
-        """The `offsets` and `running_games` that were stored last; `None` if nothing was stored yet."""
+        """Return the `offsets` and `running_games` that were stored last, or `None` if nothing was stored yet."""
         with self._transaction() as connection:
             row: tuple[str, str] | None = connection.execute(
                 "SELECT bookmarks, memory FROM places WHERE webhook = ? AND station = ?", (webhook, station)
@@ -105,9 +111,10 @@ class DeliveryStore(QueueDatabase):
         offsets: str,
         running_games: str,
     ) -> None:
-        """Store deliveries together with the progress in the log after them, all or nothing.
+        """Store deliveries, together with how far the webhook has got in the log after them. This stores either all of
+        it or nothing.
 
-        Deliveries that already wait under the same key stay unchanged.
+        If a delivery with the same key is already waiting, it stays as it is.
         """
         with self._transaction() as connection:
             _insert(connection, webhook, station, deliveries, now_ms)
@@ -117,7 +124,7 @@ class DeliveryStore(QueueDatabase):
             )
 
     def last_of_set(self, webhook: str, station: str, set_id: str) -> tuple[str, str] | None:
-        """Digest and key of the last delivery about a set; `None` if there was no delivery yet."""
+        """Return the digest and key of the last delivery about a set, or `None` if there wasn't one yet."""
         with self._transaction() as connection:
             row: tuple[str, str] | None = connection.execute(
                 "SELECT digest, key FROM told_sets WHERE webhook = ? AND station = ? AND set_id = ?",
@@ -128,9 +135,9 @@ class DeliveryStore(QueueDatabase):
     def store_set(
         self, webhook: str, station: str, delivery: Delivery | None, now_ms: int, *, set_id: str, digest: str
     ) -> None:
-        """Store a delivery about a set. `digest` is the digest of the set's state.
+        """Store a delivery about a set, and the digest of the set's state.
 
-        Without a delivery, the digest alone is stored.
+        If there's no delivery, only the digest is stored.
         """
         with self._transaction() as connection:
             _insert(connection, webhook, station, [] if delivery is None else [delivery], now_ms)
@@ -158,7 +165,7 @@ class DeliveryStore(QueueDatabase):
             )
 
     def oldest_per_station(self, webhook: str) -> list[StoredDelivery]:
-        """The oldest delivery of each station, oldest first."""
+        """Return the oldest delivery of each station, beginning with the oldest of all."""
         with self._transaction() as connection:
             rows = connection.execute(
                 "SELECT id, station, key, event, body, stored_at_ms FROM deliveries WHERE id IN"
@@ -168,12 +175,12 @@ class DeliveryStore(QueueDatabase):
             return [StoredDelivery(*row) for row in rows]
 
     def remove(self, id: int) -> None:
-        """Remove a delivery that was accepted or given up."""
+        """Remove a delivery, because it was accepted or because we have given up."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM deliveries WHERE id = ?", (id,))
 
     def count(self, webhook: str) -> int:
-        """Number of waiting deliveries."""
+        """Return how many deliveries are waiting."""
         with self._transaction() as connection:
             count: int = connection.execute("SELECT count(*) FROM deliveries WHERE webhook = ?", (webhook,)).fetchone()[
                 0
@@ -181,9 +188,10 @@ class DeliveryStore(QueueDatabase):
             return count
 
     def expire(self, webhook: str, *, before_ms: int, max_count: int) -> int:
-        """Remove deliveries stored before `before_ms` (Unix time), then the oldest beyond `max_count`.
+        """Remove deliveries that were stored before the Unix time `before_ms`. If there are still more than
+        `max_count`, remove the oldest ones too.
 
-        Returns the number of removed deliveries.
+        Returns how many deliveries were removed.
         """
         with self._transaction() as connection:
             old = connection.execute(

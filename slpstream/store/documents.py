@@ -1,4 +1,4 @@
-"""The JSON documents in columns: decoders, and a check that a text is JSON."""
+"""Decoders for the JSON documents that are stored in columns, and a way to check that a text is JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def check_json(*documents: str | None) -> None:
-    """Raise `msgspec.DecodeError` if one of the texts is not JSON. `None` is allowed."""
+    """Raise `msgspec.DecodeError` if any of the texts isn't JSON. It's fine to pass `None`."""
     for document in documents:
         if document is not None:
             _decode_raw(document)

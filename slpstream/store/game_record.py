@@ -1,7 +1,8 @@
-"""The record of a game in the index, as JSON and plain values. Pure.
+"""The record of a game in the index, which consists of JSON and plain values.
 
-Records are independent of formats: players, place and winners are in the neutral summary, which the caller passes.
-Settings, metadata and the end are stored in the form of the messages.
+Records don't depend on formats. Everything that we want to know about players, place and winners is in the neutral
+summary, which you have to pass. The settings, the metadata and the end are stored in the same form as in messages. This
+module doesn't do any I/O.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ WHOLE = 2
 
 
 class GameRecord(msgspec.Struct, kw_only=True):
-    """One game. `None` means not known (yet). `bytes` are JSON."""
+    """One game. If a value is `None`, we don't know it (yet). Values of type `bytes` are JSON."""
 
     game_id: str
     format: str
@@ -65,7 +66,7 @@ class GameRecord(msgspec.Struct, kw_only=True):
         stats: bytes | None = None,
         highlights: list[Highlight] | None = None,
     ) -> Self:
-        """The record of the game with these events and this summary."""
+        """Make the record of a game from its events and its summary."""
         record = cls(
             game_id=start.game_id,
             format=start.format,
@@ -86,9 +87,9 @@ class GameRecord(msgspec.Struct, kw_only=True):
         return record
 
     def updated(self, later: GameRecord) -> GameRecord:
-        """This record, updated by a later read of the same game.
+        """Return a copy of this record that was updated with the values from a later read of the same game.
 
-        Values that the later read lacks stay, because it may have read less of the file.
+        If the later read lacks a value, the old one stays, because it might just have read less of the file.
         """
         known = {name: value for name in self.__struct_fields__ if (value := getattr(later, name)) is not None}
         if knows_less(later, self.reason, self.metadata):
@@ -97,12 +98,12 @@ class GameRecord(msgspec.Struct, kw_only=True):
 
 
 def knows_less(record: GameRecord, reason: Any, metadata: Any) -> bool:
-    """Whether a record lacks the end or the metadata of the game although these are known."""
+    """Whether a record lacks the end or the metadata of the game, although we already know them."""
     return (record.reason is None and reason is not None) or (record.metadata is None and metadata is not None)
 
 
 class Entry(msgspec.Struct, kw_only=True):
-    """A file and the game in it. Without a game, `record` is `None` and `problem` is the reason."""
+    """A file and the game in it. If there is no game, then `record` is `None`, and `problem` explains why."""
 
     station: str
     path: bytes
@@ -121,15 +122,17 @@ class Entry(msgspec.Struct, kw_only=True):
 
     @property
     def completeness(self) -> int:
-        """The completeness of the game in the file: one point each for a regular end and for metadata, at most
-        `WHOLE`."""
+        """How complete the game in the file is.
+
+        It gets one point if it has a regular end, and another one if it has metadata, so you get at most `WHOLE`.
+        """
         record = self.record
         if record is None:
             return 0
         return (record.reason is not None and record.reason not in _NO_END) + (record.metadata is not None)
 
     def updated(self, later: Entry) -> Entry:
-        """This entry, updated by a later read of the same file."""
+        """Return a copy of this entry that was updated with a later read of the same file."""
         if self.record is None or later.record is None or self.record.game_id != later.record.game_id:
             return later
         arrived_at_ms = later.arrived_at_ms if self.arrived_at_ms is None else self.arrived_at_ms
@@ -144,13 +147,13 @@ class Entry(msgspec.Struct, kw_only=True):
 
 
 def search_terms(players: Iterable[PlayerSummary]) -> set[str]:
-    """The case-folded names, codes and tags of the players, by which games are found."""
+    """Return the names, codes and tags of players with their case folded. You can find a game by these."""
     values = (value for player in players for value in (player.shown_name, player.code, player.tag))
     return {folded(value) for value in values if value}
 
 
 def folded(name: str) -> str:
-    """A name without differences in case, for searches."""
+    """Fold the case of a name, so that you can find it no matter how it is written."""
     return name.strip().casefold()
 
 
@@ -167,7 +170,10 @@ def _payload(end: GameEnd) -> dict[str, Any]:
 
 
 def _unix_ms(text: str) -> int | None:
-    """A date and time in Unix milliseconds, in UTC if it has no zone; `None` if it is implausible."""
+    """Convert a date and time to Unix milliseconds. If it doesn't have a zone, we take it for UTC.
+
+    Returns `None` if it isn't plausible.
+    """
     try:
         moment = datetime.fromisoformat(text)
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

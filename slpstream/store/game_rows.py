@@ -1,4 +1,4 @@
-"""The rows that queries for games return."""
+"""The rows that you get if you query for games."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GameRow(NamedTuple):
 
 
 class GameDetails(NamedTuple):
-    """The parts of a game that lists do not show, as JSON."""
+    """Those parts of a game that we don't show in lists, as JSON."""
 
     rate: str
     game_end: str | None
@@ -61,7 +61,7 @@ class FileRow(NamedTuple):
 
 
 class StoredGame(NamedTuple):
-    """One game with its files; the file with most of the game comes first."""
+    """One game with its files. The file that has most of the game comes first."""
 
     row: GameRow
     details: GameDetails
@@ -71,7 +71,7 @@ class StoredGame(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page of games, newest first."""
+    """A page of games, beginning with the newest."""
 
     games: Sequence[GameRow]
     next: GameKey | None

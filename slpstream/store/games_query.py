@@ -1,4 +1,7 @@
-"""The query of `/v1/games`: decoded once from the URL, checked by its types, and converted to SQL by the database."""
+"""The query of `/v1/games`.
+
+It is decoded from the URL and checked by its types, and the database converts it to SQL.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,17 @@ _KEY = re.compile(r"-?[0-9]{1,15}\.[0-9a-f]{32}")
 
 
 class StartTime(int):
-    """When a game began: Unix time in milliseconds, in a URL an RFC 3339 date and time or a day."""
+    """When a game began, as Unix time in milliseconds.
+
+    In a URL, you write this as a day or as an RFC 3339 date and time.
+    """
 
     @classmethod
     def parse(cls, text: str) -> StartTime:
-        """A day begins at midnight UTC, and a time without an offset is UTC. Raises `ValueError`."""
+        """Parse a time. If you give only a day, this means midnight UTC, and a time without an offset is UTC too.
+
+        Raises `ValueError` if the text is anything else.
+        """
         try:
             if len(text) > _MAX_TIME_CHARS:
                 raise ValueError
@@ -33,13 +42,16 @@ class StartTime(int):
 
 
 class GameKey(tuple[int, str]):
-    """A game's place in the list, which is sorted newest first: Unix time in milliseconds, and game id."""
+    """The place of a game in the list, which is sorted newest first.
+
+    It consists of the Unix time in milliseconds, and the game id.
+    """
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> GameKey:
-        """The inverse of `str`. Raises `ValueError`."""
+        """Parse a key that was converted to text with `str`. Raises `ValueError` for any other text."""
         if not _KEY.fullmatch(text):
             raise ValueError("expected `next` of the previous page")
         started_ms, _, game_id = text.partition(".")

@@ -1,4 +1,4 @@
-"""The query of `/v1/highlights`, and the rows of its result."""
+"""The query of `/v1/highlights`, and the rows that you get as its result."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ _KEY = re.compile(r"-?[0-9]{1,15}\.[0-9a-f]{32}\.[0-9]{1,6}")
 
 
 class HighlightKey(tuple[int, str, int]):
-    """A highlight's place in the list: score or time of its game, game id, and number within the game."""
+    """The place of a highlight in the list.
+
+    It consists of the score, or of the time of its game, followed by the game id, and the number within the game.
+    """
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> HighlightKey:
-        """The inverse of `str`. Raises `ValueError`."""
+        """Parse a key that was converted to text with `str`. Raises `ValueError` for any other text."""
         if not _KEY.fullmatch(text):
             raise ValueError("expected `next` of the previous page")
         first, game_id, number = text.split(".")
@@ -81,5 +84,5 @@ class HighlightPage(NamedTuple):
 
 
 def tenths(score: float) -> int:
-    """A score as the index sorts it: a number without fractions."""
+    """Convert a score to a whole number, because this is how the index sorts them."""
     return round(10 * score)

@@ -1,7 +1,9 @@
-"""The index under trio: stations report games without waiting, one task writes them, and another one reads old files.
+"""The index, for use under trio. Stations report their games without waiting, one task writes them, and another one
+reads old files.
 
-The replay files are the source of truth, not the database. If the disk is full or the database is damaged, the error is
-logged and counted, and streaming continues. The next scan of the folders finds the games that could not be written.
+We consider the replay files as the source of truth, and not the database. So if the disk is full or the database is
+damaged, we log and count the error, but streaming continues. If a game couldn't be written, the next scan of the
+folders will find it.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ _MAX_UNKEPT = 5000
 
 
 class GameIndex:
-    """The index of one daemon. `run` it once."""
+    """The index of one daemon. Call `run` in exactly one task."""
 
     def __init__(
         self,
@@ -60,13 +62,14 @@ class GameIndex:
         errors: InternalErrors | None = None,
         read_archive: ReadArchive | None = None,
     ) -> None:
-        """`read` reads old files and `read_archive` archives; with `None` they are not indexed. `temporary` is the
-        reason why the database is lost at the end of this run; with `None` it is kept. `arrivals` has the clocks; by
-        default they are those of the machine.
+        """`read` reads old files and `read_archive` reads archives. If you pass `None`, these are not indexed.
 
-        `on_error` is called whenever SQLite fails. `on_change` is called with the station whose games have changed, or
-        with `None` if the station is not known. `on_replaced` is called when an empty database has replaced a damaged
-        one, so that all files must be `listed` again. The callbacks must not block.
+        Set `temporary` if the database will be lost at the end of this run, and give the reason. If you don't pass
+        `arrivals`, we use the clocks of the machine.
+
+        `on_error` is called whenever SQLite fails. `on_change` is called when games have changed, with their station,
+        or with `None` if we don't know it. `on_replaced` is called after a damaged database was replaced by an empty
+        one. In this case, you should call `listed` with all files again. None of these callbacks is allowed to block.
         """
         self.temporary = temporary
         """The reason why the index is lost at the end of this run; `None` if it is kept."""
@@ -88,7 +91,7 @@ class GameIndex:
 
     @property
     def games(self) -> int:
-        """Number of games. Blocks; call it from a worker thread."""
+        """The number of games. This blocks, so you should read it in a worker thread."""
         try:
             return self._database.database.games.count()
         except sqlite3.Error:
@@ -96,7 +99,7 @@ class GameIndex:
 
     @property
     def trouble(self) -> str | None:
-        """The reason why the index is not kept or does not work, for people; `None` if it is and does."""
+        """If the index doesn't work or isn't kept, this explains why, in words for people. Otherwise, it is `None`."""
         if self.temporary is not None:
             return f"it is kept for this run alone: {self.temporary}"
         problem = self._database.problem
@@ -104,7 +107,7 @@ class GameIndex:
 
     @property
     def waiting_files(self) -> int:
-        """Number of old files that were not read yet."""
+        """How many old files still have to be read."""
         return 0 if self._old_files is None else self._old_files.waiting
 
     def played(
@@ -119,7 +122,7 @@ class GameIndex:
         ended_at_ms: int | None = None,
         pacing: Pacing | None = None,
     ) -> None:
-        """Store the record of the game in a file, and how it was seen to arrive and to end, without waiting."""
+        """Store the record of the game in a file, and how we saw it arrive and end. This doesn't wait."""
         entry = Entry(
             station=station,
             path=path_key(path),
@@ -137,34 +140,37 @@ class GameIndex:
         self._pending.update(entry)
 
     def listed(self, station: str, files: Iterable[tuple[Path, int, int]], archives: Iterable[OldFile] = ()) -> None:
-        """Index files that a station has found and that are not being written to, without waiting.
+        """Index files that a station has found, and that nothing is writing to. This doesn't wait.
 
-        `files` are tuples of path, modification time in nanoseconds and size in bytes. New or changed files are read in
-        the background, each of the `archives` once from its beginning to its end.
+        For each file, you pass its path, its modification time in nanoseconds and its size in bytes. Files that are new
+        or have changed are read in the background. Each of the `archives` is read once, from its beginning to its end.
         """
         if self._old_files is not None:
             self._old_files.add(station, [*(OldFile(*file) for file in files), *archives])
 
     def gone(self, path: Path) -> None:
-        """Remove a file that no longer exists, without waiting."""
+        """Remove a file, because it doesn't exist any more. This doesn't wait."""
         self._pending.remove([path_key(path)])
 
     async def page(self, query: GamesQuery, folders: Sequence[Path] = (), only: MakeFilter | None = None) -> Page:
-        """A page of the games that match a query; an empty one if the database fails.
+        """Return a page of the games that match a query. If the database fails, the page is empty.
 
-        With `query.watched`, only games with a file below one of `folders`. `only` makes the condition in
-        `query.query`.
+        If `query.watched` is set, you only get games that have a file below one of the `folders`. `only` is used to
+        turn `query.query` into a condition.
         """
         paths = [path_key(folder) for folder in folders]
         page = await self._database.call(lambda database: database.games.page(query, paths, only))
         return Page([], None) if page is None else page
 
     async def game(self, game_id: str) -> StoredGame | None:
-        """One game; `None` if it is not known."""
+        """Return one game, or `None` if we don't know it."""
         return await self._database.call(lambda database: database.games.get(game_id))
 
     async def game_ids(self, station: str) -> Mapping[bytes, tuple[int, int, str]]:
-        """The games in the files of a station, as `Games.game_ids` returns them; empty if the database fails."""
+        """Return the games in the files of a station, in the same form as `Games.game_ids`.
+
+        If the database fails, this is empty.
+        """
         return await self._database.call(lambda database: database.games.game_ids(station)) or {}
 
     async def keep_stats(self, game_id: str, stats: bytes) -> None:
@@ -172,28 +178,34 @@ class GameIndex:
         await self._database.call(lambda database: database.games.keep_stats(game_id, stats))
 
     async def keep_highlights(self, game_id: str, highlights: Sequence[Highlight]) -> None:
-        """Store the highlights of a game, in the order in which they ended."""
+        """Store the highlights of a game. They must be in the order in which they ended."""
         await self._database.call(lambda database: database.highlights.keep(game_id, highlights))
 
     async def keep_codes(self, game_id: str, codes: CodeList | None) -> None:
-        """Store the codes of a game; `None` for a replay without a list of codes."""
+        """Store the codes of a game. If the replay doesn't have a list of codes, pass `None`."""
         await self._database.call(lambda database: database.setups.keep_codes(game_id, codes))
 
     async def codes(self, fingerprint: str) -> CodeList | None:
-        """The codes with a fingerprint; `None` if no game has them."""
+        """Return the codes that have this fingerprint, or `None` if there is no game with them."""
         return await self._database.call(lambda database: database.setups.codes(fingerprint))
 
     async def setups(self, station: str, limit: int) -> list[SetupRow]:
-        """The setups of a station's newest games, newest first; empty if the database fails."""
+        """Return the setups of a station's newest games, beginning with the newest.
+
+        If the database fails, the list is empty.
+        """
         return await self._database.call(lambda database: database.setups.newest(station, limit)) or []
 
     async def highlights(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
-        """A page of highlights; an empty one if the database fails. With `game_ids`, only of these games."""
+        """Return a page of highlights.
+
+        If the database fails, the page is empty. Pass `game_ids` to restrict it to these games.
+        """
         page = await self._database.call(lambda database: database.highlights.page(query, game_ids))
         return HighlightPage([], None) if page is None else page
 
     async def keep_situation(self, found: FoundSituation) -> bool:
-        """Store a situation. Returns whether it was not known before. If the database fails, it is stored later."""
+        """Store a situation. If the database fails, it is stored later. Returns whether the situation is new."""
         if not self._unkept:
             stored = await self._database.change(lambda database: database.situations.add([found]))
             if stored is not None:
@@ -206,29 +218,35 @@ class GameIndex:
         return is_new
 
     async def situations(self, query: SituationsQuery) -> SituationPage:
-        """A page of situations; an empty one if the database fails."""
+        """Return a page of situations. If the database fails, the page is empty."""
         page = await self._database.call(lambda database: database.situations.page(query))
         return SituationPage([], None) if page is None else page
 
     async def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
-        """Remove old games and return their number, as `Games.expire` does."""
+        """Remove old games in the same way as `Games.expire`, and return how many were removed."""
         removed = await self._database.call(
             lambda database: database.games.expire(before_ms=before_ms, max_bytes=max_bytes, spared=spared)
         )
         return removed or 0
 
     async def played_on(self, station: str, limit: int) -> list[IndexedGame]:
-        """The newest games of a station, newest first."""
+        """Return the newest games of a station, beginning with the newest."""
         return await self._database.call(lambda database: database.games.played(station, limit)) or []
 
     async def corrections(self) -> Mapping[str, bytes] | None:
-        """The corrections of operators to sets, by station; `None` if the database fails."""
+        """Return the corrections that operators have made to sets, by station.
+
+        If the database fails, this returns `None`.
+        """
         if self._database.corrections is None:
             self._database.corrections = await self._database.call(lambda database: database.corrections.all())
         return self._database.corrections
 
     async def keep_corrections(self, station: str, corrections: bytes) -> bool:
-        """Store the corrections to the sets of a station. Returns False if that fails; `trouble` is the reason."""
+        """Store the corrections to the sets of a station.
+
+        If that fails, this returns False, and you find the reason in `trouble`.
+        """
         if self.temporary is not None:
             return False
 
@@ -244,17 +262,17 @@ class GameIndex:
         return True
 
     def remember(self, key: str, value: Any) -> None:
-        """Keep a value beyond the end of this run, instead of an earlier one. Does not wait until it is `written`.
+        """Keep a value so that it survives the end of this run. This doesn't wait, but you can call `written` to do so.
 
-        The value is anything that JSON can represent; `None` removes it. While the database fails, the newest value is
-        kept in memory and written later.
+        You can pass any value that can be represented as JSON. It replaces the one that you kept before, and `None`
+        removes it. While the database fails, we keep the newest value in memory and write it later.
         """
         self._database.remembered[key] = None if value is None else msgspec.json.encode(value)
         self._to_remember.add(key)
         self._pending.wake_writer()
 
     async def remembered(self, key: str) -> Any:
-        """The value given to `remember`, in this run or an earlier one; `None` without a value."""
+        """Return the value that was passed to `remember`, in this run or an earlier one, or `None` if there's none."""
         if key not in self._database.remembered:
             found = await self._database.call(lambda database: (database.remembered.get(key),))
             if found is None:
@@ -270,11 +288,11 @@ class GameIndex:
         return await self._database.call(lambda database: database.games.stale_members(archive, mtime_ns)) or ()
 
     async def written(self) -> None:
-        """Wait until everything reported so far is in the database."""
+        """Wait until everything that was reported so far has arrived in the database."""
         await self._pending.written()
 
     async def run(self) -> None:
-        """Write and read until cancelled. Entries reported before are still written."""
+        """Write and read until cancelled. Entries that were reported before that are still written."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._errors.keep_running, "index", self._write)

@@ -1,4 +1,4 @@
-"""The terms and lines of all games together, so that a query reads only games that can match."""
+"""The terms and lines of all games together. With these, a query only has to read games that have a chance to match."""
 
 from __future__ import annotations
 
@@ -16,28 +16,31 @@ FILE, PLAYER = "file", "player"
 
 
 class KnownFacts:
-    """The terms and lines that any game has or had."""
+    """All terms and lines that any game has or used to have."""
 
     def __init__(self, reader: sqlite3.Connection) -> None:
         self._reader = reader
 
     def has_term(self, beginning: str) -> bool:
-        """Whether a term begins with this text."""
+        """Whether there's a term that begins with this text."""
         statement = "SELECT EXISTS (SELECT 1 FROM search_terms WHERE term >= ? AND term < ?)"
         return self._is_true(statement, (beginning, beginning + _LAST_CHARACTER))
 
     def is_in_file_names(self, text: str) -> bool:
-        """Whether a file name may contain the text, if digits are ignored."""
+        """Whether the text might be part of a file name.
+
+        Since this ignores digits, the answer can be wrong in one direction.
+        """
         statement = "SELECT EXISTS (SELECT 1 FROM search_lines WHERE kind = ? AND instr(line, ?) > 0)"
         return self._is_true(statement, (FILE, shape(text)))
 
     def player_lines(self, text: str, limit: int) -> list[str]:
-        """The codes and names of players that contain the text, at most `limit`."""
+        """Return codes and names of players that contain the text. You get at most `limit` of them."""
         statement = "SELECT line FROM search_lines WHERE kind = ? AND instr(line, ?) > 0 LIMIT ?"
         return [line for (line,) in self._reader.execute(statement, (PLAYER, text, limit))]
 
     def are_few(self, lines: Collection[str]) -> bool:
-        """Whether few games have players with one of these codes or names."""
+        """Whether there are only a few games with players that have one of these codes or names."""
         condition, values = _with_tags(lines)
         statement = f"SELECT count(*) <= {_FEW_GAMES} FROM (SELECT 1 FROM tags t {condition} LIMIT {_FEW_GAMES + 1})"  # noqa: S608 -- the values are bound
         return self._is_true(statement, values)
@@ -47,9 +50,10 @@ class KnownFacts:
 
 
 class Filter(NamedTuple):
-    """A condition on games as SQL over the row `s` of the table `search`, and its values.
+    """A condition on games. It consists of SQL that refers to the row `s` of the table `search`, and of the values in
+    it.
 
-    If `lines` is not `None`, only games of players with one of these codes or names can match.
+    If `lines` is not `None`, only games of players that have one of these codes or names can match.
     """
 
     sql: str
@@ -62,14 +66,16 @@ MakeFilter = Callable[[KnownFacts], Filter]
 
 
 def games_with(lines: Collection[str]) -> tuple[str, list[str]]:
-    """An SQL condition that selects the games of players with one of these codes or names, on the row `s`, and its
-    values."""
+    """Return an SQL condition, and its values, that selects the games of players with one of these codes or names.
+
+    The condition refers to the row `s`.
+    """
     condition, values = _with_tags(lines)
     return f"(s.listed_at_ms, s.game_id) IN (SELECT t.listed_at_ms, t.game_id FROM tags t {condition})", values  # noqa: S608 -- the values are bound
 
 
 def tag_of_line(line: str) -> str:
-    """The tag of the kind `player` that every game with this line has."""
+    """Return the tag of the kind `player` that every game with this line has."""
     return line.strip().casefold()
 
 

@@ -1,4 +1,7 @@
-"""The database of a running daemon: calls in worker threads, and a new database in place of a damaged one."""
+"""The database of a running daemon.
+
+Calls run in worker threads, and if the database is damaged, it is replaced by a new one.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,10 @@ T = TypeVar("T")
 
 
 class LiveDatabase:
-    """The open database, used from trio.
+    """An open database that you can use from trio.
 
-    Errors of SQLite are logged and counted and do not propagate. Only this object uses its worker threads.
+    If SQLite raises an error, it is logged and counted, but you don't get it. The worker threads of this object aren't
+    shared with anything else.
     """
 
     def __init__(self, database: Database, on_error: Callable[[], None], on_replaced: Callable[[], None]) -> None:
@@ -42,7 +46,7 @@ class LiveDatabase:
         self._log = get_logger()
 
     async def change(self, work: Callable[[Database], T]) -> T | None:
-        """Run work that writes, as `call` does. Its success ends the `problem`."""
+        """Like `call`, but for work that writes. If it succeeds, there is no `problem` any more."""
         outcome = await self.call(lambda database: (work(database),))
         if outcome is None:
             return None
@@ -50,7 +54,7 @@ class LiveDatabase:
         return outcome[0]
 
     async def call(self, work: Callable[[Database], T]) -> T | None:
-        """Run blocking work with the database in a worker thread. Returns `None` if SQLite fails."""
+        """Run work that blocks in a worker thread, and pass it the database. Returns `None` if SQLite fails."""
         database = self.database
         try:
             return await trio.to_thread.run_sync(work, database, limiter=self._limiter)
@@ -66,10 +70,10 @@ class LiveDatabase:
             return None
 
     def _is_damaged(self, error: sqlite3.Error) -> bool:
-        """Whether to replace the database.
+        """Whether we should replace the database.
 
-        Wrong content counts as damage once per run. The second time, a bug must have written it, and a new database
-        would not help.
+        Wrong content only counts as damage once per run. If it happens again, it must have been written by a bug, and a
+        new database wouldn't help.
         """
         if not is_damage(error):
             return False
@@ -80,7 +84,7 @@ class LiveDatabase:
         return True
 
     async def _replace_damaged(self) -> None:
-        """Rename the damaged database and create a new one. After a failure, the next call tries again."""
+        """Rename the damaged database and create a new one. If that fails, the next call tries it again."""
         damaged, path = self.database, self.database.path
         corrections, remembered = dict(self.corrections or {}), dict(self.remembered)
 

@@ -1,4 +1,4 @@
-"""Reads the replay files and archives that existed before the daemon started, one at a time, into the index."""
+"""Read the replay files and archives that existed before the daemon started into the index, one at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ StaleMembers = Callable[[bytes, int], Awaitable[Sequence[bytes]]]
 
 
 class OldFiles:
-    """The old files that wait to be read."""
+    """The old files that are waiting to be read."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class OldFiles:
         pending: PendingEntries,
         errors: InternalErrors,
     ) -> None:
-        """Archives are not read if `read_archive` is `None`."""
+        """If `read_archive` is `None`, archives aren't read."""
         self._read = read
         self._read_games = read_archive
         self._known_files = known_files
@@ -67,21 +67,24 @@ class OldFiles:
 
     @property
     def waiting(self) -> int:
-        """The number of files that were not read yet."""
+        """How many files still have to be read."""
         return self._unread + sum(len(files) for files in list(self._listed.values()))
 
     def add(self, station: str, files: Sequence[OldFile]) -> None:
-        """Read the files of a station that are new or have changed."""
+        """Read those files of a station that are new or have changed."""
         self._listed[station] = [*self._listed.get(station, ()), *files]
         self._to_read.set()
 
     def note_reported(self, path: bytes) -> None:
-        """Skip a file that a station has just reported."""
+        """Note that a station has just reported a file, so we don't have to read it."""
         if self.waiting:
             self._reported.add(path)
 
     async def run(self) -> None:
-        """Read one file at a time until cancelled, at most half of the time, so with at most half a core."""
+        """Read one file at a time until cancelled.
+
+        After each file there's a pause, so this never needs more than half a core.
+        """
         limiter = trio.CapacityLimiter(1)
         self._to_read.set()
         while True:
@@ -122,9 +125,9 @@ class OldFiles:
             self._log.info("old games indexed", station=station, files=len(unknown))
 
     async def _read_archive(self, station: str, archive: OldFile, limiter: trio.CapacityLimiter) -> None:
-        """Read the games in an archive, one at a time, with the same pauses.
+        """Read the games in an archive, one at a time and with the same pauses.
 
-        Removes games from the index that are no longer in the archive.
+        If there are games in the index that aren't in the archive any more, they are removed.
         """
         if self._read_games is None:
             return
@@ -161,7 +164,10 @@ class OldFiles:
         await self._pending.written()
 
     async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
-        """The files that are new or have changed, newest first. Removes files that no longer exist from the index."""
+        """Return the files that are new or have changed, newest first.
+
+        Files that don't exist any more are removed from the index.
+        """
         known = await self._known_files(station)
         gone, unknown = await trio.to_thread.run_sync(_compare, known, files)
         for count, path in enumerate(gone):
@@ -172,13 +178,16 @@ class OldFiles:
 
 
 def _can_be_indexed(found: ArchivedGame) -> bool:
-    """Whether the path of a member stays unchanged when it is stored. Names like `../..` change."""
+    """Whether the path of a member stays the same if we store it. This isn't the case for names like `../..`."""
     path = os.fspath(found.path)
     return os.path.isabs(path) and os.path.normpath(path) == path  # noqa: PTH117 -- `Path` is slower
 
 
 def _is_placeholder(path: Path) -> bool:
-    """Whether reading the file would download it. It is indexed when the daemon starts after the download."""
+    """Whether the file would be downloaded if we read it.
+
+    If so, we leave it alone until it was downloaded and the daemon starts again.
+    """
     try:
         return is_placeholder(path)
     except OSError:
@@ -186,9 +195,11 @@ def _is_placeholder(path: Path) -> bool:
 
 
 def _compare(known: Mapping[bytes, tuple[int, int]], files: Iterable[OldFile]) -> tuple[list[bytes], list[OldFile]]:
-    """The known files that no longer exist, and the listed ones that are new or have changed. Blocks.
+    """Return two lists: the known files that don't exist any more, and the listed files that are new or have changed.
+    This blocks.
 
-    Members that are no longer in their archive are found when the changed archive is read again.
+    It doesn't notice if a member has disappeared from its archive, but this is found out when the archive is read
+    again, since it has changed.
     """
     listed = {path_key(file.path): file for file in files}
     gone = missing(path for path in known if path not in listed)

@@ -1,7 +1,9 @@
-"""Opens databases: creates the file, migrates it to the newest version, and replaces it if it is damaged.
+"""Open databases. If necessary, this creates the file, migrates it to the newest version, or replaces it because it is
+damaged.
 
-`PRAGMA user_version` is the version. A database of a newer version is refused, because it belongs to a newer slpstream.
-A damaged database is renamed and a new one is created, because the replay files restore nearly all of the index.
+The version is stored in `PRAGMA user_version`. We refuse to open a database with a newer version, because it belongs to
+a newer slpstream. If a database is damaged, we rename it and create a new one. This is fine, because nearly all of the
+index can be restored from the replay files.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ SqlFunction = tuple[str, int, Callable[..., Any]]
 
 
 class NewerVersion(ConfigError):
-    """The database belongs to a newer slpstream."""
+    """Raised if the database belongs to a newer slpstream."""
 
 
 def prepare(
@@ -52,14 +54,14 @@ def prepare(
     on_damage: Callable[[Path, str], None],
     functions: Sequence[SqlFunction] = (),
 ) -> None:
-    """Create the database at a path or migrate it to the newest version.
+    """Create the database at a path, or migrate it to the newest version.
 
-    `on_damage` is called with the new path of a damaged database and the problem. The migrations may call the
-    `functions`. Raises `NewerVersion` for a database of a newer version, and `OSError` or `sqlite3.OperationalError` if
-    the folder is not writable.
+    If the file is damaged, or isn't a database at all, it is renamed, and `on_damage` is called with its new path and
+    the problem. The migrations can call the `functions`. Since the names of players are in the file, we make sure that
+    only its owner can read it.
 
-    Only the owner can read the file, because it has the names of players. A file that is not a database, or is a
-    damaged one, is renamed.
+    Raises `NewerVersion` if the database belongs to a newer version, and `OSError` or `sqlite3.OperationalError` if it
+    isn't possible to write to the folder.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for part in _parts(path):
@@ -80,15 +82,15 @@ def prepare(
 
 
 def _create(path: Path) -> None:
-    """Create an empty file unless it exists. A file created by SQLite would be readable by others."""
+    """Create an empty file if there isn't one. If we let SQLite create it, others would be able to read it."""
     with contextlib.suppress(FileExistsError):
         os.close(create_private_file(path))
 
 
 def _is_unusable(path: Path, error: Exception) -> bool:
-    """Whether the fault is in the file, and not in the disk, the folder or another process.
+    """Whether there is something wrong with the file itself, and not with the disk, the folder or another process.
 
-    Damage has many symptoms, such as a wrong statement in the schema or text that is not UTF-8.
+    Damage can show itself in many ways, for example as a wrong statement in the schema, or as text that isn't UTF-8.
     """
     code = primary_code(error)
     if code in _NO_ACCESS:
@@ -97,7 +99,10 @@ def _is_unusable(path: Path, error: Exception) -> bool:
 
 
 def readable_rows(path: Path, statement: str) -> dict[str, bytes]:
-    """The keys and JSON documents that a statement selects in a damaged database, up to the first error."""
+    """Run a statement that selects keys and JSON documents in a damaged database.
+
+    Returns all of them up to the first error.
+    """
     found: dict[str, bytes] = {}
     file = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
     with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file, uri=True)) as connection:
@@ -110,12 +115,12 @@ def readable_rows(path: Path, statement: str) -> dict[str, bytes]:
 
 
 def _parts(path: Path) -> list[Path]:
-    """The files of a database."""
+    """Return the paths of all files that a database consists of."""
     return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "")]
 
 
 def rename_damaged(path: Path) -> Path:
-    """Rename a damaged database with all of its files. Returns the new path."""
+    """Rename a damaged database together with all of its files. Returns the new path."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     renamed = path.with_name(f"{path.name}.damaged-{stamp}")
     for part, target in zip(_parts(path), _parts(renamed), strict=True):
@@ -168,6 +173,6 @@ def _migrate(connection: sqlite3.Connection, number: int, migrations: tuple[tupl
 
 
 class _Damaged(sqlite3.DatabaseError):
-    """Damage that was found when the database was opened."""
+    """Raised if we notice damage when we open the database."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT

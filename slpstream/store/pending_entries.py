@@ -1,6 +1,7 @@
-"""The entries that wait for the writer of the index.
+"""The entries that are waiting until the index writes them.
 
-They are kept by file: repeated reports about a file make one entry, so there are never more entries than files.
+There is only one for each file. If a file is reported again, this updates its entry, so we never have more entries than
+files.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from slpstream.store.game_record import Entry
 
 
 class PendingEntries:
-    """Entries to write, and files to remove from the index."""
+    """Entries that have to be written, and files that have to be removed from the index."""
 
     def __init__(self, on_change: Callable[[str | None], None]) -> None:
-        """`on_change` is called with the station whose games have changed; `None` if the station is not known."""
+        """`on_change` is called with the station whose games have changed, or with `None` if the station isn't
+        known.
+        """
         self._on_change = on_change
         self._entries: dict[bytes, Entry | None] = {}
         self._work = trio.Event()
@@ -30,13 +33,13 @@ class PendingEntries:
         return path in self._entries
 
     def put(self, entry: Entry) -> None:
-        """Write an entry, instead of one for the same file that waits."""
+        """Write an entry. If there's already one for the same file, it is replaced."""
         self._entries[entry.path] = entry
         self.wake_writer()
         self._on_change(entry.station)
 
     def update(self, entry: Entry) -> None:
-        """Write an entry, combined with one for the same file that waits."""
+        """Write an entry. If there's already one for the same file, they are combined."""
         known = self._entries.get(entry.path)
         self.put(entry if known is None else known.updated(entry))
 
@@ -47,28 +50,28 @@ class PendingEntries:
         self._on_change(None)
 
     def take(self) -> dict[bytes, Entry | None]:
-        """Return the entries by file, and forget them. The entry of a file to remove is `None`."""
+        """Return all entries by file, and forget them. If a file should be removed, its entry is `None`."""
         entries, self._entries = self._entries, {}
         return entries
 
     def wake_writer(self) -> None:
-        """Let `work` return, and `written` wait."""
+        """Make `work` return, and `written` wait."""
         if self._idle.is_set():
             self._idle = trio.Event()
         self._work.set()
 
     async def work(self) -> None:
-        """Wait until there is work for the writer."""
+        """Wait until there's something to do for the writer."""
         await self._work.wait()
 
     def begin_writing(self) -> None:
-        """Let `work` wait for further work."""
+        """Make `work` wait until there's something else to do."""
         self._work = trio.Event()
 
     def end_writing(self) -> None:
-        """Let `written` return."""
+        """Make `written` return."""
         self._idle.set()
 
     async def written(self) -> None:
-        """Wait until all entries are in the database."""
+        """Wait until all entries have arrived in the database."""
         await self._idle.wait()

@@ -1,4 +1,6 @@
-"""The common part of the databases of waiting deliveries and reports: one connection, and its transactions."""
+"""The things that the databases for waiting deliveries and for reports have in common: one connection, and its
+transactions.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ from slpstream.store.opening import NewerVersion, prepare, rename_damaged
 
 
 class QueueDatabase:
-    """An open database. All methods block, may be called from any thread and raise `SinkError`.
+    """An open database. You can call its methods from any thread, but they all block and can raise `SinkError`.
 
-    A damaged database is renamed and replaced by an empty one. The operation that finds the damage fails, and the next
-    one works.
+    If the database turns out to be damaged, the operation that notices this fails, and the database is renamed. The
+    next operation then works with an empty one.
     """
 
     content: ClassVar[str]
@@ -26,14 +28,17 @@ class QueueDatabase:
     migrations: ClassVar[tuple[tuple[str, ...], ...]]
 
     def __init__(self, path: Path, *, on_damage: Callable[[Path, str], None] = lambda renamed, problem: None) -> None:
-        """Open the database at a path like `open_database`. `on_damage` is called from any thread."""
+        """Open the database at a path, in the same way as `open_database`.
+
+        `on_damage` can be called from any thread.
+        """
         self._path = path
         self._on_damage = on_damage
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = self._open()
 
     def close(self) -> None:
-        """Close the database. Other methods must not be called afterwards."""
+        """Close the database. You must not call any other method after this."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -60,7 +65,7 @@ class QueueDatabase:
                 raise SinkError(f"{self.content}: {error}") from error
 
     def _replace_damaged(self, problem: str) -> None:
-        """Rename the damaged database. The next operation creates a new one."""
+        """Rename the damaged database. The next operation then creates a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

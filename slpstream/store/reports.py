@@ -1,8 +1,8 @@
-"""Stores the queue of a bracket in a separate database: the played sets and their reports.
+"""Store the queue of a bracket, which consists of the sets that were played and their reports.
 
-The store does not know the content of an entry. Entries that change together are stored in one transaction. A damaged
-database is renamed: its pending entries are lost, and the sets of the last day are queued again for a person to
-confirm.
+This is a separate database, and it doesn't know anything about the content of the entries. If several entries change
+together, they are stored in a single transaction. If the database is damaged, it is renamed. In this case, the entries
+that were waiting are lost, and the sets of the last day are queued again, so that a person can confirm them.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 
 class AtWork(NamedTuple):
-    """The first and the last time when a bracket was active, in Unix time."""
+    """The first and last time when a bracket was active, as Unix time."""
 
     since_ms: int
     until_ms: int
 
 
 class ReportEntry(NamedTuple):
-    """An entry to store. `body` is JSON. Entries with `waits` are never removed."""
+    """An entry to store. `body` is JSON. As long as an entry `waits`, it is never removed."""
 
     station: str
     played_id: str
@@ -53,19 +53,19 @@ class ReportEntry(NamedTuple):
 
 
 class ReportStore(QueueDatabase):
-    """An open queue. All methods block, may be called from any thread and raise `SinkError`."""
+    """An open queue. You can call its methods from any thread, but they all block and can raise `SinkError`."""
 
     content = "reports"
     migrations = MIGRATIONS
 
     def entries(self, bracket: str) -> list[bytes]:
-        """The bodies of all entries of a bracket, oldest first."""
+        """Return the bodies of all entries of a bracket, beginning with the oldest."""
         with self._transaction() as connection:
             rows = connection.execute("SELECT body FROM entries WHERE bracket = ? ORDER BY id", (bracket,)).fetchall()
             return [body for (body,) in rows]
 
     def keep(self, bracket: str, entries: Sequence[ReportEntry], now_ms: int) -> None:
-        """Store entries in one transaction, instead of earlier entries of the same sets."""
+        """Store entries in one transaction. They replace earlier entries of the same sets."""
         with self._transaction() as connection:
             connection.executemany(
                 "INSERT INTO entries (bracket, station, played_id, waits, body, changed_at_ms)"
@@ -75,13 +75,13 @@ class ReportStore(QueueDatabase):
             )
 
     def at_work(self, bracket: str) -> AtWork | None:
-        """The times when the bracket was active; `None` if it never was."""
+        """Return when the bracket was active, or `None` if it never was."""
         with self._transaction() as connection:
             row = connection.execute("SELECT since_ms, at_ms FROM alive WHERE bracket = ?", (bracket,)).fetchone()
             return None if row is None else AtWork(*row)
 
     def note_alive(self, bracket: str, now_ms: int) -> None:
-        """Store that the bracket is active."""
+        """Note that the bracket is active."""
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO alive (bracket, at_ms, since_ms) VALUES (?, ?, ?)"
@@ -90,7 +90,10 @@ class ReportStore(QueueDatabase):
             )
 
     def remove_finished(self, bracket: str, max_count: int) -> int:
-        """Remove the oldest entries that do not wait, beyond `max_count`. Returns the number of removed entries."""
+        """If more than `max_count` entries are no longer waiting, remove the oldest of these.
+
+        Returns how many were removed.
+        """
         with self._transaction() as connection:
             return connection.execute(
                 "DELETE FROM entries WHERE bracket = ? AND waits = 0 AND id <= (SELECT id FROM entries"

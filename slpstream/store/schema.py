@@ -1,6 +1,6 @@
-"""The migrations of the index, put together from those of the families of tables.
+"""The migrations of the index. They are put together from the migrations of each family of tables.
 
-`MIGRATIONS[n]` leads from version n to n + 1 in one transaction.
+To get from version n to n + 1, the statements in `MIGRATIONS[n]` are executed in one transaction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The query of `/v1/situations`, and the rows of its result."""
+"""The query of `/v1/situations`, and the rows that you get as its result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SituationKey(int):
 
     @classmethod
     def parse(cls, text: str) -> SituationKey:
-        """The inverse of `str`. Raises `ValueError`."""
+        """Parse a key that was converted to text with `str`. Raises `ValueError` for any other text."""
         if not _KEY.fullmatch(text):
             raise ValueError("expected `next` of the previous page")
         return cls(text)
@@ -56,13 +56,13 @@ class FoundSituation(NamedTuple):
 
     @property
     def game_id(self) -> str:
-        """The id of the game in which the situation was found."""
+        """The id of the game in which we found the situation."""
         game_id: str = self.payload["gameId"]
         return game_id
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """The key that identifies the situation."""
+        """Identifies the situation. If you find it again, it has the same key."""
         return self.game_id, self.payload["name"], self.payload["query"], self.payload["number"]
 
 

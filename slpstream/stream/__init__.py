@@ -1,4 +1,7 @@
-"""A game's log and its subscribers: rings, positions, fan-out, backpressure. Knows no format and opens no file."""
+"""The log of a game and its subscribers: rings, positions, fan-out and backpressure.
+
+This package doesn't know any format, and it never opens a file.
+"""
 
 from slpstream.stream.channel import Channel, Hub, StationState, WantedChannels
 from slpstream.stream.game import Game, GameLog, LogReader, Role

@@ -1,7 +1,7 @@
-"""A station as its subscribers see it: its games, its state, and the fan-out of new messages.
+"""A station as its subscribers see it: its games, its state, and how new messages get to everyone who wants them.
 
-Live subscribers that want the same bytes form a group. Each batch of messages is encoded once for the group and written
-with one call per subscriber. A channel never waits for a subscriber.
+Live subscribers that want the same bytes form a group. We encode each batch of messages once for the whole group, and
+write it with one call per subscriber. A channel never waits for a subscriber, so a slow one can't delay the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SECONDARY = Role.SECONDARY
 
 
 class _Group:
-    """Live subscribers that receive the same bytes."""
+    """Live subscribers that all receive the same bytes."""
 
     __slots__ = ("bases", "members", "view")
 
@@ -38,7 +38,10 @@ class _Group:
         """The newest messages that were sent to the group."""
 
     def receivers(self, game: Game) -> list[LiveSubscriber]:
-        """Return a new list of the members that receive this game."""
+        """Return those members that receive this game.
+
+        You get a new list, so you can change the group while you iterate over it.
+        """
         if game.role is not _SECONDARY:
             return self.members.copy()
         return [member for member in self.members if member.delivery == "lossless"]
@@ -64,14 +67,14 @@ class Channel(StationGames):
 
     @property
     def subscribers(self) -> int:
-        """Number of live subscribers. Safe to read from a worker thread."""
+        """The number of live subscribers. You can read this from any thread."""
         return sum(len(group.members) for group in list(self._groups.values()))
 
     def publish(self, game: Game, logs: Mapping[FramesMode, Sequence[LogMessage]]) -> None:
-        """Append new messages of a game, in order, to each mode's log, and send them to the live subscribers.
+        """Append new messages of a game to the log of each mode, and send them to the live subscribers.
 
-        Nothing is sent while the game is catching up. Messages that the log already has, because its file is being read
-        again, are ignored.
+        The messages must be in order. While the game is still catching up, nothing is sent. If the log already has some
+        of the messages, which happens if the file is read again, these are ignored.
         """
         heads: dict[FramesMode, Position] = {}
         for mode, messages in logs.items():
@@ -90,7 +93,7 @@ class Channel(StationGames):
         self.notify()
 
     def caught_up(self, game: Game) -> None:
-        """Make a game live, because its file was read to its end, and send the subscribers a snapshot of it."""
+        """Make a game live and send the subscribers a snapshot of it. Call this once its file was read to its end."""
         game.go_live()
 
         def tell(subscriber: LiveSubscriber) -> None:
@@ -103,9 +106,10 @@ class Channel(StationGames):
         self.notify()
 
     def turn_to(self, game: Game) -> None:
-        """Make a known game the current one, and send the live subscribers a snapshot of it.
+        """Make a game that is already known the current one, and send the live subscribers a snapshot of it.
 
-        Conflating subscribers receive no messages of a secondary game, so they read it from its beginning instead.
+        If the game was secondary until now, the conflating subscribers haven't received any of its messages, so in this
+        case they begin to read it from its start instead.
         """
         was_secondary, game.role = game.secondary, Role.PLAYED
         self.current = game
@@ -122,11 +126,11 @@ class Channel(StationGames):
         self.notify()
 
     def publish_loose(self, message: LogMessage) -> None:
-        """Send a diagnostic that belongs to no game."""
+        """Send a diagnostic that doesn't belong to any game."""
         self._for_each(self._live_subscribers(), lambda subscriber: subscriber.put_loose(message))
 
     def publish_state(self, state: dict[str, Any]) -> None:
-        """Change the station's state and send it to all subscribers, with the summary of its game."""
+        """Change the state of the station, and send it to all subscribers together with the summary of its game."""
         about = (game.summary for game in reversed(self._games) if game.game_id == state.get("gameId"))
         summary = next(about, None)
         self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
@@ -135,27 +139,31 @@ class Channel(StationGames):
         self.notify()
 
     def state_message(self) -> dict[str, Any]:
-        """The `station` status message."""
+        """Return the `station` status message."""
         return {"type": "station", "station": self.station, **self._state}
 
     def publish_set(self, payload: dict[str, Any]) -> None:
-        """Change the station's set and send it to all subscribers."""
+        """Change the set of the station, and send it to all subscribers."""
         self._set = payload
         message = self.set_message()
         self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_set(message))
         self.notify()
 
     def set_message(self) -> dict[str, Any] | None:
-        """The `set` status message; `None` while there is no set."""
+        """Return the `set` status message, or `None` as long as there's no set."""
         return None if self._set is None else {"type": "set", "station": self.station, **self._set}
 
     def publish_situation(self, payload: Mapping[str, Any]) -> None:
-        """Send all subscribers a situation that was found in a game of the station."""
+        """Tell all subscribers about a situation that was found in a game of the station."""
         message = {"type": "situation", "station": self.station, **payload}
         self._for_each(self._live_subscribers(), lambda subscriber: subscriber.recipient.send_status(message))
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
-        """The `snapshot` of a game in progress: settings, summary, newest frame and stats, and the cursor."""
+        """Return the `snapshot` message of a game in progress.
+
+        It contains everything that a subscriber needs if it joins in the middle: the settings, the summary, the newest
+        frame and stats, and the cursor from which the next messages follow.
+        """
         payload: dict[str, Any] = {"type": "snapshot", "station": self.station, "gameId": game.game_id}
         if game.start is not None:
             start = msgspec.json.decode(b"{" + game.start.body, type=dict[str, msgspec.Raw])
@@ -170,7 +178,10 @@ class Channel(StationGames):
         return payload
 
     def attach(self, subscriber: LiveSubscriber) -> None:
-        """Send new messages to a subscriber from now on. It has reached the head of every log."""
+        """Start to send new messages to a subscriber.
+
+        Before you call this, it must have reached the head of every log.
+        """
         key = subscriber.view.key
         group = self._groups.get(key)
         if group is None:
@@ -187,16 +198,23 @@ class Channel(StationGames):
                 del self._groups[key]
 
     def set_back(self, subscriber: LiveSubscriber, game: Game, position: Position | None = None) -> None:
-        """Detach a subscriber and let it read `game` from `position` on, or from its last position there."""
+        """Detach a subscriber, and let it read `game` from `position` on.
+
+        If you don't pass a position, it continues from where it was in this game.
+        """
         self.detach(subscriber)
         subscriber.fall_behind(game, position)
 
     def _live_subscribers(self) -> list[LiveSubscriber]:
-        """Return a new list, because a subscriber can leave when something is sent to it."""
+        """Return all live subscribers.
+
+        This is a new list, because a subscriber can leave while we send something to it.
+        """
         return [subscriber for group in self._groups.values() for subscriber in group.members]
 
     def _fan_out(self, game: Game, messages: Sequence[LogMessage], head: Position, group: _Group) -> None:
-        """Send one batch to one group, in chunks that a socket usually takes whole.
+        """Send a batch of messages to one group, in chunks that are small enough for a socket to usually take them
+        whole.
 
         `head` is the position before the batch.
         """
@@ -231,7 +249,10 @@ class Channel(StationGames):
             fallen.clear()
 
     def _for_each(self, subscribers: Iterable[LiveSubscriber], act: Callable[[LiveSubscriber], None]) -> None:
-        """Call `act` with each subscriber. An unexpected exception ends only the subscription that caused it."""
+        """Call `act` with each subscriber.
+
+        If this raises an unexpected exception, only the subscription that caused it ends.
+        """
         remaining = iter(subscribers)
         while True:
             with self._containment as contained:
@@ -242,7 +263,10 @@ class Channel(StationGames):
 
 
 def _put_each(subscriber: LiveSubscriber, chunk: Chunk) -> LogMessage | None:
-    """Queue the entries one by one. Return the message for which a lossless subscriber had no room."""
+    """Queue the entries one after the other.
+
+    If a lossless subscriber runs out of room, this stops and returns the message that didn't fit.
+    """
     for entry in chunk.entries:
         if not subscriber.put(entry):
             return entry.message
@@ -250,44 +274,54 @@ def _put_each(subscriber: LiveSubscriber, chunk: Chunk) -> LogMessage | None:
 
 
 def _before(messages: Sequence[LogMessage], message: LogMessage, head: Position) -> Position:
-    """Return the position of the message before `message`; `head` is the position before the whole batch."""
+    """Return the position of the message before `message`.
+
+    For the first one this is `head`, the position before the batch.
+    """
     at = next(i for i, candidate in enumerate(messages) if candidate is message)
     return messages[at - 1].position if at else head
 
 
 class Hub:
-    """All channels by station name. Channels come and go while the daemon runs."""
+    """All channels, by the names of their stations. You can add and remove channels while the daemon is running."""
 
     def __init__(self, on_air: OnAir | None = None) -> None:
-        """Without `on_air`, no subscription can follow the station on air."""
+        """If you don't pass `on_air`, then it isn't possible to subscribe to the station on air."""
         self.channels: dict[str, Channel] = {}
         self.on_air = on_air
         self._changed = trio.Event()
 
     def add(self, channel: Channel) -> None:
-        """Add a channel. It replaces any other channel of the same name."""
+        """Add a channel. If there is already a channel with this name, it is replaced."""
         self.channels = {**self.channels, channel.station: channel}
         self._notify()
 
     def remove(self, channel: Channel) -> None:
-        """Remove a channel. Does nothing if the hub does not have it."""
+        """Remove a channel. This does nothing if the hub doesn't have it any more."""
         if self.channels.get(channel.station) is channel:
             self.channels = {name: other for name, other in self.channels.items() if other is not channel}
             self._notify()
 
     async def changed(self) -> None:
-        """Wait until a channel is added or removed, or the station on air changes."""
+        """Wait until a channel is added or removed, or until the station on air changes."""
         await self._changed.wait()
 
     def put_on_air(self, station: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
-        """Put a station on air at a Unix time; subscriptions follow it. Return whether anything has changed."""
+        """Put a station on air, where `at` is the Unix time of the change. Subscriptions that follow the station on air
+        switch to it.
+
+        Returns whether this changed anything.
+        """
         changed = self.on_air is not None and self.on_air.put(station, chosen_by, at)
         if changed:
             self._notify()
         return changed
 
     def wanted(self, stations: Sequence[str] | None) -> WantedChannels:
-        """Return the channels of a subscription; `None` means all. Raises `NoSuchGame` for an unknown name."""
+        """Return the channels that a subscription asks for, where `None` stands for all stations.
+
+        Raises `NoSuchGame` if one of the names is unknown.
+        """
         known = self.channels if self.on_air is None else {ON_AIR, *self.channels}
         missing = [name for name in stations or () if name not in known]
         if missing:
@@ -300,7 +334,10 @@ class Hub:
 
 
 class WantedChannels:
-    """The channels of one subscription. Each iteration looks them up again."""
+    """The channels that one subscription asks for.
+
+    Each time you iterate over this, the channels are looked up again, so you always get the current ones.
+    """
 
     def __init__(self, hub: Hub, stations: Sequence[str] | None) -> None:
         self._hub = hub
@@ -316,24 +353,33 @@ class WantedChannels:
 
     @property
     def follow_on_air(self) -> bool:
-        """Whether the subscription follows the station on air, so that its channels change with it."""
+        """Whether the subscription follows the station on air.
+
+        If so, its channels change whenever another station goes on air.
+        """
         return self._stations is not None and ON_AIR in self._stations
 
     def names(self, station: str) -> bool:
-        """Whether the subscription names a station, or all stations, and not only the station on air."""
+        """Whether the subscription asks for a station directly, by its name or by asking for all stations.
+
+        This is false if it only gets the station because that happens to be on air.
+        """
         return self._stations is None or station in self._stations
 
     @property
     def over(self) -> bool:
-        """Whether the subscription names stations and all of them are gone."""
+        """Whether the subscription can't get anything any more, because it asks for certain stations and all of them
+        are gone.
+        """
         if self._stations is None or self.follow_on_air:
             return False
         return not any(name in self._hub.channels for name in self._stations)
 
     def on_air_message(self) -> dict[str, Any] | None:
-        """Return the `on_air` message.
+        """Return the `on_air` message if the subscription should get one, and otherwise `None`.
 
-        `None` for subscriptions of other stations, and for `*` until a station is on air.
+        A subscription should get it if it follows the station on air. If it asks for all stations, it gets the message
+        as soon as there has been a station on air.
         """
         on_air = self._hub.on_air
         if on_air is None or not (self.follow_on_air or (self._stations is None and on_air.since is not None)):
@@ -341,5 +387,5 @@ class WantedChannels:
         return on_air.message()
 
     async def changed(self) -> None:
-        """Wait until a channel is added or removed, or the station on air changes."""
+        """Wait until a channel is added or removed, or until the station on air changes."""
         await self._hub.changed()

@@ -1,9 +1,10 @@
-"""Messages sent as deltas, and the earlier messages that they are deltas to.
+"""Messages that are sent as deltas, and the earlier messages to which these deltas refer.
 
-In an encoding with deltas, each `frame`, `finalized` and `stats` message of a station is a `DeltaBase`. It is encoded
-against the base that the subscriber has: for a group, the newest one that was sent to the group. A subscriber that
-lacks it (it has just joined, or messages can have been dropped on the way) receives the whole message, and has that
-base from then on. Any earlier message can be the base, so filters that leave out messages do no harm.
+If an encoding supports deltas, each `frame`, `finalized` and `stats` message of a station is a `DeltaBase`. It is
+encoded as the difference to the base that the subscriber has, which for a group is the newest one that was sent to the
+group. A subscriber might not have this base, because it has just joined or because messages might have been dropped on
+the way. In this case, it receives the whole message, and has the base from then on. Since any earlier message can serve
+as the base, it is fine if a filter leaves out some messages.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _CHUNK_BYTES = 64 * 1024
 
 
 class DeltaBase:
-    """A message, cut down to the fields of a subscription, to which later messages can be deltas."""
+    """A message to which later messages can be deltas. It is cut down to the fields of the subscription."""
 
     __slots__ = ("_image", "fields", "message")
 
@@ -31,12 +32,12 @@ class DeltaBase:
 
     @property
     def place(self) -> tuple[str | None, Position]:
-        """Game id and position; bases with the same place hold the same message."""
+        """The game id and the position. If two bases have the same place, they hold the same message."""
         return self.message.game_id, self.message.position
 
     @property
     def image(self) -> Image:
-        """The payload, prepared for comparison with the next one."""
+        """The payload in a form that makes it fast to compare it with the next one."""
         if self._image is None:
             self._image = Image(self.payload())
         return self._image
@@ -59,16 +60,20 @@ DeltaBases = dict[str, DeltaBase]
 
 @runtime_checkable
 class DeltaEncoding(Protocol):
-    """An encoding in which a message can be a delta to an earlier one."""
+    """An encoding that can send a message as a delta to an earlier one."""
 
     def follow(self, base: DeltaBase, before: DeltaBase, station: str) -> bytes:
-        """Encode `base` for a subscriber that has `before`, of the same game and type; ready for the socket."""
+        """Encode `base` for a subscriber that already has `before`, which must be of the same game and type.
+
+        The result is ready to be written to the socket.
+        """
 
 
 class Entry(NamedTuple):
-    """An encoded message for a group.
+    """A message that was encoded for a group.
 
-    If `before` is set, only subscribers with that base can read `data`. If `base` is set, they have it afterwards.
+    If `before` is set, `data` is a delta, and only makes sense to subscribers that have this base. If `base` is set,
+    they have this base after they have read it.
     """
 
     data: bytes
@@ -77,12 +82,12 @@ class Entry(NamedTuple):
     base: DeltaBase | None = None
 
     def fits(self, known: DeltaBases) -> bool:
-        """Whether a subscriber with these bases can read the data."""
+        """Whether a subscriber that has these bases is able to read the data."""
         return self.before is None or has_base(known, self.before)
 
 
 class Chunk:
-    """Entries that are written to the socket with one call."""
+    """Several entries that we write to the socket with a single call."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
@@ -97,29 +102,32 @@ class Chunk:
             self.bases = {entry.message.type: entry.base for entry in linked if entry.base is not None}
 
     def fits(self, known: DeltaBases) -> bool:
-        """Whether a subscriber with these bases can read every entry."""
+        """Whether a subscriber that has these bases is able to read all entries."""
         return all(has_base(known, before) for before in self._needs)
 
 
 def has_base(known: DeltaBases, base: DeltaBase) -> bool:
-    """Whether the newest known message of the type is `base`."""
+    """Whether the newest message of this type that the subscriber knows is `base`."""
     own = known.get(base.message.type)
     return own is base or (own is not None and own.place == base.place)
 
 
 def predecessor(known: DeltaBases, message: LogMessage) -> DeltaBase | None:
-    """Return the base for a message: the newest known message of its type, if it belongs to the same game."""
+    """Return the base to use for a message, which is the newest known message of its type.
+
+    Returns `None` if there isn't one, or if it belongs to another game.
+    """
     before = known.get(message.type)
     return before if before is not None and before.message.game_id == message.game_id else None
 
 
 def can_be_base(message: LogMessage) -> bool:
-    """Whether later messages of this type can be deltas to it."""
+    """Whether later messages of this type can be sent as deltas to this message."""
     return message.type in DELTA_TYPES and message.game_id is not None
 
 
 def chunks(entries: Sequence[Entry]) -> list[Chunk]:
-    """Group entries into runs that a socket usually takes in one write."""
+    """Divide entries into runs that are short enough for a socket to usually take each of them in one write."""
     runs: list[list[Entry]] = []
     room = 0
     for entry in entries:

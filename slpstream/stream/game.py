@@ -1,7 +1,8 @@
-"""One game of a station: a ring of its newest messages per `frames` mode, and a reader for the older ones.
+"""One game of a station. It has a ring of the newest messages for each `frames` mode, and a reader for the older ones.
 
-The file holds the whole log, so a ring can drop its oldest messages: a subscriber that needs them reads them back from
-the file (`LogReader`). Positions are compared, never looked up, so a cursor stays valid across restarts.
+The file contains the whole log, so it doesn't matter if a ring drops its oldest messages. If a subscriber needs them,
+it reads them back from the file (`LogReader`). We never look up a position, we only compare it with others, and that's
+why a cursor stays valid when the daemon restarts.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ _position = attrgetter("position")
 
 
 class LogReader(Protocol):
-    """Reads the log of one game back from where it is stored."""
+    """Reads the log of a game back from the place where it is stored."""
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Return some of the messages after `position`, in order; empty at the end of the known log.
+        """Return some of the messages after `position`, in order. At the end of the known log, the result is empty.
 
-        Raises `CursorGone` when the log can no longer be read.
+        Raises `CursorGone` if the log can't be read any more.
         """
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """Return the position just before the first `frame` message with this frame number or a higher one.
+        """Return the position just before the first `frame` message that has this frame number or a higher one.
 
-        Raises `CursorGone` when there is no such frame, or the log can no longer be read.
+        Raises `CursorGone` if there's no such frame, or if the log can't be read any more.
         """
 
     def forget(self) -> None:
@@ -49,7 +50,7 @@ class LogReader(Protocol):
 
 
 class GameLog:
-    """The newest messages of one mode of a game, at most `ring_bytes` of them."""
+    """The newest messages of one mode of a game. Together, they take at most `ring_bytes`."""
 
     __slots__ = ("_messages", "_ring_bytes", "_size_bytes", "dropped_through", "head")
 
@@ -64,7 +65,7 @@ class GameLog:
         """Position of the newest message."""
 
     def append(self, messages: Sequence[LogMessage]) -> None:
-        """Append messages that follow the head; drop the oldest ones beyond the size limit."""
+        """Append messages that come after the head. If this exceeds the size limit, the oldest messages are dropped."""
         if not messages:
             return
         ring = self._messages
@@ -85,7 +86,7 @@ class GameLog:
         self._size_bytes = size_bytes
 
     def since(self, position: Position) -> list[LogMessage] | None:
-        """The messages after `position`, or `None` when the ring has dropped some of them."""
+        """Return the messages after `position`, or `None` if the ring has already dropped some of them."""
         if position >= self.head:
             return []
         if position < self.dropped_through:
@@ -94,19 +95,19 @@ class GameLog:
         return [ring[i] for i in range(bisect_right(ring, position, key=_position), len(ring))]
 
     def forget(self) -> None:
-        """Empty the ring; the head stays."""
+        """Empty the ring. The head stays the same."""
         self._messages = None
         self._size_bytes = 0
         self.dropped_through = self.head
 
     @property
     def size_bytes(self) -> int:
-        """Approximate memory that the ring uses."""
+        """Approximately how much memory the ring uses."""
         return self._size_bytes
 
 
 class FileState(Enum):
-    """How far the file of a game is followed."""
+    """How far we follow the file of a game."""
 
     CATCHING_UP = auto()
     """The file is older than the daemon and has not been read to its end yet, so nothing in it is live."""
@@ -119,7 +120,7 @@ class FileState(Enum):
 
 
 class Role(Enum):
-    """How a game relates to play on the station."""
+    """How a game relates to what is being played on the station."""
 
     PLAYED = auto()
     """The game is being played, or was played when its messages arrived."""
@@ -136,7 +137,7 @@ _PLAYED, _SECONDARY = Role.PLAYED, Role.SECONDARY
 
 
 class Game:
-    """A game of a station: its two logs, and the messages that a snapshot is made of."""
+    """A game of a station, with its two logs and the messages from which we make a snapshot."""
 
     __slots__ = (
         "_resumed_state",
@@ -177,17 +178,20 @@ class Game:
 
     @property
     def archived(self) -> bool:
-        """Whether the game is known from its file alone: its rings are empty and `log_reader` has everything."""
+        """Whether all we know about the game comes from its file.
+
+        In this case, its rings are empty, and `log_reader` has everything.
+        """
         return self.order[0] == 0
 
     @property
     def catching_up(self) -> bool:
-        """Whether the file is still being read up to its end for the first time."""
+        """Whether we are still reading the file to its end for the first time."""
         return self.file_state is _CATCHING_UP
 
     @property
     def left(self) -> bool:
-        """Whether the game never ended and its file is no longer followed until it grows."""
+        """Whether the game never ended, and we don't follow its file any more unless it grows."""
         return self.file_state is _LEFT
 
     @property
@@ -197,55 +201,58 @@ class Game:
 
     @property
     def secondary(self) -> bool:
-        """Whether another game is played, so that only lossless subscribers receive this one."""
+        """Whether another game is being played, which means that only lossless subscribers receive this one."""
         return self.role is _SECONDARY
 
     def catch_up(self) -> None:
-        """Begin with a file that is older than the daemon."""
+        """Begin to read a file that is older than the daemon."""
         self.file_state = self._resumed_state = _CATCHING_UP
 
     def go_live(self) -> None:
-        """Take note that the file was read to its end. A game that was left or lost is live once it resumes."""
+        """Note that the file was read to its end. If the game was left or lost, this takes effect when it resumes."""
         self._resumed_state = _LIVE
         if self.file_state is _CATCHING_UP:
             self.file_state = _LIVE
 
     def leave(self) -> None:
-        """Stop waiting for the rest of a game that has not ended."""
+        """Stop waiting for the rest of a game. If the game has ended, this does nothing."""
         if not self.ended:
             self.file_state = _LEFT
 
     def lose(self) -> None:
-        """Take note that the file can no longer be followed."""
+        """Note that it isn't possible to follow the file any more."""
         self.file_state = _LOST
 
     def resume(self) -> None:
-        """Follow a game again that was left or lost, live or catching up as before."""
+        """Follow a game again that was left or lost. It is live or catching up, depending on what it was before."""
         self.file_state = self._resumed_state
 
     @property
     def newest_frame(self) -> LogMessage | None:
-        """The newest `frame` message of the live log."""
+        """The newest `frame` message in the live log."""
         return self.newest_frames.get("live")
 
     @property
     def newest_frame_number(self) -> int | None:
-        """Frame number of the newest `frame` message of the live log."""
+        """The frame number of the newest `frame` message in the live log."""
         return None if self.newest_frame is None else self.newest_frame.frame
 
     @property
     def in_progress(self) -> bool:
-        """Whether the game has begun and has neither ended nor been lost or left."""
+        """Whether the game has begun, but has not ended yet and was neither left nor lost."""
         is_followed = self.file_state is _LIVE or self.file_state is _CATCHING_UP
         return is_followed and self.start is not None and not (self.ended or self.archived)
 
     @property
     def is_played(self) -> bool:
-        """Whether the game is being played, or was until now. False while the daemon catches up in its file."""
+        """Whether the game is being played, or was until now.
+
+        While the daemon is catching up with the file, this is false.
+        """
         return self.start is not None and self.role is _PLAYED and not (self.catching_up or self.archived)
 
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
-        """Append new messages of one mode, in order, all after the head."""
+        """Append new messages of one mode. They must be in order, and all of them must come after the head."""
         self.logs[mode].append(messages)
         newest: LogMessage | None = None
         for message in messages:
@@ -264,7 +271,7 @@ class Game:
             self.newest_frames[mode] = newest
 
     def forget(self) -> None:
-        """Free everything that can be read back from the file."""
+        """Free everything that can be read back from the file if it's needed again."""
         for log in self.logs.values():
             log.forget()
         self.log_reader.forget()

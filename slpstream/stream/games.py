@@ -1,8 +1,8 @@
-"""A station's games in order, and the reader that works through their logs.
+"""The games of a station in order, and a reader that works its way through their logs.
 
-Subscribers that catch up and outputs (`log_consumer`) read the logs at their own pace with a `StationReader`. It holds
-a position in each game and fetches the messages after it, from the ring or, if the ring has dropped them, from the
-file.
+Subscribers that catch up, and outputs (by way of `log_consumer`), read the logs at their own pace. To do this, they use
+a `StationReader`, which remembers a position in each game and fetches the messages after it. These come from the ring
+or, if the ring has already dropped them, from the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Locate = Callable[[str], Awaitable[None]]
 
 
 class StationGames:
-    """The known games of one station, oldest first."""
+    """The games of one station that we know about, oldest first."""
 
     def __init__(
         self,
@@ -37,9 +37,11 @@ class StationGames:
         publish_held: Callable[[], None] | None = None,
         kept_games: int = 2,
     ) -> None:
-        """`publish_held` publishes the messages that the source of the games holds back while nothing reads them.
+        """`publish_held` is called when a reader appears. It should publish the messages that the source of the games
+        holds back as long as nothing reads them.
 
-        `kept_games` is how many of the newest games keep their rings after they have ended.
+        `kept_games` is the number of games that keep their rings after they have ended. These are always the newest
+        ones.
         """
         self.station = station
         self._locate = locate
@@ -63,7 +65,10 @@ class StationGames:
         return self._games
 
     def add_reader(self, reader: StationReader) -> None:
-        """Add a reader for as long as it exists. Publishes everything that is held back first."""
+        """Add a reader.
+
+        It stays registered until it is garbage collected. Before that, everything that was held back is published.
+        """
         if self._publish_held is not None:
             self._publish_held()
         self.readers.add(reader)
@@ -71,7 +76,7 @@ class StationGames:
 
     @property
     def unread_modes(self) -> frozenset[FramesMode]:
-        """The modes whose logs have no reader."""
+        """The modes whose logs aren't read by any reader."""
         if len(self.readers) != self._counted_readers:
             readers = list(self.readers)
             self._counted_readers = len(readers)
@@ -79,7 +84,10 @@ class StationGames:
         return self._unread_modes
 
     async def locate(self, game_id: str) -> Game:
-        """Return the game with this id; all later games are known afterwards. Raises `NoSuchGame`."""
+        """Find the game with this id and return it. Afterwards, all later games are known too.
+
+        Raises `NoSuchGame` if there's no game with this id.
+        """
         for searched in (False, True):
             if searched:
                 await self._locate(game_id)
@@ -89,21 +97,21 @@ class StationGames:
         raise NoSuchGame(f"no such game: {game_id}")
 
     async def changed(self) -> None:
-        """Wait for the next change to the games, their logs or the station's state."""
+        """Wait until something changes: the games, their logs or the state of the station."""
         if self._changed is None:
             self._changed = trio.Event()
         await self._changed.wait()
 
     def notify(self) -> None:
-        """Wake all tasks that wait in `changed`."""
+        """Wake all tasks that are waiting in `changed`."""
         changed, self._changed = self._changed, None
         if changed is not None:
             changed.set()
 
     def begin(self, game: Game) -> None:
-        """Add a game that has just begun, and make it the current one unless it is secondary.
+        """Add a game that has just begun. Unless it is secondary, it becomes the current game.
 
-        Older games that are no longer in progress lose their rings.
+        To save memory, older games that aren't in progress any more lose their rings.
         """
         self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
         self._games.append(game)
@@ -117,13 +125,15 @@ class StationGames:
         self.notify()
 
     def insert_archived(self, games: Sequence[Game]) -> None:
-        """Add games from before this daemon; they sort before all games that it saw begin."""
+        """Add games that were played before this daemon started, so they come before all games that it saw begin."""
         known = {game.game_id for game in self._games}
         self._games += [game for game in games if game.game_id not in known]
         self._games.sort(key=lambda game: game.order)
 
     def retire(self, game: Game, mtime_ns: int, name: str) -> None:
-        """Archive a game. Its file, read to the end, shows that the game was over before the daemon started."""
+        """Archive a game, because after reading its file to the end, we know that it was over before the daemon
+        started.
+        """
         game.order = (0, mtime_ns, name)
         if game.secondary:  # it was played earlier, not while another game was played
             game.role = Role.RECORDED
@@ -135,9 +145,10 @@ class StationGames:
             self.current = next((known for known in known_games if not (known.archived or known.secondary)), None)
 
     def drop_oldest(self, followed: Container[Game | None]) -> None:
-        """Drop the oldest games beyond a limit, unless they are in `followed` or a reader still needs them.
+        """Drop the oldest games if there are too many, but keep those that are in `followed` or that a reader still
+        needs.
 
-        A lookup finds a dropped game again through its file, as an archived game.
+        A dropped game isn't lost. If it is looked up, we find it again through its file, as an archived game.
         """
         behind = [reader for reader in self.readers if not reader.live]
         dropped: list[Game] = []
@@ -157,7 +168,10 @@ class StationGames:
             reader.forget(secondary)
 
     def take_back(self, game: Game) -> None:
-        """Resume a game that was left or lost. A dropped game returns to its old place in the order."""
+        """Resume a game that was left or lost.
+
+        If it was dropped in the meantime, it gets back its old place in the order.
+        """
         game.resume()
         if game not in self._games:
             self._games.append(game)
@@ -166,14 +180,14 @@ class StationGames:
                 reader.take_back(game)
 
     def next_order(self) -> Order:
-        """The sort key for the next game that begins."""
+        """Return the sort key for the next game that begins."""
         return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
 
 
 class Unread(NamedTuple):
-    """Messages of one game after a reader's position.
+    """Messages of one game that come after the position of a reader.
 
-    Empty `messages` mean that the game's file was lost and no more messages can follow.
+    If `messages` is empty, the file of the game was lost, so there won't be any more messages.
     """
 
     game: Game
@@ -181,14 +195,15 @@ class Unread(NamedTuple):
 
 
 class StationReader:
-    """Reads the logs of one station's games, at a position in each game.
+    """Reads the logs of the games of one station, and remembers a position in each of them.
 
-    Choose where to begin with one of the `from_` methods, then call `next`. The position moves only when the owner
-    calls `advance_to`, so messages that were fetched but not delivered are fetched again.
+    To use it, first choose where to begin by calling one of the `from_` methods, and then call `next` repeatedly. The
+    position only moves when you call `advance_to`. This means that if you have fetched messages but didn't manage to
+    deliver them, you get them again.
     """
 
     def __init__(self, station: StationGames, mode: FramesMode, *, reads_secondary: bool = True) -> None:
-        """`reads_secondary` is false for readers that follow only the games that are played."""
+        """Pass `reads_secondary=False` if you are only interested in the games that are being played."""
         self._station = station
         self.mode = mode
         self._reads_secondary = reads_secondary
@@ -206,21 +221,21 @@ class StationReader:
         station.add_reader(self)
 
     async def settle(self) -> None:
-        """Wait until the source has been searched once."""
+        """Wait until the source was searched for the first time."""
         while not self._station.settled:
             await self._station.changed()
 
     def from_start(self) -> None:
-        """Begin with the first message of the current game, or of the next one."""
+        """Begin with the first message of the current game. If there isn't one, begin with the next game."""
         current = self._station.current
         self._first = self._station.next_order() if current is None else current
 
     def from_first_played(self) -> None:
-        """Begin with the first game that was in progress when the station was created, or has begun since."""
+        """Begin with the first game that was in progress when the station was created, or that began after that."""
         self._first = FIRST_PLAYED
 
     def from_heads(self) -> None:
-        """Begin with the next messages of the games in progress, and read all later games."""
+        """Begin with the next messages of the games that are in progress now, and then read all later games."""
         running = [game for game in self._station.games if game.in_progress]
         self._first = min(running, key=lambda game: game.order) if running else self._station.next_order()
         for game in self._station.games:
@@ -228,13 +243,14 @@ class StationReader:
                 self.positions[game] = game.logs[self.mode].head
 
     def from_game(self, game: Game) -> None:
-        """Begin with this game. Set its position first to begin after its start."""
+        """Begin with this game. If you don't want to read it from its start, set its position before you call this."""
         self._first = game
 
     def resume_in(self, game: Game) -> None:
-        """Begin with this game, for an owner that does not know its positions in other games.
+        """Begin with this game. Use this if you don't know your positions in the other games.
 
-        If the game is secondary, its primary game is read again from the beginning, so that nothing in it is missed.
+        If the game is secondary, then its primary game is read again from the beginning, because otherwise you might
+        miss some of its messages.
         """
         self._first = game
         played = game.primary
@@ -249,7 +265,7 @@ class StationReader:
                     self.positions[other] = other.logs[self.mode].head
 
     async def position_of(self, game: Game, cursor: Cursor) -> Position:
-        """Return the position in `game` that a cursor names. Raises `CursorGone`."""
+        """Return the position in `game` that a cursor refers to. Raises `CursorGone` if it can't be read any more."""
         position = cursor.position
         while game.catching_up and (position is None or position > game.logs[self.mode].head):
             await self._station.changed()
@@ -260,9 +276,10 @@ class StationReader:
         return position
 
     async def check_end(self, game: Game, position: Position) -> None:
-        """Raise `CursorGone` for a position past the end of an archived game that is over.
+        """Check that there can still be messages after a position. If not, raise `CursorGone`.
 
-        No message would ever follow it, whereas an archived game without an end can still grow.
+        This is the case if the position is past the end of an archived game that is over. If an archived game has no
+        end, on the other hand, it can still grow.
         """
         messages, mode = game.log_reader.messages, self.mode
         if not game.archived or position <= START:
@@ -277,7 +294,7 @@ class StationReader:
             raise CursorGone("the game has ended before this place")
 
     def position(self, game: Game) -> Position:
-        """Return the reader's position in a game."""
+        """Return the position of the reader in a game."""
         position = self.positions.get(game) or self.resumed.get(game.game_id)
         if position is None:
             # An archived game whose file has grown is another `Game` with the same log.
@@ -286,7 +303,7 @@ class StationReader:
         return position
 
     def cursor(self) -> Cursor | None:
-        """Return the reader's cursor in the newest game in which it has read a message."""
+        """Return the cursor of the reader in the newest game from which it has read something."""
         for game in reversed(self.games()):
             at_head = self.live and not game.archived
             position = game.logs[self.mode].head if at_head else self.position(game)
@@ -295,19 +312,20 @@ class StationReader:
         return None
 
     def games(self) -> list[Game]:
-        """The games to read, in the station's order."""
+        """Return the games to read, in the order of the station."""
         first = self._first_order
         return [game for game in self._station.games if game.order >= first and self.wants(game)]
 
     def wants(self, game: Game) -> bool:
-        """Whether this reader reads the game at all, once it reaches it."""
+        """Whether this reader is going to read the game at all, once it gets there."""
         return self._reads_secondary or not game.secondary or game is self._first
 
     async def next(self) -> Unread | None:
-        """Return the next unread messages of a game, or `None` when all heads are reached.
+        """Return the next unread messages of a game, or `None` if the heads of all logs are reached.
 
-        Works through one game after the other. `None` is returned without a checkpoint after the heads were compared,
-        so the caller can go live without a gap. Raises `CursorGone`; call `skip` with `stuck_in` to pass over the game.
+        This works through one game after the other. If it returns `None`, there was no checkpoint since the heads were
+        compared, so you can go live without missing anything in between. If it raises `CursorGone`, you can find the
+        game in `stuck_in`, and pass it to `skip` if you want to do without it.
         """
         if self._pass and self._pass[0].secondary:
             self._pass.clear()  # the game that is played has priority
@@ -333,22 +351,22 @@ class StationReader:
 
     @property
     def stuck_in(self) -> Game | None:
-        """The game that `next` was reading when it raised."""
+        """The game that `next` was reading when it raised an exception."""
         return self._pass[0] if self._pass else None
 
     def report_lost(self, game: Game) -> None:
-        """Do not report again that this game was lost."""
+        """Remember that you already know that this game was lost, so that it isn't reported again."""
         self._reported_lost = {known for known in self._reported_lost if known in self._station.games} | {game}
 
     def advance_to(self, game: Game, message: LogMessage) -> None:
-        """Move the position in `game` to `message`."""
+        """Move the position in `game` to `message`. Call this when you have delivered the message."""
         self.positions[game] = message.position
 
     async def _following(self, game: Game) -> Sequence[LogMessage] | None:
         """Return some of the messages after the position in a game.
 
-        Empty: the log was read back and has no more. `None`: no more messages, found without a checkpoint. Raises
-        `CursorGone`.
+        An empty result means that the log was read back and has no more messages. If this returns `None`, there are no
+        more messages either, but it came to this conclusion without a checkpoint. Raises `CursorGone`.
         """
         if game in self._exhausted:
             return None
@@ -366,24 +384,28 @@ class StationReader:
         return messages or None
 
     def waits_for(self, game: Game) -> bool:
-        """Whether the game's log has not reached this reader's position or the end of its file yet."""
+        """Whether the log of the game still has to grow until it reaches the position of this reader, or the end of its
+        file.
+        """
         return game.catching_up or (not game.archived and self.position(game) > game.logs[self.mode].head)
 
     def needs(self, game: Game) -> bool:
-        """Whether this reader has unread messages in a game."""
+        """Whether there are messages in a game that this reader hasn't read yet."""
         if self.live or game in self._exhausted or game.order < self._first_order or not self.wants(game):
             return False
         return game.archived or self.position(game) < game.logs[self.mode].head
 
     def drop(self, games: Sequence[Game]) -> None:
-        """Begin after games that the station has dropped, so that a later lookup of them adds nothing to read."""
+        """Begin after games that the station has dropped, so that there is nothing to read again if they are looked up
+        later.
+        """
         ordinal, place, name = games[-1].order
         if self._first_order <= games[-1].order:
             self._first = (ordinal, place, name + "\0")
         self.forget(games)
 
     def forget(self, games: Collection[Game]) -> None:
-        """Forget the positions in games that the station no longer knows."""
+        """Forget the positions in games that the station doesn't know any more."""
         for game in games:
             self.positions.pop(game, None)
         self._exhausted.difference_update(games)
@@ -397,7 +419,10 @@ class StationReader:
             self._first = game.order
 
     def go_live(self) -> None:
-        """Become live: the channel sends the owner new messages of all games, including older ones that continue."""
+        """Become live, which means that from now on the channel sends you the new messages of all games.
+
+        This includes older games that continue.
+        """
         first = self._first_order
         older = [game for game in self._station.games if FIRST_PLAYED <= game.order < first]
         self.positions |= {game: game.logs[self.mode].head for game in older}
@@ -406,9 +431,9 @@ class StationReader:
         self.live = True
 
     def fall_behind(self, game: Game, position: Position | None) -> None:
-        """Stop being live. Set the position in `game` to `position`, and in all other live games to the head.
+        """Stop being live. The position in `game` becomes `position`, and in all other live games it becomes the head.
 
-        `None` leaves the position in `game` unchanged.
+        If `position` is `None`, the position in `game` stays as it is.
         """
         self.live = False
         positions = {other: self.position(other) for other in self._station.games}
@@ -420,7 +445,7 @@ class StationReader:
         self.positions = positions
 
     def skip(self, game: Game) -> None:
-        """Pass over the unreadable part of a game and continue with the messages in the ring."""
+        """Skip the part of a game that can't be read, and continue with the messages that are still in the ring."""
         if game.archived:
             self._exhausted.add(game)
         else:

@@ -1,4 +1,4 @@
-"""The sending side of a subscriber: its connection's outbox, and its place in the fan-out of each station."""
+"""The sending side of a subscriber: the outbox of its connection, and its place in the fan-out of each station."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ from slpstream.stream.view import Encoding, View
 
 
 class Recipient:
-    """One connection that receives messages: encodes status messages, and applies the delivery mode to all messages."""
+    """One connection that receives messages.
+
+    It encodes status messages, and makes sure that all messages are delivered in the way that the subscription asks
+    for.
+    """
 
     def __init__(
         self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
     ) -> None:
-        """`wake_writer` is called whenever the outbox holds unsent data."""
+        """`wake_writer` is called whenever there is unsent data in the outbox."""
         self.subscription = subscription
         self.view = View(subscription, encoding)
         self.outbox = outbox
@@ -36,19 +40,20 @@ class Recipient:
         self._left = False
 
     def stop(self) -> None:
-        """Send nothing more."""
+        """Stop sending messages."""
         self._left = True
 
     def fail(self, error_id: str) -> None:
-        """End the subscription, because of a bug that was logged under this id."""
+        """End the subscription because of a bug. `error_id` is the id under which the bug was logged."""
         self.stop()
         self._failure = SubscriptionFailed(error_id)
         self._failed.set()
 
     def send_status(self, payload: dict[str, Any]) -> None:
-        """Send a status message, which is never dropped.
+        """Send a status message. Status messages are never dropped.
 
-        For a lossless subscriber without room, the newest one of each type and station waits until there is room.
+        If a lossless subscriber has no room, we wait until it does. In the meantime, we only keep the newest message of
+        each type and station.
         """
         if self._left:
             return
@@ -63,9 +68,11 @@ class Recipient:
         self._wake_if_waiting()
 
     def put(self, data: bytes, message: LogMessage, station: str) -> bool:
-        """Queue a log message for a live subscriber; false when a lossless one has no room for it.
+        """Queue a log message for a live subscriber. Returns False if the subscriber is lossless and has no room for
+        it.
 
-        A status message that waits for room holds up log messages, because it can be the snapshot before them.
+        If a status message is already waiting for room, then log messages have to wait too, because it might be the
+        snapshot that comes before them.
         """
         if self.delivery == "lossless":
             if not self._late and self.outbox.put(data):
@@ -77,7 +84,7 @@ class Recipient:
         return True
 
     async def put_slowly(self, data: bytes) -> None:
-        """Queue a message that was read back from the log, once the outbox is empty."""
+        """Wait until the outbox is empty, and then queue a message that was read back from the log."""
         while not self.outbox.empty or self._left:
             if self._drained.is_set():
                 self._drained = trio.Event()
@@ -87,7 +94,7 @@ class Recipient:
         self._wake_if_waiting()
 
     def flushed(self) -> None:
-        """Take note that the connection has written the whole outbox."""
+        """Note that the connection has written everything that was in the outbox."""
         late, self._late = self._late, {}
         for data in late.values():
             self.outbox.put(data)
@@ -106,7 +113,7 @@ class Recipient:
 
 
 class LiveSubscriber:
-    """A subscriber of one station, to which the channel sends messages as they are published while it is live."""
+    """A subscriber of one station. While it is live, the channel sends it messages as soon as they are published."""
 
     def __init__(self, recipient: Recipient, station: str, reader: StationReader) -> None:
         self.recipient = recipient
@@ -121,28 +128,35 @@ class LiveSubscriber:
         self._bases: DeltaBases = {}
 
     def tell_state(self, message: dict[str, Any]) -> None:
-        """Send the station's state, if it has changed since it was last sent."""
+        """Send the state of the station, unless it is still the one that we sent last."""
         if message != self._told_state:
             self._told_state = message
             self.recipient.send_status(message)
 
     def tell_set(self, message: dict[str, Any] | None) -> None:
-        """Send the station's set, if there is one and it has changed since it was last sent."""
+        """Send the set of the station, unless it is still the one that we sent last.
+
+        If there's no set, this does nothing.
+        """
         if message is not None and message != self._told_set:
             self._told_set = message
             self.recipient.send_status(message)
 
     def fall_behind(self, game: Game, position: Position | None = None) -> None:
-        """Stop being live, and read `game` from `position` on and all other live games from their heads on.
+        """Stop being live. Read `game` from `position` on, and all other live games from their heads on.
 
-        `None` keeps the reader's last position in `game`. The channel has detached the subscriber.
+        If `position` is `None`, the reader continues where it was in `game`. The channel must have detached the
+        subscriber before it calls this.
         """
         if self._reader.live:
             self._reader.fall_behind(game, position)
             self._behind.set()
 
     def readable(self, chunk: Chunk) -> bytes:
-        """Return the chunk's bytes, with whole messages where this subscriber lacks a base. They count as delivered."""
+        """Return the bytes of a chunk in a form that this subscriber can read, and note that they were delivered.
+
+        If the subscriber lacks the base of a delta, then it gets the whole message instead.
+        """
         data = chunk.joined
         if not chunk.bases:
             return data
@@ -158,7 +172,10 @@ class LiveSubscriber:
         return data
 
     def put(self, entry: Entry) -> bool:
-        """Queue one entry at the end of the outbox; false when a lossless subscriber has no room for it."""
+        """Queue one entry at the end of the outbox.
+
+        Returns False if the subscriber is lossless and has no room for it.
+        """
         if self.delivery == "conflate" and entry.base is not None:
             # The message can be dropped later, so no delta can be based on it.
             self._bases.pop(entry.message.type, None)
@@ -169,7 +186,7 @@ class LiveSubscriber:
         return taken
 
     def put_loose(self, message: LogMessage) -> None:
-        """Queue a diagnostic that belongs to no game, if the subscription wants it."""
+        """Queue a diagnostic that doesn't belong to any game, if the subscription wants it."""
         if self.view.wants(message, 60):
             self.recipient.put(self.view.whole(message, self._station), message, self._station)
 

@@ -1,9 +1,10 @@
-"""A lossless subscriber inside the daemon, with which outputs read a station's logs.
+"""A lossless subscriber inside the daemon. Outputs use it to read the logs of a station.
 
-A log consumer queues nothing: it holds a position in each game and fetches messages on demand, from the ring or, if its
-owner was slow, from the file. The owner stores `ConsumerOffsets` together with its results. A consumer that starts with
-stored offsets continues after them, through all games that were played in the meantime. Messages that can no longer be
-read are skipped and reported.
+A log consumer doesn't queue anything. It has a position in each game and fetches messages when you ask for them, from
+the ring or, if you were slow, from the file. You should store `ConsumerOffsets` together with your results. If you pass
+these offsets to another consumer after a restart, it continues where the first one stopped, and goes through all games
+that were played in the meantime. If some messages can't be read any more, they are skipped, and you get a report about
+that.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ RETRY_SECONDS = 5.0
 
 
 class ConsumedBatch(NamedTuple):
-    """Messages of one game, in order.
+    """Some messages of one game, in order.
 
-    `gone` gives the reason when messages after the last one are missing, or no more can follow.
+    If messages after the last one are missing, or if there can't be any more, then `gone` gives you the reason.
     """
 
     game_id: str
@@ -41,14 +42,14 @@ class ConsumedBatch(NamedTuple):
 
 
 class ConsumerOffset(NamedTuple):
-    """The last message of a game that was consumed; `over` when the game has no more."""
+    """The last message of a game that was consumed. If the game has no more messages, `over` is true."""
 
     cursor: Cursor
     over: bool = False
 
 
 class ConsumerOffsets:
-    """A consumer's offsets in the newest games of a station, in the order in which it first read them."""
+    """The offsets of a consumer in the newest games of a station, in the order in which it began to read them."""
 
     def __init__(self, offsets: Sequence[ConsumerOffset] = ()) -> None:
         self._offsets = {offset.cursor.game_id: offset for offset in offsets}
@@ -58,11 +59,11 @@ class ConsumerOffsets:
 
     @property
     def offsets(self) -> list[ConsumerOffset]:
-        """One offset per game, oldest game first."""
+        """One offset for each game, beginning with the oldest game."""
         return list(self._offsets.values())
 
     def note(self, batch: ConsumedBatch) -> None:
-        """Record that a batch was consumed."""
+        """Note that a batch was consumed."""
         game_id = batch.game_id
         known = self._offsets.get(game_id)
         if not batch.messages:
@@ -76,21 +77,23 @@ class ConsumerOffsets:
             del self._offsets[next(iter(self._offsets))]
 
     def dump(self) -> str:
-        """Return the offsets as text, for `parse`."""
+        """Return the offsets as text. You can turn it back into offsets with `parse`."""
         return msgspec.json.encode([(str(offset.cursor), offset.over) for offset in self._offsets.values()]).decode()
 
     @classmethod
     def parse(cls, text: str) -> ConsumerOffsets:
-        """Parse the text of `dump`. Raises `ProtocolViolation` for any other text."""
+        """Parse a text that `dump` has returned. Raises `ProtocolViolation` for any other text."""
         pairs = read_json(text.encode(), list[tuple[str, bool]], ProtocolViolation)
         return cls([ConsumerOffset(parse_cursor(cursor), over) for cursor, over in pairs])
 
 
 class LogConsumer:
-    """The log messages of one station, each exactly once: `async for batch in consumer`.
+    """Gives you the log messages of one station, each of them exactly once. To use it, write `async for batch in
+    consumer`.
 
-    Batches of games that are played at the same time can alternate; within a game, messages come in the order of its
-    log. Diagnostics from before a Game Start have no place in a log and are left out. Each instance serves one task.
+    If several games are played at the same time, you might get their batches alternately, but within a game, the
+    messages are always in the order of its log. Diagnostics from before a Game Start are left out, because they have no
+    place in a log. Don't share an instance between tasks.
     """
 
     def __init__(
@@ -103,11 +106,12 @@ class LogConsumer:
         start: Start = "start",
         collect_seconds: float = 0.0,
     ) -> None:
-        """Begin after `offsets`, where an earlier consumer stopped.
+        """Begin after `offsets`, which is where an earlier consumer stopped.
 
-        If none of their games is known any more, begin with the games that were in progress when the station was
-        created or have begun since (`start`), or with the next messages (`live`). After a message has arrived, the
-        consumer waits for `collect_seconds` to collect a larger batch.
+        If none of the games in `offsets` is known any more, then `start` decides: with `start`, you get all games that
+        were in progress when the station was created or have begun since; with `live`, you begin with the next
+        messages. If you prefer larger batches, set `collect_seconds`. The consumer then waits for this time after a
+        message has arrived.
         """
         self.station = channel.station
         self._channel = channel
@@ -196,7 +200,10 @@ class LogConsumer:
             reader.skip(game)
 
     async def _next(self, reader: StationReader) -> ConsumedBatch | None:
-        """Return the next batch, or `None` if nothing is unread, without a checkpoint after the heads were compared."""
+        """Return the next batch, or `None` if there's nothing to read.
+
+        In the second case, there was no checkpoint after the heads were compared.
+        """
         while True:
             unread = await self._unread(reader)
             if unread is None:
@@ -214,9 +221,11 @@ class LogConsumer:
                 return ConsumedBatch(game.game_id, wanted)
 
     async def _unread(self, reader: StationReader) -> Unread | None:
-        """Like `StationReader.next`, but an unreadable file is retried for a while, then skipped and reported.
+        """Like `StationReader.next`, but if a file can't be read, this tries again for a while before it skips the file
+        and reports it.
 
-        Network shares can be away for a while, and the process can have too many open files.
+        We do this because a network share can be unavailable for some time, and because the process might have too many
+        open files.
         """
         tries: dict[Game | None, int] = {}
         while True:

@@ -1,4 +1,4 @@
-"""The station on air: the one station that a production shows."""
+"""The station on air, which is the one station that a production shows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ChosenBy = Literal["operator", "rule"]
 
 
 class OnAir:
-    """The station on air, and a way to wait for another one.
+    """The station that is on air, with a way to wait until it is another one.
 
-    A follower remembers the station that it showed last and waits for a different one. So it misses no change, however
-    long it is busy:
+    If you want to follow it, remember the station that you showed last, and wait for a different one. This way you
+    can't miss a change, no matter how long you were busy in between:
 
         station_id = None
         while True:
@@ -32,14 +32,14 @@ class OnAir:
         self._changed = trio.Event()
 
     async def other_than(self, station_id: str | None) -> str | None:
-        """Wait until the station on air is not `station_id`, and return it."""
+        """Wait until a station other than `station_id` is on air, and return it."""
         await trio.lowlevel.checkpoint()
         while self.station_id == station_id:
             await self._changed.wait()
         return self.station_id
 
     def put(self, station_id: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
-        """Put a station on air at a Unix time. Return whether anything has changed."""
+        """Put a station on air, where `at` is the Unix time of the change. Returns whether this changed anything."""
         if (station_id, chosen_by) == (self.station_id, self.chosen_by):
             return False
         if station_id != self.station_id or self.since is None:
@@ -50,6 +50,6 @@ class OnAir:
         return True
 
     def message(self) -> dict[str, Any]:
-        """Return the `on_air` status message."""
+        """Return the `on_air` status message, which describes the current state."""
         since = None if self.since is None else timestamp(self.since)
         return {"type": "on_air", "station": self.station_id, "by": self.chosen_by, "since": since}

@@ -1,9 +1,10 @@
-"""A bounded queue in front of one socket, and the only buffer between the daemon and a subscriber.
+"""A bounded queue in front of a socket. It is the only buffer between the daemon and a subscriber.
 
-While the queue is empty, data goes straight to the socket with one non-blocking write. The rest of a partial write is
-kept and flushed when the socket is writable again. A newer droppable entry replaces an older one with the same key, and
-all droppable entries are dropped, oldest first, before any entry is refused. A notice in the gap gives the number of
-dropped messages.
+As long as the queue is empty, data goes straight to the socket with a single non-blocking write. If the socket only
+takes a part of it, we keep the rest and flush it when the socket becomes writable again. When a newer droppable entry
+arrives, it replaces an older one with the same key. If there's still not enough room, all droppable entries are
+dropped, beginning with the oldest, before we refuse any entry. In the gap, the subscriber gets a notice that tells it
+how many messages were dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Write = Callable[[bytes | memoryview], int]
 
 
 class Outbox:
-    """A bounded queue of encoded messages in front of a non-blocking `write`."""
+    """A bounded queue of encoded messages in front of a `write` function that doesn't block."""
 
     def __init__(
         self,
@@ -26,9 +27,10 @@ class Outbox:
         tell_missed: Callable[[int], bytes],
         on_missed: Callable[[], None] | None = None,
     ) -> None:
-        """`tell_missed` encodes the notice with the number of dropped entries.
+        """`tell_missed` encodes the notice about dropped entries. It is called with their number.
 
-        `on_missed` is called when an entry is dropped, because a subscriber that never reads receives no notice.
+        `on_missed` is called each time an entry is dropped. You can use it to count them, because a subscriber that
+        never reads its socket doesn't receive the notice either.
         """
         self._write = write
         self._limit_bytes = limit_bytes
@@ -43,11 +45,14 @@ class Outbox:
 
     @property
     def empty(self) -> bool:
-        """Whether no data is unsent."""
+        """Whether all data was sent."""
         return self.queued_bytes == 0
 
     def send(self, data: bytes) -> bool:
-        """Write to the socket and keep the rest. Return whether it took everything. Call this only while `empty`."""
+        """Write to the socket and keep the rest, if any. Returns whether the socket took everything.
+
+        You must only call this while the outbox is `empty`.
+        """
         taken = self._write(data)
         if taken == len(data):
             return True
@@ -56,10 +61,10 @@ class Outbox:
         return False
 
     def put(self, data: bytes, key: Hashable = None) -> bool:
-        """Send the data, or queue it after other unsent data. Return whether it was accepted.
+        """Send the data now or, if there is other unsent data, queue it. Returns whether the data was accepted.
 
-        An entry with a `key` is droppable and replaces a queued one with the same key. An entry without a key is
-        refused when it does not fit.
+        If you pass a `key`, the entry is droppable, and it replaces a queued entry with the same key. An entry without
+        a key is never dropped. Instead, it is refused if there isn't enough room for it.
         """
         if self.queued_bytes == 0:
             self.send(data)
@@ -82,7 +87,7 @@ class Outbox:
         return True
 
     def flush(self) -> bool:
-        """Write the unsent data to a writable socket. Return whether nothing is left."""
+        """Write the unsent data to a socket that has become writable. Returns whether all of it was sent."""
         while True:
             if not self._rest:
                 if not self._queue and not self._missed:
@@ -96,24 +101,24 @@ class Outbox:
             self._rest = b""
 
     def clear(self) -> None:
-        """Drop all entries, except the rest of a partial write."""
+        """Drop all entries. If an entry was written in part, the rest of it is kept, because the receiver needs it."""
         self._queue.clear()
         self._droppable.clear()
         self._missed = 0
         self.queued_bytes = len(self._rest)
 
     def discard(self) -> None:
-        """Drop all data and callbacks, because the connection is closed.
+        """Drop all data and callbacks. Call this when the connection is closed.
 
-        The callbacks refer to objects that refer to this one. Only garbage collections free such cycles, and they pause
-        the whole daemon.
+        The callbacks refer to objects that refer back to this one. Only the garbage collector can free such cycles, and
+        each time it runs, it pauses the whole daemon.
         """
         self._rest = b""
         self.clear()
         self._write, self._tell_missed, self._on_missed = len, _nothing, None
 
     def _next(self) -> bytes:
-        """Return the next entry, after a notice about dropped entries before it."""
+        """Return the next entry. If entries before it were dropped, it begins with a notice about that."""
         data = b""
         if self._queue:
             key, data = self._queue.popitem(last=False)

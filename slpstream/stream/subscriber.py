@@ -1,11 +1,13 @@
-"""One subscriber: receives messages as they are published while it keeps up, and reads the logs at its own pace if not.
+"""One subscriber, which gets messages when they are published or, if it can't keep up, reads the logs at its own pace.
 
-For each station, a subscriber is in one of two states. *Live*: it belongs to a group of its channel, which writes new
-messages straight to its socket. *Catching up*: its `run` task works through the logs with a `StationReader`. Once every
-head is reached, the subscriber becomes live without a checkpoint in between. Every subscriber starts by catching up.
+In each station, a subscriber is either *live* or *catching up*. If it is live, it belongs to a group of the channel,
+which writes new messages straight to its socket. If it is catching up, its `run` task works through the logs with a
+`StationReader`. As soon as it has reached every head, it becomes live. There is no checkpoint in between, so it can't
+miss a message. Every subscriber starts by catching up.
 
-A conflating subscriber stays live however slow it is, because its outbox drops droppable messages. A lossless one whose
-outbox is full has to catch up from the last message that was queued.
+A conflating subscriber stays live no matter how slow it is, because its outbox is allowed to drop messages. A lossless
+subscriber doesn't have this option. When its outbox is full, it goes back to catching up, beginning after the last
+message that was queued.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ _MESSAGES_PER_CHECKPOINT = 8  # hundreds of subscribers that catch up must not d
 
 
 class Subscriber(Recipient):
-    """One connection's subscription to any number of stations.
+    """The subscription of one connection, which can be for any number of stations.
 
-    `run` follows the stations until it is cancelled or raises.
+    Call `run` to follow the stations. It keeps running until it is cancelled or raises an error.
     """
 
     def __init__(
@@ -44,9 +46,10 @@ class Subscriber(Recipient):
         self._told_on_air: dict[str, Any] | None = None
 
     async def run(self, channels: WantedChannels) -> None:
-        """Follow the channels, which can change, until cancelled.
+        """Follow the channels until cancelled. It is fine if channels appear or disappear in the meantime.
 
-        Raises `NoSuchGame`, `CursorGone`, `TooSlow` and `SubscriptionFailed`, in exception groups.
+        This can raise `NoSuchGame`, `CursorGone`, `TooSlow` and `SubscriptionFailed`. They are always wrapped in
+        exception groups.
         """
         try:
             async with trio.open_nursery() as nursery:
@@ -57,9 +60,9 @@ class Subscriber(Recipient):
             self._stations = []  # they refer back to this object, and only the garbage collector frees cycles
 
     async def run_until_refused(self, channels: WantedChannels, errors: InternalErrors) -> SubscriberError | None:
-        """Call `run` and return the error that ended the subscription.
+        """Like `run`, but returns the error that ended the subscription.
 
-        A bug ends it with `SubscriptionFailed`; with `strict` errors, it is raised.
+        If the reason was a bug, you get a `SubscriptionFailed`. With `strict` errors, the bug is raised instead.
         """
         refused: SubscriberError | None = None
         with errors.contain("stream") as contained:
@@ -70,7 +73,7 @@ class Subscriber(Recipient):
         return refused if contained.error_id is None else SubscriptionFailed(contained.error_id)
 
     async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
-        """Run a `StationDelivery` for each channel while channels are added and removed."""
+        """Run a `StationDelivery` for each channel, and keep track of channels that are added and removed."""
         left_at: dict[str, Cursor | None] = {}
         self._tell_on_air(channels)
         self._stations = [StationDelivery(self, channel) for channel in channels]
@@ -99,27 +102,30 @@ class Subscriber(Recipient):
             await channels.changed()
 
     def _tell_on_air(self, channels: WantedChannels) -> None:
-        """Send which station is on air, if the subscription wants it and it has changed."""
+        """Send the station on air, if the subscription wants to know and if it is another one than before."""
         message = channels.on_air_message()
         if message is not None and message != self._told_on_air:
             self._told_on_air = message
             self.send_status(message)
 
     def stop(self) -> None:
-        """Leave all channels; nothing more is sent."""
+        """Leave all channels. Nothing is sent after this."""
         super().stop()
         for station in self._stations:
             station.leave()
 
     def disown(self, error: NoSuchGame) -> None:
-        """Take note that one station does not own the cursor. Raises `error` if no other station can own it."""
+        """Note that a station doesn't own the cursor. If this was the last one that could, raise `error`."""
         self._possible_owners -= 1
         if not self._possible_owners:
             raise error
 
 
 class StationDelivery(LiveSubscriber):
-    """A subscriber's share of one station: finds where to begin, and catches up whenever the subscriber is not live."""
+    """The part of a subscription that concerns one station.
+
+    It finds out where to begin, and catches up whenever the subscriber isn't live.
+    """
 
     def __init__(self, subscriber: Subscriber, channel: Channel) -> None:
         reads_secondary = subscriber.delivery == "lossless"
@@ -130,7 +136,7 @@ class StationDelivery(LiveSubscriber):
         self._scope = trio.CancelScope()
 
     async def run(self) -> None:
-        """Find the beginning, then catch up whenever the subscriber is not live."""
+        """Find out where to begin, and then catch up whenever the subscriber isn't live."""
         with self._scope:
             try:
                 await self._begin()
@@ -141,18 +147,18 @@ class StationDelivery(LiveSubscriber):
                 self.leave()
 
     def end(self) -> None:
-        """Make `run` return, because the station has been removed."""
+        """Make `run` return, because the station was removed."""
         self.leave()
         self._scope.cancel()
 
     def leave(self) -> None:
-        """Leave the channel's groups."""
+        """Leave the groups of the channel."""
         if self._reader.live:
             self.channel.detach(self)
             self._reader.live = False
 
     def cursor(self) -> Cursor | None:
-        """Return the subscriber's cursor in the newest game of which it has received a message."""
+        """Return the subscriber's cursor in the newest game from which it has received a message."""
         return self._reader.cursor()
 
     def _tell_status(self) -> None:
@@ -180,7 +186,7 @@ class StationDelivery(LiveSubscriber):
         await self._begin_at(cursor)
 
     async def _begin_after(self, cursor: Cursor) -> None:
-        """Raises `NoSuchGame` and `CursorGone`."""
+        """Begin after a cursor. Raises `NoSuchGame` or `CursorGone` if that isn't possible."""
         game = await self.channel.locate(cursor.game_id)
         self._reader.resume_in(game)
         position = await self._reader.position_of(game, cursor)
@@ -199,7 +205,7 @@ class StationDelivery(LiveSubscriber):
             self._subscriber.send_status(channel.snapshot(channel.current, self.view.mode))
 
     async def _catch_up(self) -> None:
-        """Read every game until all heads are reached, then become live."""
+        """Read every game until all heads are reached, and then become live."""
         self._behind = trio.Event()
         reader = self._reader
         while True:
@@ -227,7 +233,10 @@ class StationDelivery(LiveSubscriber):
             self._reader.advance_to(game, messages[-1])
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
-        """Return the messages; for a conflating subscriber only the newest of each droppable type."""
+        """Return the messages that should be sent.
+
+        A conflating subscriber only gets the newest of each droppable type.
+        """
         if self.delivery == "lossless":
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
@@ -235,14 +244,14 @@ class StationDelivery(LiveSubscriber):
 
 
 class LateDelivery(StationDelivery):
-    """The share of a station that appeared, or came back, after the subscription began."""
+    """Like `StationDelivery`, but for a station that appeared, or came back, after the subscription had begun."""
 
     def __init__(
         self, subscriber: Subscriber, channel: Channel, left_at: Cursor | None, *, begins_live: bool = False
     ) -> None:
-        """`left_at` is the subscriber's position when the station was removed.
+        """`left_at` is the position that the subscriber had when the station was removed.
 
-        With `begins_live`, a lossless subscriber receives no earlier messages either.
+        If you set `begins_live`, then even a lossless subscriber doesn't receive any earlier messages.
         """
         super().__init__(subscriber, channel)
         self._left_at = left_at

@@ -1,4 +1,7 @@
-"""Subscriptions, from a `subscribe` message or the query of a URL, as checked values."""
+"""Subscriptions.
+
+They arrive in a `subscribe` message or the query of a URL, and this module checks all their values.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,10 @@ Start = Literal["live", "start"]
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """One subscription.
+    """A subscription whose values were checked.
 
-    `stations` is `None` for all stations. `cursor` applies to all stations but those that `cursors` names.
+    `stations` is `None` if it is for all stations. `cursor` applies to all of them, except for those that are listed in
+    `cursors`.
     """
 
     stations: tuple[str, ...] | None = None
@@ -42,11 +46,11 @@ class Subscription(msgspec.Struct, frozen=True):
     cursors: Mapping[str, Start | Cursor] = msgspec.field(default_factory=dict)
 
     def wants(self, station: str) -> bool:
-        """Whether the subscription includes a station."""
+        """Whether the subscription is for this station."""
         return self.stations is None or station in self.stations
 
     def cursor_of(self, station: str) -> Start | Cursor:
-        """Return the cursor at which the subscription begins in a station."""
+        """Return the cursor that says where the subscription begins in this station."""
         return self.cursors.get(station, self.cursor)
 
 
@@ -102,7 +106,10 @@ _LIST_KEYS = ("stations", "topics", "fields")
 
 
 def parse_subscription(request: Mapping[str, Any]) -> Subscription:
-    """Check a decoded `subscribe` message. Raises `ProtocolViolation` with the key and the expected values."""
+    """Check a decoded `subscribe` message, and turn it into a `Subscription`.
+
+    If something is wrong, this raises a `ProtocolViolation` that names the key and the values that we expected.
+    """
     wanted = converted(request, SubscribeRequest, lambda reason: ProtocolViolation(f"subscribe: {reason}"))
     if wanted.rate is not None and not 1 <= wanted.rate <= MAX_RATE:
         raise ProtocolViolation(f"subscribe: rate is from 1 to {MAX_RATE}")
@@ -128,9 +135,9 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
 
 
 def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
-    """Parse the query of a URL; `None` if it requests no subscription. Commas separate the items of lists.
+    """Parse the query of a URL. To pass a list, separate its items by commas.
 
-    Raises `ProtocolViolation`.
+    Returns `None` if the query doesn't ask for a subscription. Raises `ProtocolViolation` if a value is wrong.
     """
     known = set(SubscribeRequest.__struct_fields__) - {"op"}
     asked: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The choice of messages, fields and encoding that subscribers can share."""
+"""The choice of messages, fields and encoding that several subscribers can share."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from slpstream.stream.subscription import Subscription
 
 
 class Encoding(Protocol):
-    """Encodes messages for one kind of connection."""
+    """Encodes messages for one kind of connection, for example a websocket."""
 
     @property
     def key(self) -> Hashable:
-        """Encodings with equal keys give equal bytes."""
+        """If two encodings have equal keys, they turn each message into the same bytes."""
 
     def log(self, message: LogMessage, station: str) -> bytes:
-        """Encode a log message, ready for the socket."""
+        """Encode a log message. The result is ready to be written to the socket."""
 
     def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
-        """Encode a `frame` message cut down to `fields`, ready for the socket."""
+        """Like `log`, but for a `frame` message that is cut down to `fields`."""
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """Encode a status message, ready for the socket."""
+        """Encode a status message. The result is ready to be written to the socket."""
 
 
 class View:
-    """The messages of a subscription in its encoding. Subscribers whose views have equal keys get equal bytes."""
+    """The messages that a subscription asks for, in its encoding.
+
+    If the views of two subscribers have equal keys, both get the same bytes, so the work needs to be done only once.
+    """
 
     def __init__(self, subscription: Subscription, encoding: Encoding) -> None:
         self.mode: FramesMode = subscription.frames
@@ -52,7 +55,10 @@ class View:
         return rate is None or message.type != "frame" or keeps_frame(message.frame or 0, rate, frames_per_second)
 
     def entry(self, message: LogMessage, station: str, frames_per_second: int, known: DeltaBases) -> Entry | None:
-        """Encode a message for subscribers with the bases in `known`, and update them. `None` if it is not wanted."""
+        """Encode a message for subscribers that have the bases in `known`, and then update the bases.
+
+        Returns `None` if the subscription doesn't ask for this message.
+        """
         if not self.wants(message, frames_per_second):
             return None
         if self._delta_encoding is None or not can_be_base(message):
@@ -63,7 +69,10 @@ class View:
         return Entry(data, message, before, base)
 
     def whole(self, message: LogMessage, station: str) -> bytes:
-        """Encode a wanted message for a subscriber without any base."""
+        """Encode a message as a whole, for subscribers that have no base yet.
+
+        You should check first that it is wanted.
+        """
         if self._fields is None or message.type != "frame":
             return self._encoding.log(message, station)
         return self._encoding.cut(message, station, self._fields)
@@ -74,5 +83,5 @@ class View:
 
 
 def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
-    """Whether a subscription with `rate` frames per second of game time includes this frame number."""
+    """Whether you get this frame number if you subscribe to `rate` frames per second of game time."""
     return rate >= frames_per_second or number * rate % frames_per_second < rate

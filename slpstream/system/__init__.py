@@ -1,1 +1,3 @@
-"""Services of the operating system: safe file access, logging, metrics, systemd, staggered timers."""
+"""Everything that we need from the operating system: safe access to files, logging, metrics, systemd and staggered
+timers.
+"""

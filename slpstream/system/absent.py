@@ -1,4 +1,4 @@
-"""Keep a library from loading an optional dependency."""
+"""Prevent a library from loading a dependency that it doesn't really need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def absent(name: str) -> Iterator[None]:
-    """Make imports of a module fail inside the context, unless it is already loaded."""
+    """A context manager in which importing a certain module fails.
+
+    If the module is already loaded, this does nothing.
+    """
     if name in sys.modules:
         yield
         return

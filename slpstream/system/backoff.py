@@ -1,4 +1,4 @@
-"""Exponential backoff: the pause before a failed operation is retried."""
+"""Exponential backoff, which tells you how long to wait before you retry something that has failed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ _MAX_DOUBLINGS: Final = 20
 
 
 def backoff_seconds(failures: int, first_seconds: float) -> float:
-    """Return the pause after this many failures in a row, at least one. It doubles each time, up to a minute."""
+    """Return how long to wait after this many failures in a row, which must be at least one.
+
+    The pause doubles each time, up to a minute.
+    """
     doublings: int = min(failures - 1, _MAX_DOUBLINGS)
     return min(first_seconds * (1 << doublings), MAX_PAUSE_SECONDS)

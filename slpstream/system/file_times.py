@@ -1,4 +1,4 @@
-"""Times of files, clamped to the range of SQLite and `datetime`."""
+"""Times of files, limited to a range that SQLite and `datetime` can handle."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ _LATEST_NS = 2**63 - 1
 
 
 def modified_ns(status: os.stat_result) -> int:
-    """Return the modification time of a file as Unix time in nanoseconds, clamped to the years 1970 to 2262.
+    """Return the modification time of a file as Unix time in nanoseconds.
 
-    File systems can hold times outside this range, which SQLite's integers and `datetime` cannot.
+    A file system can store times that don't fit into SQLite's integers or into a `datetime`. If the time is before 1970
+    or after 2262, you get the nearest time within this range.
     """
     return min(max(status.st_mtime_ns, 0), _LATEST_NS)

@@ -1,6 +1,7 @@
-"""Open untrusted paths safely: regular files only, no FIFOs, no devices.
+"""Open paths that you can't trust. These functions only accept regular files, and no FIFOs or devices.
 
-Opening a FIFO blocks until something writes to it, in a worker thread that cannot be cancelled.
+This matters because if you open a FIFO, the call blocks until something writes to it. In a worker thread, there would
+be no way to cancel it.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ _SF_DATALESS = 0x40000000
 
 
 def open_shared(path: str, flags: int) -> int:
-    """Open a file for reading like `os.open`, so that other programs can rename and delete it. Raises `OSError`.
+    """Open a file for reading like `os.open`, but in a way that still allows other programs to rename and delete it.
 
-    Only on Windows does `os.open` prevent this. The flags are ignored there.
+    This only makes a difference on Windows, where the flags are ignored. Raises `OSError`.
     """
     if sys.platform == "win32":
         from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
@@ -36,7 +37,11 @@ def open_shared(path: str, flags: int) -> int:
 
 
 def is_local(path: str) -> bool:
-    """Whether a file is known to be on a drive of this machine. Always false except on Windows. Blocks."""
+    """Whether we know that a file is on a drive of this machine. This is only possible on Windows, and false everywhere
+    else.
+
+    This function blocks.
+    """
     if sys.platform == "win32":
         from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
 
@@ -46,9 +51,10 @@ def is_local(path: str) -> bool:
 
 
 def is_placeholder(path: str | Path) -> bool:
-    """Whether the content of a file is not on this machine, so that reading it would download it.
+    """Whether the content of a file isn't on this machine, which means that if you read the file, it is downloaded.
 
-    OneDrive, iCloud and others keep only the names of files that have not been used for a while. Raises `OSError`.
+    OneDrive, iCloud and others do this: if you haven't used a file for a while, they only keep its name. Raises
+    `OSError`.
     """
     status = os.lstat(path)
     return bool(
@@ -58,7 +64,7 @@ def is_placeholder(path: str | Path) -> bool:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading. Raises `OSError`, also for anything but a regular file."""
+    """Open a regular file for reading. Raises `OSError` if that fails, or if it isn't a regular file."""
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
@@ -67,9 +73,9 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path) -> bytes:
-    """Read a regular file whole.
+    """Read a regular file as a whole.
 
-    Raises `OSError`, also for anything but a regular file, and for a file larger than `WHOLE_FILE_BYTES`.
+    Raises `OSError` if that fails, if it isn't a regular file, or if it is larger than `WHOLE_FILE_BYTES`.
     """
     with open_regular(path) as file:
         data = file.read(WHOLE_FILE_BYTES + 1)
@@ -79,10 +85,10 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_start(path: Path, max_bytes: int) -> tuple[bytes, int]:
-    """Return the first bytes of a regular file, at most `max_bytes`, and its size in bytes.
+    """Return at most the first `max_bytes` of a regular file, and its size in bytes.
 
-    Raises `OSError`, also for anything but a regular file. Unlike `open_regular`, it creates no file object, which
-    would take longer than reading a small file.
+    In contrast to `open_regular`, this doesn't create a file object, because that would take longer than reading a
+    small file. Raises `OSError` if it fails, or if it isn't a regular file.
     """
     descriptor, size_bytes = _open_descriptor(path)
     try:
@@ -92,7 +98,7 @@ def read_start(path: Path, max_bytes: int) -> tuple[bytes, int]:
 
 
 def read_to_end(path: Path) -> bytes:
-    """Read a regular file of any size, without a file object. Raises `OSError`."""
+    """Read a regular file of any size, without creating a file object. Raises `OSError` if that fails."""
     descriptor, size_bytes = _open_descriptor(path)
     try:
         data = os.read(descriptor, size_bytes + 1)
@@ -105,18 +111,21 @@ def read_to_end(path: Path) -> bytes:
 
 
 def real_path(path: Path) -> Path:
-    """Return the path with all symbolic links followed. Unlike `Path.resolve`, accepts links that form a loop."""
+    """Follow all symbolic links in a path. In contrast to `Path.resolve`, it is fine if the links form a loop."""
     return Path(os.path.realpath(path))
 
 
 def printable(path: Path, folder: Path) -> str:
-    """Return a file's name for display: relative to `folder` if it is below it, and always valid Unicode."""
+    """Return the name of a file in a form that you can show to people.
+
+    It is always valid Unicode, and relative to `folder` if the file is below it.
+    """
     relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
     return str(relative).encode("utf-8", "replace").decode()
 
 
 def _open_descriptor(path: Path) -> tuple[int, int]:
-    """Open a regular file and return its descriptor and its size in bytes. Raises `OSError`."""
+    """Open a regular file. Returns its descriptor and its size in bytes. Raises `OSError` if that fails."""
     descriptor = open_shared(os.fspath(path), _READING)
     try:
         status = os.fstat(descriptor)

@@ -1,8 +1,9 @@
-"""Sends one HTTP request and reads the response: h11 for the protocol, trio and `ssl` for the network.
+"""Send an HTTP request and read its response, with h11 for the protocol, and trio and `ssl` for the network.
 
-Requests are rare, so each has its own connection and none can go stale in between. Redirects are not followed,
-because the body is signed for one receiver. Proxies are not supported. A client library would add five packages, and
-0.3 s of CPU time at startup, for the same request.
+We don't send many requests, so each of them uses a new connection, and we don't have to worry that one might go stale
+in between. We don't follow redirects, because the body is signed for one particular receiver. Proxies aren't supported
+either. If we used a client library instead, this would mean five more packages and 0.3 s of CPU time at startup, just
+to send the same request.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ Headers = Sequence[tuple[str, str]]
 
 
 class Target(NamedTuple):
-    """The parts of a URL. Logs and metrics show only `authority`, the host and port: the path may be a secret."""
+    """The parts of a URL.
+
+    In logs and metrics, we only show `authority` (the host and port), because the path might be a secret.
+    """
 
     secure: bool
     host: str
@@ -41,7 +45,10 @@ class Target(NamedTuple):
 
 
 def target_of(url: str) -> Target:
-    """Parse an http or https URL. Raises `ValueError` for any other text, without that text, which can be a secret."""
+    """Parse an http or https URL.
+
+    Raises `ValueError` if it is anything else. The message doesn't contain the text, because it might be a secret.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -58,7 +65,7 @@ def target_of(url: str) -> Target:
 
 
 class PostResponse(NamedTuple):
-    """The status of a response, its `Retry-After` header, which may be empty, and the first bytes of its body."""
+    """The status of a response, its `Retry-After` header (which can be empty), and the first bytes of its body."""
 
     status: int
     retry_after: str
@@ -68,9 +75,9 @@ class PostResponse(NamedTuple):
 async def post(
     target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None, timeout_seconds: float
 ) -> PostResponse:
-    """Post a body and return the response. A `secure` target needs `tls`.
+    """Post a body and return the response. If the target is `secure`, you have to pass `tls`.
 
-    Raises `SinkError` with a short reason if there is no response in time.
+    If there's no response in time, this raises a `SinkError` with a short reason.
     """
     return await request("POST", target, headers, body, tls, timeout_seconds)
 
@@ -85,7 +92,7 @@ async def request(
     *,
     max_body_bytes: int = _MAX_DRAINED_BYTES,
 ) -> PostResponse:
-    """The same for any method, with at most `max_body_bytes` of the body, and a few more."""
+    """Like `post`, but for any method. You get at most `max_body_bytes` of the body, plus a few more."""
     try:
         with trio.fail_after(timeout_seconds):
             return await _exchange(method, target, headers, body, tls, max_body_bytes)
@@ -140,9 +147,9 @@ async def _receive(stream: trio.abc.Stream, connection: h11.Connection, max_body
 async def _receive_body(
     stream: trio.abc.Stream, connection: h11.Connection, received: bytearray, max_body_bytes: int
 ) -> None:
-    """Read the body into `received`, up to a limit.
+    """Read the body into `received` until it reaches a limit.
 
-    Even an unneeded body is read: closing a socket with unread data would reset the connection.
+    We do this even if we don't need the body, because if you close a socket with unread data, the connection is reset.
     """
     while len(received) <= max_body_bytes:
         event = connection.next_event()
@@ -155,7 +162,11 @@ async def _receive_body(
 
 
 def _reason(error: BaseException) -> str:
-    """One line about the innermost error: trio wraps the errors of the operating system and of `ssl`."""
+    """Describe an error in one line.
+
+    We use the innermost error for this, because trio wraps the errors that come from the operating system and from
+    `ssl`.
+    """
     inner: BaseException | None = error
     while inner is not None:
         error, inner = inner, inner.__cause__ or inner.__context__

@@ -1,17 +1,19 @@
-"""Containment of bugs: an unexpected exception ends the part of the process that raised it, and nothing else.
+"""Contain bugs: if there's an unexpected exception, it only ends the part of the process that has raised it.
 
-Expected failures have their own types (`slpstream.model.errors`, `OSError`) and are handled where they happen. Any
-other exception is a bug in slpstream. It often concerns one file or one request. Without containment, one such
-file would end the streams of all stations, again after each restart. So the owner of a part (a request, a file, an
-output, a station) runs it in `InternalErrors.contain`. This is the only place in the package that catches any
-`Exception`: the types of bugs are not known in advance, and the owner keeps nothing of the part that failed. Bugs stay
-loud: each is logged with its traceback and an id, counted by part, and raises an alert. With `strict`, each ends the
-process.
+If we expect something to fail, there is a type for it (`slpstream.model.errors`, `OSError`), and it is handled where it
+happens. This means that any other exception is a bug in slpstream. A bug often concerns just one file or one request.
+If we didn't contain it, this one file would end the streams of all stations, and after each restart it would do so
+again. That's why whoever owns a part (a request, a file, an output, a station) runs it in `InternalErrors.contain`. You
+won't find any other place in the package that catches `Exception`. Here it is right, because we can't know the types of
+bugs in advance, and because the owner throws away everything that belongs to the part. This doesn't mean that bugs are
+hidden: each of them is logged with its traceback and an id, counted by part, and raises an alert. If you use `strict`,
+a bug ends the process.
 
-`MemoryError` is contained too. A system without memory kills the process instead (overcommit, `MemoryMax=`), so what
-raises is one allocation of an absurd size, for one part; its memory is free again once the part has ended.
-Exceptions that are not derived from `Exception` are never contained: `trio.Cancelled`, `KeyboardInterrupt`,
-`SystemExit`. If an exception group has both, the bugs in it are reported and the rest is raised.
+`MemoryError` is contained too. You might think that this is dangerous, but if the system runs out of memory, it kills
+the process instead (overcommit, `MemoryMax=`). So the error means that one part wanted to allocate an absurd amount,
+and when this part has ended, its memory is free again. We never contain exceptions that aren't derived from
+`Exception`, such as `trio.Cancelled`, `KeyboardInterrupt` and `SystemExit`. If an exception group contains both kinds,
+the bugs in it are reported, and everything else is raised.
 """
 
 from __future__ import annotations
@@ -52,8 +54,10 @@ class InternalErrors:
     """Contains and reports the bugs of one process."""
 
     def __init__(self, count: Callable[[str], None] = lambda part: None, *, strict: bool = True) -> None:
-        """`count` is called with the part for each contained exception. With `strict`, nothing is contained: a bug
-        ends the process."""
+        """`count` is called for each exception that was contained, with the name of the part.
+
+        If you pass `strict=True`, nothing is contained, so a bug ends the process.
+        """
         self.strict = strict
         self._count = count
         self._restarting: dict[object, tuple[str, float]] = {}
@@ -61,9 +65,11 @@ class InternalErrors:
         self._log = get_logger()
 
     def contain(self, part: str, *, expected: tuple[type[Exception], ...] = (), **about: str) -> Containment:
-        """A context manager that ends its block, and nothing else, when an unexpected exception is raised in it.
+        """Return a context manager. If an unexpected exception is raised in its block, this ends the block, but nothing
+        else.
 
-        `expected` are types that the caller handles itself. `about` is logged with the exception.
+        Use `expected` for the types of exceptions that you handle yourself. If there is an exception, `about` is logged
+        with it.
         """
         return Containment(self, part, expected, about)
 
@@ -78,9 +84,9 @@ class InternalErrors:
     ) -> None:
         """Run a part until it returns or is cancelled.
 
-        After an unexpected exception it is started again, after a pause of 1, 2, 4 seconds and so on up to a minute.
-        `expected` and `about` are those of `contain`. `on_failure` is called with the id of the error and the number of
-        failures in a row, before the pause.
+        If there's an unexpected exception, the part is started again after a pause, which takes 1, 2, 4 seconds and so
+        on, up to a minute. Before the pause, `on_failure` is called with the id of the error and the number of failures
+        in a row. `expected` and `about` have the same meaning as for `contain`.
         """
         key = object()
         failures = 0
@@ -104,7 +110,7 @@ class InternalErrors:
             self._restarting.pop(key, None)
 
     def restarting(self) -> list[str]:
-        """The parts that have failed and have not run for a while since, with the reason."""
+        """The parts that have failed and that haven't been running for long since then, each with the reason."""
         now = trio.current_time()
         return [what for what, until in self._restarting.values() if now < until]
 
@@ -117,7 +123,10 @@ class InternalErrors:
 
 
 class Containment:
-    """One use of `InternalErrors.contain`. It can be entered again after it was left, or inside itself."""
+    """What you get from `InternalErrors.contain`.
+
+    You can enter it again after you have left it, and even inside itself.
+    """
 
     __slots__ = ("_about", "_errors", "_expected", "_part", "error_id")
 
@@ -150,7 +159,7 @@ class Containment:
         return True
 
     def _split(self, error: BaseException) -> tuple[BaseException | None, BaseException | None]:
-        """The bugs in an exception or group, and the rest of it."""
+        """Split an exception, or a group, into the bugs in it and everything else."""
         if isinstance(error, BaseExceptionGroup):
             return error.split(lambda member: self._is_unexpected(member))  # Python 3.11 takes no bound methods
         return (error, None) if self._is_unexpected(error) else (None, error)

@@ -1,4 +1,4 @@
-"""The address of this machine in its local network."""
+"""Find out the address of this machine in its local network."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _ELSEWHERE = "192.0.2.1"
 
 
 def lan_address() -> str | None:
-    """Return the IPv4 address with which this machine reaches other networks; `None` without a route to them.
+    """Return the IPv4 address that this machine uses to reach other networks, or `None` if there's no route to any.
 
-    Only queries the operating system, so it does not block.
+    This doesn't block, because it only asks the operating system.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

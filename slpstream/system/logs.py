@@ -1,8 +1,9 @@
-"""Logging with structlog: JSON lines under systemd and in pipes, coloured lines on a terminal.
+"""Logging with structlog. You get JSON lines under systemd and in pipes, and coloured lines on a terminal.
 
-`station` is bound with contextvars, which trio tasks and worker threads inherit. The threads of watchdog do not, but
-they only wake tasks and log nothing. Logs go to stderr; stdout is for the output of commands. Lines that go straight to
-the journal begin with their level as in sd-daemon(3), so that `journalctl -p warning` finds them.
+We bind `station` with contextvars, because trio's tasks and worker threads inherit these. The threads of watchdog
+don't, but that's fine, because all they do is wake tasks. Logs go to stderr, since stdout belongs to the output of
+commands. If the lines go straight to the journal, each of them begins with its level, as described in sd-daemon(3).
+This makes it possible to find them with `journalctl -p warning`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _JOURNAL_LEVELS: Mapping[str, str] = {
 
 
 def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -> None:
-    """Set up structlog for the process. `level` is a level name of `logging` in lower case."""
+    """Set up structlog for the whole process. `level` is the name of a level of `logging`, in lower case."""
     stream = sys.stderr if stream is None else stream
     if log_format == "auto":
         log_format = "console" if stream.isatty() and "INVOCATION_ID" not in os.environ else "json"
@@ -63,12 +64,12 @@ def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -
 def _printable_values(
     _logger: structlog.types.WrappedLogger, _name: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
-    """Escape control characters in names of files and players."""
+    """Escape the control characters that might be in the names of files and players."""
     return {key: printable(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 def _with_journal_level(renderer: structlog.types.Processor) -> structlog.types.Processor:
-    """Prefix each line with its level, because the journal stores each line of a traceback as a separate message."""
+    """Put the level in front of each line, because the journal makes a message of each line in a traceback."""
 
     def render(logger: structlog.types.WrappedLogger, name: str, event: structlog.types.EventDict) -> str:
         level = _JOURNAL_LEVELS[event["level"]]
@@ -78,7 +79,7 @@ def _with_journal_level(renderer: structlog.types.Processor) -> structlog.types.
 
 
 def is_journal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether a stream is connected to the journal (systemd.exec(5), "$JOURNAL_STREAM")."""
+    """Whether a stream is connected to the journal (see "$JOURNAL_STREAM" in systemd.exec(5))."""
     given = environ.get("JOURNAL_STREAM", "")
     if not given:
         return False
@@ -91,25 +92,25 @@ def is_journal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def get_logger() -> structlog.typing.FilteringBoundLogger:
-    """Return the logger of the whole package."""
+    """Return the logger that the whole package uses."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger("slpstream")
     return logger
 
 
 class LogLimit:
-    """Limits how often each event is logged, for events that clients can cause at any rate."""
+    """Limits how often an event is logged. Use this for events that clients can cause as often as they like."""
 
     def __init__(self, max_lines: int, seconds: float, clock: Callable[[], float]) -> None:
-        """At most `max_lines` lines for each event in each period of `seconds`."""
+        """For each event, allow at most `max_lines` lines in every period of `seconds`."""
         self._max_lines = max_lines
         self._seconds = seconds
         self._clock = clock
         self._periods: dict[str, _Period] = {}
 
     def admit(self, event: str) -> dict[str, int] | None:
-        """Return values to add to the next line of an event: the number of lines `suppressed` before it, if any.
+        """Decide whether you can log an event. If not, this returns `None`.
 
-        `None` if the line must not be logged.
+        Otherwise, add the returned values to the line. If lines were `suppressed` before it, they contain the number.
         """
         now = self._clock()
         period = self._periods.get(event)

@@ -1,12 +1,12 @@
-"""Names of files in archives: `archive.zip::folder/game.slp`.
+"""Names for the files in archives, for example `archive.zip::folder/game.slp`.
 
-A member's name is written like a path, so that it can stand wherever a path can: in messages, the index and the API.
-The archive is the part before the first `::` that follows the name of a regular file. If a real file has `::` in its
-own name, the path names that file.
+These look like paths, so you can use them wherever there can be a path: in messages, in the index and in the API. If
+you look for the first `::` that comes right after the name of a regular file, then the archive is the part before it.
+If there's a real file that has `::` in its own name, then the path means this file.
 
-The name in the archive is written with slashes on all systems. A `Path` of Windows turns them into backslashes, so
-`path_text` converts paths to text, and paths are compared as such text: a `Path` of Windows ignores case, and archives
-do not.
+In the part that belongs to the archive, we use slashes on all systems. However, a `Path` on Windows turns them into
+backslashes. So use `path_text` to convert a path to text, and compare these texts instead of paths. This is also better
+because a `Path` on Windows ignores case, and archives don't.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ _SEPARATOR_BYTES = SEPARATOR.encode()
 
 
 def split_member(path: Path) -> tuple[Path, str] | None:
-    """Return the archive and the name in it; `None` if the path names no member of an existing archive. Blocks."""
+    """Split a path into the archive and the name in it. Returns `None` if the path isn't a member of an existing
+    archive.
+
+    This function blocks.
+    """
     text = os.fspath(path)
     if SEPARATOR not in text or os.path.lexists(text):
         return None
@@ -31,17 +35,17 @@ def split_member(path: Path) -> tuple[Path, str] | None:
 
 
 def member_path(archive: Path, member: str) -> Path:
-    """Return the path that names a member of an archive."""
+    """Return the path that you can use for a member of an archive."""
     return Path(f"{os.fspath(archive)}{SEPARATOR}{member}")
 
 
 def path_text(path: Path) -> str:
-    """Return a path as text. The name in an archive has slashes on all systems."""
+    """Convert a path to text. In the part that belongs to an archive, this has slashes on all systems."""
     return _with_slashes(os.fspath(path))
 
 
 def absolute_text(path: Path) -> str:
-    """Return a path as text, with the absolute path of the archive or file. Symbolic links are not resolved."""
+    """Like `path_text`, but the path of the archive or file is made absolute. Symbolic links are not resolved."""
     text = os.fspath(path)
     if os.sep == "/":
         return os.path.abspath(text)  # noqa: PTH100 -- symbolic links are not resolved
@@ -51,7 +55,10 @@ def absolute_text(path: Path) -> str:
 
 
 def shown_name(path: bytes) -> str:
-    """Return the file name for display, as valid Unicode. For a member: the archive's file name and the name in it."""
+    """Return the name of a file in a form that you can show to people, which is always valid Unicode.
+
+    For a member of an archive, this is the file name of the archive and the name in it.
+    """
     text = os.fsdecode(path)
     if SEPARATOR in text and not os.path.lexists(text):
         archive, member = next(_splits(text))
@@ -62,12 +69,15 @@ def shown_name(path: bytes) -> str:
 
 
 def members_prefix(archive: bytes) -> bytes:
-    """Return the prefix of the paths of all members of an archive."""
+    """Return the prefix that the paths of all members of an archive have."""
     return archive + _SEPARATOR_BYTES
 
 
 def missing(paths: Iterable[bytes]) -> list[bytes]:
-    """Return the paths for which neither the file nor a possible archive exists. Blocks."""
+    """Return those paths for which there's neither a file nor an archive that might contain it.
+
+    This function blocks.
+    """
     gone = []
     archives: dict[bytes, bool] = {}
     for path in paths:

@@ -1,4 +1,4 @@
-"""The declaration of a Prometheus metric, which the core and parts use. It is cheap to import."""
+"""How you declare a Prometheus metric. The core and the parts both use this, and it is cheap to import."""
 
 from __future__ import annotations
 

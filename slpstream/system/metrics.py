@@ -1,8 +1,10 @@
-"""Prometheus metrics: tables of the core and of parts, from which collectors, reference page and tests are made.
+"""Prometheus metrics. The core and the parts declare them in tables, and everything else (collectors, reference page,
+tests) is made from these.
 
-Names follow `slpstream_<noun>_<unit>[_total]`, and `station` is the label with the most values. Counters and histograms
-are updated where things happen. A gauge is a function bound to its row and called at each scrape, so that a number that
-exists elsewhere (subscribers, queued bytes, open files) is not kept a second time.
+The names look like `slpstream_<noun>_<unit>[_total]`. Of all labels, `station` has the most values. Counters and
+histograms are updated when something happens. A gauge, on the other hand, is a function that we bind to its row, and
+that is called at each scrape. So if a number already exists somewhere else (subscribers, queued bytes, open files), we
+don't have to keep it a second time.
 """
 
 from __future__ import annotations
@@ -129,7 +131,7 @@ TABLE = (
 
 
 class StationMetrics:
-    """The counters of one station, looked up once."""
+    """The counters of one station. They are looked up only once."""
 
     def __init__(self, metrics: Metrics, station: str) -> None:
         self.frames = metrics.counter("slpstream_frames_total", station)
@@ -143,19 +145,19 @@ class StationMetrics:
             metrics.counter("slpstream_source_errors_total", station, code)
 
     def event(self, command: str, count: int) -> None:
-        """Counts replay events of one command byte."""
+        """Count events of a replay that have this command byte."""
         self._metrics.counter("slpstream_events_total", self._station, command).inc(count)
 
     def game(self, outcome: str) -> None:
-        """Counts a game that ended."""
+        """Count a game that has ended."""
         self._metrics.counter("slpstream_games_total", self._station, outcome).inc()
 
     def diagnostic(self, code: str) -> None:
-        """Counts a published diagnostic."""
+        """Count a diagnostic that was published."""
         self._metrics.counter("slpstream_diagnostics_total", self._station, code).inc()
 
     def source_error(self, code: str) -> None:
-        """Counts a replay file that was not append-only, or that could not be read."""
+        """Count a replay file that couldn't be read, or that turned out not to be append-only."""
         self._metrics.counter("slpstream_source_errors_total", self._station, code).inc()
 
 
@@ -163,7 +165,9 @@ class Metrics:
     """All metrics of one process."""
 
     def __init__(self, more: Iterable[Row] = (), labels: Sequence[str] = ()) -> None:
-        """`more` are the metrics of parts, and `labels` their names in `slpstream_internal_errors_total`."""
+        """`more` are the metrics of parts, and `labels` are the names of the parts in
+        `slpstream_internal_errors_total`.
+        """
         disable_created_metrics()  # type: ignore[no-untyped-call]  # they would add a second series to each counter
         self._registry = CollectorRegistry()
         self._counters: dict[str, Counter] = {}
@@ -187,18 +191,21 @@ class Metrics:
         self._bind_process_figures()
 
     def counter(self, name: str, *labels: str) -> Counter:
-        """The counter of a row, for these label values."""
+        """Return the counter of a row, for these values of its labels."""
         counter = self._counters[name]
         return counter.labels(*labels) if labels else counter
 
     def histogram(self, name: str, *labels: str) -> Histogram:
-        """The histogram of a row, for these label values."""
+        """Return the histogram of a row, for these values of its labels."""
         histogram = self._histograms[name]
         return histogram.labels(*labels) if labels else histogram
 
     def bind(self, name: str, read: Callable[[], float | None]) -> None:
-        """Exports a gauge without a label. `read` is called at each scrape, in a worker thread; `None` leaves the
-        sample out. Raises `KeyError` for a gauge that is not in the table or is bound already."""
+        """Export a gauge that doesn't have a label.
+
+        `read` is called at each scrape, in a worker thread. If it returns `None`, there's no sample. Raises `KeyError`
+        if the gauge isn't in the table or was already bound.
+        """
 
         def samples() -> Iterator[tuple[list[str], float]]:
             value = read()
@@ -209,18 +216,24 @@ class Metrics:
         self._registry.register(_Computed(self.rows[name], samples))
 
     def bind_each(self, name: str, read: Callable[[], Mapping[str, float]]) -> None:
-        """Exports a gauge with one label. `read` returns the samples by label value. See `bind`."""
+        """Like `bind`, but for a gauge with one label.
+
+        `read` returns a mapping from the values of the label to the samples.
+        """
         self.bind_all(name, lambda: {(label,): value for label, value in read().items()})
 
     def bind_all(self, name: str, read: Callable[[], Mapping[tuple[str, ...], float]]) -> None:
-        """Exports a gauge with several labels. `read` returns the samples by label values. See `bind`."""
+        """Like `bind`, but for a gauge with several labels.
+
+        `read` returns a mapping from the values of the labels to the samples.
+        """
         self.unbound_gauges.remove(name)
         self._registry.register(
             _Computed(self.rows[name], lambda: ((list(each), value) for each, value in read().items()))
         )
 
     def bind_idle(self) -> None:
-        """Exports the gauges that nothing has bound, with the value that they have while their part is idle."""
+        """Export all gauges that weren't bound by anything, with the value that they have while their part is idle."""
         for name in sorted(self.unbound_gauges):
             row = self.rows[name]
             if row.labels:
@@ -229,17 +242,17 @@ class Metrics:
                 self.bind(name, partial(_idle, row))
 
     def station(self, station: str) -> StationMetrics:
-        """The counters of a station. Make it once and keep it."""
+        """Return the counters of a station. You should keep the result, instead of calling this each time."""
         return StationMetrics(self, station)
 
     def drop_station(self, station: str) -> None:
-        """Removes a station's counters. If the station comes back they begin at 0, as after a restart."""
+        """Remove the counters of a station. If it comes back later, they begin at 0, just like after a restart."""
         for name, family in (*self._counters.items(), *self._histograms.items()):
             if "station" in self.rows[name].labels:
                 family.remove_by_labels({"station": station})
 
     def total(self, name: str) -> float:
-        """The sum of a counter over all label values."""
+        """Return the sum of a counter over all values of its labels."""
         return sum(
             sample.value
             for family in self._counters[name].collect()
@@ -248,15 +261,19 @@ class Metrics:
         )
 
     def render(self, names: Collection[str] = ()) -> bytes:
-        """The page for Prometheus, or only the samples with some names, such as `slpstream_frames_total`.
+        """Return the page for Prometheus. If you pass names, such as `slpstream_frames_total`, you only get these
+        samples.
 
-        The whole page takes half a millisecond for each station: call it in a worker thread.
+        The whole page takes half a millisecond for each station, so you should call this in a worker thread.
         """
         return generate_latest(self._registry.restricted_registry(names) if names else self._registry)
 
     def _bind_process_figures(self) -> None:
-        """Binds the usual process figures, read from `/proc/self` and the standard library alone: a hardened unit hides
-        the rest of `/proc`, which prometheus-client's own collector needs."""
+        """Bind the usual figures about the process.
+
+        We only read them from `/proc/self` and the standard library. The collector that prometheus-client has for this
+        needs the rest of `/proc`, which isn't available in a hardened unit.
+        """
         started = time.time()
         self.bind("process_start_time_seconds", lambda: started)
         self._registry.register(_Computed(self.rows["process_cpu_seconds_total"], lambda: [([], sum(os.times()[:2]))]))
@@ -274,19 +291,19 @@ def _idle(row: Row) -> float | None:
 
 
 def _memory_pages(column: int) -> int:
-    """A column of `/proc/self/statm` (proc(5)): 0 is the total size, 1 the resident set."""
+    """Return a column of `/proc/self/statm` (see proc(5)). Column 0 is the total size, and 1 is the resident set."""
     return int(Path("/proc/self/statm").read_bytes().split()[column])
 
 
 class _Computed:
-    """A collector whose samples are computed at each scrape."""
+    """A collector that computes its samples at each scrape."""
 
     def __init__(self, row: Row, samples: Callable[[], Iterable[tuple[list[str], float]]]) -> None:
         self._row = row
         self._samples = samples
 
     def describe(self) -> Iterable[Metric]:
-        """The family without samples, from which the registry knows their names."""
+        """Return the family without any samples. The registry uses this to find out their names."""
         yield self._family()
 
     def collect(self) -> Iterable[Metric]:

@@ -1,6 +1,7 @@
-"""Files and folders that only their owner can use, such as those with secrets and with names of players.
+"""Files and folders that nobody except their owner can use, for example because they contain secrets or names of
+players.
 
-On Windows, folders below a user's profile are private by default, and modes have no effect.
+On Windows, modes don't have any effect, but by default, the folders below a user's profile are private anyway.
 """
 
 from __future__ import annotations
@@ -14,33 +15,37 @@ _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
 
 def private_folder(path: Path) -> bool:
-    """Create a folder that only its owner can enter, or restrict an existing one.
+    """Create a folder that only its owner can enter. If the folder already exists, restrict it.
 
-    Return whether other users could enter it before. Raises `OSError` if it cannot be created.
+    Returns whether other users were able to enter it before. Raises `OSError` if it isn't possible to create the
+    folder.
     """
     path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     return _restrict(path, _FOLDER_MODE)
 
 
 def private_file(path: Path) -> bool:
-    """Let only the owner read and write a file. Return whether this changed its mode."""
+    """Make sure that only the owner can read and write a file. Returns whether we had to change its mode for that."""
     return _restrict(path, _FILE_MODE)
 
 
 def create_private_file(path: Path) -> int:
-    """Create a new file for writing and return its descriptor. Raises `OSError`, also if the file exists."""
+    """Create a new file for writing and return its descriptor.
+
+    Raises `OSError` if that fails or if the file already exists.
+    """
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
 
 
 def write_private_file(path: Path, content: bytes) -> None:
-    """Create or overwrite a file that only its owner can read. Raises `OSError`."""
+    """Create or overwrite a file in such a way that only its owner can read it. Raises `OSError` if that fails."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE), "wb") as file:  # noqa: PTH123 -- a descriptor
         private_file(path)
         file.write(content)
 
 
 def _restrict(path: Path, mode: int) -> bool:
-    """Change a mode, unless another user owns the file, or it is a folder for all users, such as `/tmp`."""
+    """Change a mode, unless the file belongs to another user, or it is a folder for all users, such as `/tmp`."""
     if os.name != "posix":
         return False
     with contextlib.suppress(OSError):

@@ -1,7 +1,8 @@
-"""Replace files atomically, so that a reader never sees half of one.
+"""Replace files atomically, so that it is impossible to read half of one.
 
-The new content is written to another file, which is then renamed. Windows refuses to rename over a file that another
-program has open, so renaming is retried for a moment: programs that read a small file close it within that time.
+To do this, we write the new content to another file and then rename it. On Windows, you can't rename a file over one
+that another program has open. A program that reads a small file usually closes it soon, so we try it again for a
+moment.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _PAUSE_SECONDS = 0.02
 
 
 def replace_file(path: Path, data: bytes, *, attempts: int = _ATTEMPTS) -> None:
-    """Replace the content of a file atomically. Blocks.
+    """Replace the content of a file atomically. This function blocks.
 
-    Raises `OSError`, also when another program still has the file open after all `attempts`; then the file is
-    unchanged.
+    If another program still has the file open after all `attempts`, or if there is another problem, this raises
+    `OSError` and leaves the file as it was.
     """
     new = path.with_name(f".{path.name}.new")
     try:

@@ -1,7 +1,8 @@
-"""The interface between a service and systemd: notifications, watchdog, credentials, state directory.
+"""The interface between a service and systemd: notifications, the watchdog, credentials and the state directory.
 
-The protocol is a few lines (sd_notify(3), sd_watchdog_enabled(3), systemd.exec(5) "Credentials" and "StateDirectory="),
-and the libraries for it are unmaintained. Without systemd (on Windows, on macOS, in a terminal) every call is a no-op.
+We don't use a library for this, because the existing ones aren't maintained, and the protocol is only a few lines (see
+sd_notify(3), sd_watchdog_enabled(3), and "Credentials" and "StateDirectory=" in systemd.exec(5)). If there's no
+systemd, for example on Windows, on macOS or in a terminal, then none of these calls does anything.
 """
 
 import os
@@ -19,11 +20,12 @@ _USEC_INFINITY = 2**64 - 1
 
 
 def notify(*assignments: str) -> bool:
-    """Send assignments such as `READY=1` or `STATUS=two stations` to systemd. Return whether the datagram was sent.
+    """Send assignments such as `READY=1` or `STATUS=two stations` to systemd. This never blocks.
 
-    False means that systemd requested no notifications, or that the datagram could not be sent. The call never blocks.
-    Send the watchdog's ping from the event loop: a ping from a thread would prove nothing about the loop. Put the most
-    important assignment first, because text that does not fit into a datagram is cut off at the end.
+    Returns whether the datagram was sent. If not, then either systemd doesn't want any notifications, or sending has
+    failed. You should put the most important assignment first, because if the text doesn't fit into a datagram, it is
+    cut off at the end. Also, make sure that you send the watchdog's ping from the event loop: if it comes from a
+    thread, it doesn't prove that the loop is still running.
     """
     address = os.environ.get("NOTIFY_SOCKET", "")
     # Anything but a path or an abstract name is another transport (vsock, for virtual machines).
@@ -41,7 +43,10 @@ def notify(*assignments: str) -> bool:
 
 
 def watchdog_interval_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
-    """Return the period of `WATCHDOG=1`: half the interval that systemd allows; None without a watchdog."""
+    """Return how often to send `WATCHDOG=1`, which is twice as often as systemd requires.
+
+    Returns `None` if there's no watchdog.
+    """
     # Child processes inherit the variables, which then refer to their parent.
     if environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
@@ -53,7 +58,7 @@ def watchdog_interval_seconds(environ: Mapping[str, str] = os.environ) -> float 
 
 
 def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the file of a credential that the unit loads (`LoadCredential=name:path`); None if it does not load it."""
+    """Return the file of a credential, or `None` if the unit doesn't load it (`LoadCredential=name:path`)."""
     directory = environ.get("CREDENTIALS_DIRECTORY", "")
     # The name can come from the configuration. It must not lead out of the directory.
     if not directory or name in {"", ".", ".."} or "/" in name or "\\" in name or "\0" in name:
@@ -63,10 +68,10 @@ def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | Non
 
 
 def state_directory(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path | None:
-    """Return the folder that systemd created for persistent state (`StateDirectory=`); None if it created none.
+    r"""Return the folder that systemd has created for state that should persist, or `None` if it hasn't created one.
 
-    systemd separates several folders with colons; slpstream uses the first one. On other systems the variable can be
-    set by hand, and a path can contain a colon: `C:\\slpstream`.
+    If there are several folders (`StateDirectory=`), systemd separates them with colons, and we use the first one. On
+    other systems, you can set the variable by hand. There, a colon can be part of the path, such as in `C:\slpstream`.
     """
     folder = environ.get("STATE_DIRECTORY", "")
     if platform.startswith("linux"):

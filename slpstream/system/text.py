@@ -1,11 +1,12 @@
-"""Text for terminals."""
+"""Make text safe for terminals."""
 
 from __future__ import annotations
 
 
 def printable(text: object) -> str:
-    """Escape unprintable characters: line breaks, and control characters with which a name could control a terminal.
+    """Escape all characters that aren't printable, such as line breaks.
 
-    Names of files and players can contain any character.
+    The names of files and players can contain any character, so without this, a name could be used to control a
+    terminal.
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))

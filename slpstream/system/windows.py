@@ -1,4 +1,4 @@
-"""Functions of Windows that the standard library does not offer. Import this module only on Windows."""
+"""Functions of Windows that are missing in the standard library. You can only import this module on Windows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _kernel32.ReadDirectoryChangesW.argtypes = (
 
 
 class Overlapped(ctypes.Structure):
-    """OVERLAPPED: the state of a pending operation. Keep a reference to it until the operation ends."""
+    """The state of a pending operation (OVERLAPPED). You have to keep a reference to it until the operation ends."""
 
     _fields_ = (
         ("internal", ctypes.c_void_p),
@@ -68,7 +68,10 @@ class Overlapped(ctypes.Structure):
 
 
 def create_file(path: str, access: int, flags: int = 0) -> int:
-    """Open an existing file or folder, shared with other programs, and return its handle. Raises `OSError`."""
+    """Open an existing file or folder and return its handle.
+
+    Other programs can still use it. Raises `OSError` if that fails.
+    """
     handle: int | None = _kernel32.CreateFileW(path, access, SHARE_ALL, None, _OPEN_EXISTING, flags, None)
     if handle is None or handle == _INVALID_HANDLE:
         raise _last_error(path)
@@ -76,14 +79,15 @@ def create_file(path: str, access: int, flags: int = 0) -> int:
 
 
 def close_handle(handle: int) -> None:
-    """Close a handle. This ends its pending operations."""
+    """Close a handle. If there are pending operations, they end."""
     _kernel32.CloseHandle(handle)
 
 
 def open_for_reading(path: str) -> int:
-    """Open a file for reading and return its descriptor, as `os.open` does. Raises `OSError`.
+    """Open a file for reading and return its descriptor.
 
-    Unlike with `os.open`, other programs can rename and delete the file while it is open.
+    In contrast to `os.open`, other programs can rename and delete the file while you have it open. Raises `OSError` if
+    that fails.
     """
     handle = create_file(path, GENERIC_READ)
     try:
@@ -94,7 +98,7 @@ def open_for_reading(path: str) -> int:
 
 
 def size_of(descriptor: int) -> int:
-    """Return the size of an open file in bytes, in a fraction of the time of `os.fstat`. Raises `OSError`."""
+    """Return the size of an open file in bytes. This is much faster than `os.fstat`. Raises `OSError` if it fails."""
     size_bytes = ctypes.c_int64()
     if not _kernel32.GetFileSizeEx(msvcrt.get_osfhandle(descriptor), ctypes.byref(size_bytes)):
         raise _last_error()
@@ -102,7 +106,7 @@ def size_of(descriptor: int) -> int:
 
 
 def is_local(path: str) -> bool:
-    """Whether a path is on a drive of this machine. Blocks."""
+    """Whether a path is on a drive of this machine. This function blocks."""
     volume = ctypes.create_unicode_buffer(_MAX_PATH_CHARACTERS)
     if not _kernel32.GetVolumePathNameW(path, volume, len(volume)):
         return False
@@ -113,9 +117,10 @@ def is_local(path: str) -> bool:
 def begin_reading_changes(
     folder: int, buffer: ctypes.Array[ctypes.c_char], changes: int, overlapped: Overlapped
 ) -> None:
-    """Request the next changes of the kinds `changes` in the folder of this handle and everything below it.
+    """Ask for the next changes in the folder with this handle and everything below it. `changes` are the kinds that you
+    want.
 
-    They are in `buffer` once the operation of `overlapped` is done. Raises `OSError`.
+    When the operation of `overlapped` is done, you find them in `buffer`. Raises `OSError` if that isn't possible.
     """
     done = _kernel32.ReadDirectoryChangesW(
         folder, buffer, len(buffer), True, changes, None, ctypes.byref(overlapped), None
@@ -125,7 +130,10 @@ def begin_reading_changes(
 
 
 def documents_folder() -> Path | None:
-    """Return the user's Documents folder, which can be redirected to OneDrive or another drive; `None` if unknown."""
+    """Return the user's Documents folder, or `None` if it is unknown.
+
+    It might have been redirected to OneDrive or another drive.
+    """
     shell32, ole32 = ctypes.WinDLL("shell32"), ctypes.WinDLL("ole32")
     ole32.CoTaskMemFree.argtypes = (ctypes.c_void_p,)
     found = ctypes.c_wchar_p()

@@ -1,1 +1,1 @@
-"""The Slippi format: reader, whole games as columns, writer, and the names of ids. Sans-IO."""
+"""The Slippi format: a reader, whole games as columns, a writer, and the names of ids. Nothing in here does I/O."""

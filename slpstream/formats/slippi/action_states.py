@@ -1,7 +1,7 @@
-"""Sets of action states, selected by a pattern over the game's own names of the states.
+"""Sets of action states. To select them, you write a pattern for the names that the game itself gives to the states.
 
-Ids from 0x155 on have another meaning for each fighter, so a set has the ids of all fighters and, by internal character
-id, those of single ones.
+From 0x155 on, the same id means something different for each fighter. That's why a set has two parts: the ids that all
+fighters have in common and, by internal character id, those of single fighters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COMMON = "common"
 
 
 class StateSet:
-    """Some action states, common to all fighters or of single fighters."""
+    """Some action states, which can be common to all fighters or belong to single ones."""
 
     __slots__ = ("by_fighter", "common")
 
@@ -32,7 +32,7 @@ class StateSet:
         return bool(self.common or self.by_fighter)
 
     def has(self, internal_id: int, state: int) -> bool:
-        """Whether the set contains a fighter's state."""
+        """Whether a state of this fighter is in the set."""
         if state in self.common:
             return True
         own = self.by_fighter.get(internal_id)
@@ -41,7 +41,10 @@ class StateSet:
 
 @functools.cache
 def states_called(pattern: str) -> StateSet:
-    """The states whose whole name matches a regular expression, in any fighter's spelling of upper and lower case."""
+    """Return all states whose whole name matches a regular expression.
+
+    It doesn't matter how a fighter spells it, because case is ignored.
+    """
     matches = re.compile(pattern, re.IGNORECASE).fullmatch
     common: frozenset[int] = frozenset()
     by_fighter: dict[int, frozenset[int]] = {}
@@ -56,7 +59,7 @@ def states_called(pattern: str) -> StateSet:
 
 
 def state_name(internal_id: int, state: int) -> str | None:
-    """Name of a fighter's state; `None` for an id without a name."""
+    """Return the name of a fighter's state, or `None` if the id doesn't have one."""
     own = _by_fighter().get(internal_id)
     name = None if own is None else own.get(state)
     return name or _common_names().get(state)
@@ -64,7 +67,7 @@ def state_name(internal_id: int, state: int) -> str | None:
 
 @functools.cache
 def _by_fighter() -> Mapping[int, Mapping[int, str]]:
-    """The names of fighters' own states by internal character id."""
+    """Return the names of those states that only some fighters have, by internal character id."""
     return {fighter: dict(_names(table)) for table in _tables().values() for fighter in table.get("fighters", ())}
 
 

@@ -1,11 +1,12 @@
-"""Columns as Arrow tables (extra `analysis`): frames, items, settings of games, ends of games.
+"""Columns as Arrow tables (extra `analysis`): the frames, the items, and the settings and ends of games.
 
-The columns of each table are fixed. They are all fields of the newest version, made from the field tables of the
-decoder, so tables of replays of any version can be concatenated. Fields that a replay does not have are null; a NaN in
-the replay stays NaN. The metadata of an Arrow field has its documentation, unit and first version.
+Each table always has the same columns, which are all fields of the newest version. We make them from the field tables
+of the decoder. This means that you can concatenate the tables of any replays, no matter which versions they have. If a
+replay doesn't have a field, it is null, whereas a NaN in the replay stays NaN. The metadata of an Arrow field contains
+its documentation, its unit and its first version.
 
-Columns are handed over whole, without a loop over frames. Where the compiled kernel is built, it makes a table of the
-same columns in one pass over the events.
+We hand over whole columns, so there is no loop over frames. If the compiled kernel was built, it makes the same table
+in one pass over the events.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ KEY = pa.dictionary(pa.int32(), pa.string())
 
 
 class _Source(NamedTuple):
-    """Where the values of a column come from."""
+    """Where we get the values of a column from."""
 
     event: str
     field: Field
@@ -104,18 +105,20 @@ ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOUR
 
 
 def frames_table(frames: FrameColumns, columns: Collection[str] | None = None) -> pa.Table:
-    """One row for each frame and character, with the columns of `FRAMES_SCHEMA`, or only those named by `columns`, in
-    the same order. The others are not decoded.
+    """Return a table with one row for each frame and character, and the columns of `FRAMES_SCHEMA`.
+
+    If you only need some of the columns, pass their names as `columns`. You get them in the same order, and the others
+    aren't even decoded.
 
     The columns are `frame` (int32), `revision` (int32), `player_index` (uint8), `is_follower` (bool); `start_seed`,
     `scene_frame_counter` and `latest_finalized_frame` of the whole frame; then the fields of the Pre-Frame Update as
-    `pre_NAME` and those of the Post-Frame Update as `post_NAME`, with `_` for the dot of a nested name:
-    `post_self_induced_speeds_air_x`.
+    `pre_NAME` and those of the Post-Frame Update as `post_NAME`. If a name has a dot because it belongs to a nested
+    object, you write `_` instead, for example `post_self_induced_speeds_air_x`.
 
-    Rows are grouped by character, players by index and each player followed by its follower. Within a character they
-    are in the order of `frames`: ascending numbers, or file order for `frames.sendings`. A frame in which the character
-    has neither event has no row. Fields that the replay does not have are null, and so are the fields of an absent
-    event.
+    Rows are grouped by character, which are ordered by player index, and each player is followed by its follower. For
+    each character, they are in the order of `frames`, which means ascending numbers, or for `frames.sendings` the order
+    of the file. If a character has neither event in a frame, there's no row. If only one of the events is missing, or
+    the replay doesn't have a field, then the values are null.
     """
     columns = None if columns is None else frozenset(columns)
     sources = _frame_sources(columns)
@@ -132,15 +135,17 @@ def frames_table(frames: FrameColumns, columns: Collection[str] | None = None) -
 
 @lru_cache(maxsize=_KEPT_PLANS)
 def _frame_sources(columns: frozenset[str] | None) -> tuple[_Source, ...]:
-    """The sources of the columns of `frames_table` with these names, or of all of them."""
+    """Return the sources for the columns of `frames_table` that have these names, or for all of them."""
     sources = (*_FRAME_SOURCES, *_CHARACTER_SOURCES)
     return sources if columns is None else tuple(source for source in sources if source.column.name in columns)
 
 
 def items_table(frames: FrameColumns) -> pa.Table:
-    """One row for each item of each frame, in the order of `frames` and of the events: `frame`, `revision`, then the
-    fields of the Item Update under their own names. `slpstream.formats.slippi.names` has
-    names for the item types."""
+    """Return a table with one row for each item in each frame, in the order of `frames` and of the events.
+
+    The columns are `frame`, `revision`, and then the fields of the Item Update under their own names. If you need names
+    for the types of items, you find them in `slpstream.formats.slippi.names`.
+    """
     items = frames.items
     counts = items.counts
     keys = [np.repeat(column, counts) for column in (frames.number, frames.revision)]
@@ -156,7 +161,7 @@ def items_table(frames: FrameColumns) -> pa.Table:
 def _character_table(
     frames: FrameColumns, character: Character, sources: tuple[_Source, ...], schema: pa.Schema
 ) -> pa.Table:
-    """The rows of one character."""
+    """Return the rows of one character."""
     present = character.pre.present | character.post.present
     rows = None if present.all() else np.flatnonzero(present)
     count = len(present) if rows is None else len(rows)
@@ -171,7 +176,7 @@ def _character_table(
 
 @lru_cache(maxsize=_KEPT_PLANS)
 def _frames_plan(kernel: ModuleType, columns: frozenset[str] | None, *sizes: int | None) -> Any:
-    """The kernel's `Table` for `frames_table`, by the declared payload sizes of `_FRAME_TABLES`."""
+    """Return the kernel's `Table` for `frames_table`, given the declared payload sizes of `_FRAME_TABLES`."""
     events = list(_FRAME_TABLES)
     wanted = (events.index("pre"), events.index("post"))  # rows with neither event are left out
     return _plan(kernel, _FRAME_TABLES, sizes, _frame_sources(columns), (I32, I32, U8, BOOL), wanted)
@@ -179,7 +184,7 @@ def _frames_plan(kernel: ModuleType, columns: frozenset[str] | None, *sizes: int
 
 @lru_cache(maxsize=_KEPT_PLANS)
 def _items_plan(kernel: ModuleType, size: int | None) -> Any:
-    """The kernel's `Table` for `items_table`."""
+    """Return the kernel's `Table` for `items_table`."""
     return _plan(kernel, {"items": ITEM_UPDATE}, (size,), _ITEM_SOURCES, (I32, I32), ())
 
 
@@ -191,9 +196,11 @@ def _plan(
     keys: Sequence[Kind],
     wanted: tuple[int, ...],
 ) -> Any:
-    """A kernel's `Table`: columns that are given, of the types `keys`, and then the fields of events.
+    """Return a `Table` of the kernel. It has columns that we pass, which have the types `keys`, and after them the
+    fields of events.
 
-    `sizes` are the declared payload sizes of `tables`, `None` for events that the replay does not declare.
+    `sizes` contains the declared payload size of each of the `tables`. If the replay doesn't declare an event, it is
+    `None`.
     """
     events = list(tables)
     layouts = {
@@ -209,9 +216,10 @@ def _plan(
 
 
 def _groups(frames: FrameColumns) -> tuple[Any, ...]:
-    """The rows of each character for the kernel: their number, the offsets of their events, and the values of the keys.
+    """Return the rows of each character for the kernel: how many there are, the offsets of their events, and the values
+    of the keys.
 
-    The offsets are those of all sendings, because the kernel selects the rows. No columns are made of them here.
+    You get the offsets of all sendings, because the kernel selects the rows. We don't make any columns of them here.
     """
     slots = frames.index.slots
     start, bookend = slots.get(_START), slots.get(_BOOKEND)
@@ -233,7 +241,7 @@ def _groups(frames: FrameColumns) -> tuple[Any, ...]:
 def _filled(
     plan: Any, data: bytes, groups: tuple[Any, ...], selection: tuple[int, Offsets] | None, schema: pa.Schema
 ) -> pa.Table:
-    """The table with these rows, made by the kernel."""
+    """Return the table with these rows, which is made by the kernel."""
     address, owner = plan.fill(data, groups, selection)
     # Not `__arrow_c_array__`, because making a schema of 60 columns from a capsule takes longer than a small table.
     batch = pa.RecordBatch._import_from_c(address, schema)
@@ -242,7 +250,10 @@ def _filled(
 
 
 class _Values:
-    """The columns of one event in the given rows (`None` for all), with nulls where the event is absent."""
+    """The columns of one event in some rows, or all of them if you pass `None`.
+
+    If the event is absent, the values are null.
+    """
 
     def __init__(self, columns: EventColumns, rows: Array | None) -> None:
         self._columns = columns
@@ -260,7 +271,7 @@ class _Values:
 
 
 def _array(values: Array, type: Any, valid: Any = None) -> Any:
-    """An Arrow array over a contiguous column, without a copy. `valid` is the validity bitmap."""
+    """Return an Arrow array over a contiguous column, without making a copy. `valid` is the validity bitmap."""
     # Not `pyarrow.array`, because that imports pandas, which takes a second.
     data = _bits(values) if type == pa.bool_() else pa.py_buffer(values)
     return pa.Array.from_buffers(type, len(values), [valid, data])
@@ -295,7 +306,7 @@ _DOCS = {
 
 
 def _settings_columns(cls: type[Any]) -> Iterator[Any]:
-    """A column for each field of a settings class that has a plain value, in its order."""
+    """Return a column for each field of a settings class that has a plain value, in the same order."""
     for name, hint in get_type_hints(cls).items():
         kind = next((plain for plain in _PLAIN_TYPES if hint is plain or plain in getattr(hint, "__args__", ())), None)
         field = _FIELDS.get(name)
@@ -343,11 +354,12 @@ GAME_ENDS_SCHEMA = pa.schema(
 
 
 def game_start_table(settings: Settings) -> pa.Table:
-    """One row for each player of a game, with the columns of `GAME_STARTS_SCHEMA`.
+    """Return a table with one row for each player of a game, and the columns of `GAME_STARTS_SCHEMA`.
 
-    The columns of the game come first and are the same in each row: the fields of `Settings`, `GameInfo` and
-    `MatchInfo` under their own names, and `stage_name`. Then come those of the player: the fields of `PlayerSettings`,
-    and `character_name`. Fields that the replay does not have are null, but absent names and ids of players are empty.
+    The first columns are about the game, so they are the same in each row. They are the fields of `Settings`,
+    `GameInfo` and `MatchInfo` under their own names, and `stage_name`. After that come the columns about the player,
+    which are the fields of `PlayerSettings`, and `character_name`. If the replay doesn't have a field, it is null, but
+    if the name or id of a player is missing, it is empty.
     """
     game = {
         **_plain(settings, _GAME_COLUMNS),
@@ -363,11 +375,12 @@ def game_start_table(settings: Settings) -> pa.Table:
 
 
 def game_end_table(end: GameEnd, metadata: Mapping[str, Any] | None) -> pa.Table:
-    """A table of one row with the columns of `GAME_ENDS_SCHEMA`.
+    """Return a table that has just one row, and the columns of `GAME_ENDS_SCHEMA`.
 
     These are `reason`; the fields of the Game End event, with `placement_1` to `placement_4` for ports 1 to 4 (0 first,
-    -1 not in the game), null in a replay without that event or field; `winners`, `last_frame` and `duration_seconds`;
-    and `started_at`, `played_on` and `console_nick` from the metadata, null where it does not have them.
+    -1 not in the game), which are null if the replay doesn't have that event or field; `winners`, `last_frame` and
+    `duration_seconds`; and finally `started_at`, `played_on` and `console_nick`, which come from the metadata, and are
+    null if they aren't in there.
     """
     payload = end.game_end
     row: dict[str, Any] = {
@@ -396,7 +409,9 @@ def _null(value: Any) -> Any:
 
 
 def of_game(table: pa.Table, *, file: str, game_id: str) -> pa.Table:
-    """The table with the columns `file` and `game_id` added in front, to be concatenated with those of other games."""
+    """Add the columns `file` and `game_id` in front of a table, so that you can concatenate it with the tables of other
+    games.
+    """
     indices = _array(np.zeros(len(table), np.int32), pa.int32())
     for position, (name, text) in enumerate((("file", file), ("game_id", game_id))):
         values = pa.array([text], pa.string())

@@ -1,9 +1,9 @@
-"""The assembler: which events form a frame, and when the frame is complete.
+"""The assembler, which decides which events form a frame, and when this frame is complete.
 
-A frame is complete at its Frame Bookend. Before 3.0, which has no bookends, it is complete when all characters have
-their Post-Frame Update (`completion`), and otherwise when the next frame begins or the game ends. On netplay a rollback
-sends a frame number again. Each *sending* has a `revision` one higher than the last and starts empty, so items and
-stage events are never doubled. `finality` decides when a complete frame is final.
+Usually, a frame is complete at its Frame Bookend. There are no bookends before 3.0, so in this case it is complete when
+all characters have their Post-Frame Update (`completion`), or else when the next frame begins or the game ends. On
+netplay, a rollback sends a frame number again. Each *sending* has a `revision` that is one higher than the last one. It
+also starts empty, so you never get items or stage events twice. `finality` decides when a complete frame is final.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from slpstream.model.events import Event, Frame
 
 
 class FramesBefore(NamedTuple):
-    """The frames of a game up to some position, for an assembler that continues from there without them."""
+    """The frames of a game up to some position.
+
+    An assembler can continue from there, even though it hasn't seen them.
+    """
 
     first: int | None = None
     """The number of the first frame."""
@@ -39,7 +42,7 @@ class FramesBefore(NamedTuple):
 
 
 class OpenFrame:
-    """A sending that is being read event by event."""
+    """A sending of a frame that we are still reading, event by event."""
 
     __slots__ = ("followers", "items", "number", "players", "stage_events", "start", "without_post")
 
@@ -54,7 +57,7 @@ class OpenFrame:
         """The number of characters without a Post-Frame Update."""
 
     def copy(self) -> Self:
-        """An independent copy."""
+        """Return a copy that is independent from now on."""
         twin = copy.copy(self)
         twin.players = {index: copy.copy(player) for index, player in self.players.items()}
         twin.followers = {index: copy.copy(player) for index, player in self.followers.items()}
@@ -66,8 +69,9 @@ class OpenFrame:
 class Assembler:
     """Assembles decoded events into frames.
 
-    The methods named after events take them in file order. `end` is the file offset just past the event, and the
-    resulting `Frame`, `FrameFinalized` and `Diagnostic` events are appended to `out`.
+    There's a method for each kind of event, and you have to call them in the order of the file. `end` is the offset in
+    the file just after the event. The `Frame`, `FrameFinalized` and `Diagnostic` events that result from it are
+    appended to `out`.
     """
 
     def __init__(
@@ -80,9 +84,13 @@ class Assembler:
         players: Iterable[int] = (),
         taken: Iterable[int] = (),
     ) -> None:
-        """`bookends` and `finalized_field`: whether the replay declares Frame Bookend and its `latest_finalized_frame`.
-        `online`: whether the major scene is 8, `None` in replays without that field. `players`: the player indices in
-        Game Start, for whom the first frame waits. `taken`: the players whose updates are taken; empty for all."""
+        """`bookends` and `finalized_field` tell us whether the replay declares Frame Bookend and its
+        `latest_finalized_frame`.
+
+        `online` is whether the major scene is 8, or `None` for a replay that doesn't have this field. `players` are the
+        player indices in Game Start. The first frame waits for these. Use `taken` if you only want the updates of
+        certain players.
+        """
         self._diagnostics = diagnostics
         self._bookends = bookends
         self.open: OpenFrame | None = None
@@ -101,7 +109,10 @@ class Assembler:
         """With bookends: the ends of repetitions of the first frame, reported once another frame follows them."""
 
     def copy(self, diagnostics: DiagnosticLimiter) -> Self:
-        """An independent assembler in the same state. Closed frames are values and shared."""
+        """Return a copy of this assembler that is independent from then on.
+
+        Both share the frames that are closed, because these never change.
+        """
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin.open = None if self.open is None else self.open.copy()
@@ -112,14 +123,14 @@ class Assembler:
         return twin
 
     def frame_start(self, event: Any, end: int, out: list[Event]) -> None:
-        """Frame Start 0x3A, once per frame: opens a sending."""
+        """Take a Frame Start (0x3A), which comes once per frame and opens a sending."""
         self._open(event.frame, end, out).start = event
 
     def pre_frame(self, event: Any, end: int, out: list[Event]) -> None:
-        """Pre-Frame Update 0x37 of a player or a follower.
+        """Take a Pre-Frame Update (0x37) of a player or a follower.
 
-        A second one of the same character begins the next sending: before 2.2, which has no Frame Start, nothing else
-        marks that.
+        If there's already one for the same character, this begins the next sending. Before 2.2, this is the only way to
+        notice it, because there is no Frame Start.
         """
         frame = self.open
         if frame is None or event.frame != frame.number:
@@ -134,7 +145,10 @@ class Assembler:
         frame.without_post += 1
 
     def post_frame(self, event: Any, end: int, out: list[Event]) -> None:
-        """Post-Frame Update 0x38 of a player or a follower. A second one replaces the first while the frame is open."""
+        """Take a Post-Frame Update (0x38) of a player or a follower.
+
+        While the frame is open, a second one replaces the first.
+        """
         frame = self.open
         if frame is None or event.frame != frame.number:
             if self._is_late(event.frame, end, out):
@@ -160,7 +174,7 @@ class Assembler:
             self._finality.finalize(event.frame, end, out)
 
     def item(self, event: Any, end: int, out: list[Event]) -> None:
-        """Item Update 0x3B, once per frame and item."""
+        """Take an Item Update (0x3B), which comes once per frame and item."""
         frame = self.open
         if frame is None or event.frame != frame.number:
             if self._is_late(event.frame, end, out):
@@ -170,7 +184,9 @@ class Assembler:
             frame.items.append(event)
 
     def stage_event(self, event: Any, end: int, out: list[Event], command: int) -> None:
-        """FOD Platforms 0x3F, Whispy Blow Direction 0x40 or Stadium Transformations 0x41."""
+        """Take an event of the stage: FOD Platforms (0x3F), Whispy Blow Direction (0x40) or Stadium Transformations
+        (0x41).
+        """
         frame = self.open
         if frame is None or event.frame != frame.number:
             if self._is_late(event.frame, end, out):
@@ -181,7 +197,10 @@ class Assembler:
             frame.stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
 
     def bookend(self, event: Any, end: int, out: list[Event]) -> None:
-        """Frame Bookend 0x3C, once per frame: completes the frame, and can make frames final."""
+        """Take a Frame Bookend (0x3C), which comes once per frame.
+
+        It completes the frame, and can also make frames final.
+        """
         frame = self.open
         if frame is None:
             self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end, out)
@@ -194,10 +213,11 @@ class Assembler:
     def whole_frame(
         self, number: int, decoder: FrameDecoder, data: bytes, latest_finalized: int | None, end: int, out: list[Event]
     ) -> bool:
-        """All events of a frame: its bytes, recognized by `decoder`. Only allowed while no frame is open.
+        """Take all events of a frame in the form of its bytes, which were recognized by `decoder`. You can't do this
+        while a frame is open.
 
-        Returns false, and takes nothing, if the frame has to be read event by event, because it is not complete with
-        its last event, or because it could be late.
+        If this returns False, nothing was taken, and you have to read the frame event by event. The reason can be that
+        its last event doesn't complete it, or that it might be late.
         """
         if not self._bookends:
             players, followers = decoder.players, decoder.followers
@@ -215,16 +235,17 @@ class Assembler:
     def place_after(self, frames: FramesBefore) -> None:
         """Continue after frames that were found in another way.
 
-        The characters of the frame before are not known, so the next frame is complete with its own characters.
+        We don't know the characters in the frame before, so the next frame is complete as soon as its own characters
+        are.
         """
         self._known_players = self._known_followers = set()
         self.numbers.place_after(frames.first, repeated=frames.repeated)
         self.last.place(frames.last, frames.gone)
 
     def finish(self, end: int, out: list[Event], *, clean: bool) -> None:
-        """End the frames: all complete frames become final.
+        """End the frames, which means that all complete frames become final.
 
-        An open frame counts as complete if the end is `clean`; otherwise it is dropped.
+        If the end is `clean`, a frame that is still open counts as complete. Otherwise, it is dropped.
         """
         frame = self.open
         if frame is not None:
@@ -237,7 +258,7 @@ class Assembler:
             self._report_first_again(end, out)
 
     def _open(self, number: int, end: int, out: list[Event]) -> OpenFrame:
-        """Open a sending. If another one is open, it is complete now."""
+        """Open a sending. If there's already an open one, it is complete now."""
         before = self.open
         if before is not None:
             self._report_no_bookend(before, end, out)
@@ -250,14 +271,14 @@ class Assembler:
         return frame
 
     def _await(self, event: Any) -> None:
-        """Wait for the character of a late event in the next frame."""
+        """Note that the next frame has to wait for the character of an event that came too late."""
         if event.is_follower:
             self._known_followers = {*self._known_followers, event.player_index}
         else:
             self._known_players = {*self._known_players, event.player_index}
 
     def _is_late(self, number: int, end: int, out: list[Event]) -> bool:
-        """Whether an event of this frame comes after the frame was complete."""
+        """Whether an event belongs to a frame that was already complete."""
         if self.open is not None or self._completed != number:
             return False
         self._diagnose("late_event", f"an event of frame {number} comes after the frame was complete", end, out)
@@ -272,7 +293,7 @@ class Assembler:
         return False
 
     def _close(self, frame: OpenFrame, end: int, out: list[Event]) -> None:
-        """Append the open frame to `out`, unless all its characters are left out."""
+        """Append the open frame to `out`. If all of its characters are left out, this does nothing."""
         players, followers = frame.players, frame.followers
         if not self._bookends:
             self._known_players, self._known_followers = players.keys(), followers.keys()
@@ -292,7 +313,7 @@ class Assembler:
         self.open = None
 
     def _revise(self, number: int, end: int, out: list[Event]) -> int:
-        """The revision of a sending that is complete."""
+        """Return the revision of a sending that is complete."""
         numbers, finality = self.numbers, self._finality
         revision = numbers.revise(number, end, out)
         if self._first_again:

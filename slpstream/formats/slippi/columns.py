@@ -1,13 +1,15 @@
-"""A whole game as columns: each field of each event as one numpy array over all frames.
+"""A whole game as columns, where each field of each event is one numpy array over all frames.
 
-`frame_index` finds the events; this module turns them into arrays on demand. A row of an event is a structured array
-with the dtype of its field table, taken straight from the file's bytes: a strided view where the events lie at one
-stride, a gather elsewhere. A column is one such field in the machine's byte order, converted on first use and kept.
+The events are found by `frame_index`. This module turns them into arrays when you need them. A row of an event is a
+structured array, whose dtype is that of its field table. It is taken straight from the bytes of the file: if the events
+are all the same distance apart, it is a strided view, and otherwise a gather. A column is one of these fields in the
+byte order of the machine. It is converted when you first use it, and then kept.
 
-`FrameColumns` has one row for each frame number, ascending, with the values of its last sending, so rollbacks are
-right by default; `FrameColumns.sendings` has a row for every sending, in file order. All columns are aligned: row i of
-each belongs to frame `number[i]`. Where a character has no event in a frame (out of stocks, or a follower that is gone)
-`present` is false, floats are NaN, and everything else is 0 or False.
+`FrameColumns` has one row for each frame number, in ascending order, with the values that were sent last. This means
+that by default, rollbacks are already handled correctly. If you want a row for every sending, in the order of the file,
+use `FrameColumns.sendings`. All columns are aligned, so row i of each of them belongs to the frame `number[i]`. If a
+character has no event in a frame (because it's out of stocks, or it's a follower that is gone), `present` is false,
+floats are NaN, and everything else is 0 or False.
 """
 
 from __future__ import annotations
@@ -53,24 +55,27 @@ Mask = npt.NDArray[np.bool_]
 
 @cache
 def keep_freed_memory() -> None:
-    """Make the allocator keep freed memory, once per process, for programs that read one replay after another.
+    """Make the allocator keep memory that was freed. Call this in programs that read one replay after another; once per
+    process is enough.
 
-    glibc returns memory to the system as soon as more is free than twice the largest block freed so far. The next
-    replay then faults the same pages in again, which takes longer than reading it. Freeing one large block, which is
-    never written to, raises that limit for the process.
+    As soon as more memory is free than twice the size of the largest block that was ever freed, glibc returns it to the
+    system. The next replay then has to get the same pages again, and this takes longer than reading it. If we free one
+    large block, which we never write to, this raises the limit for the whole process.
     """
     np.empty(_LARGE_BLOCK_BYTES, np.uint8)
 
 
 class EventColumns:
-    """One event over many rows: `columns["percent"]`, `columns.percent`, or all fields as the structured `rows`.
+    """One event over many rows. You can write `columns["percent"]` or `columns.percent`, or use `rows` to get all
+    fields in a structured array.
 
-    A field that the replay does not have raises `KeyError`, or `AttributeError` when read as an attribute; `fields` has
-    the names of the others. Nested fields have dotted names: `columns["self_induced_speeds.air_x"]`.
+    If the replay doesn't have a field, you get a `KeyError` or, if you read it as an attribute, an `AttributeError`.
+    The names of all other fields are in `fields`. If a field is nested, its name has a dot, for example
+    `columns["self_induced_speeds.air_x"]`.
     """
 
     def __init__(self, data: bytes, layout: Layout | None, offsets: Offsets) -> None:
-        """`layout` is `None` when the replay does not declare the event."""
+        """If the replay doesn't declare the event, `layout` is `None`."""
         self._data = data
         self._layout = layout
         self.offsets = offsets
@@ -83,20 +88,21 @@ class EventColumns:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of the fields that the replay has."""
+        """The names of those fields that the replay has."""
         return () if self._layout is None else tuple(self._layout.kinds)
 
     @cached_property
     def present(self) -> Mask:
-        """Whether the event is present in each row, bool of shape (rows,)."""
+        """Whether each row has the event. This is a bool array of shape (rows,)."""
         present: Mask = self.offsets != ABSENT
         return present
 
     @cached_property
     def rows(self) -> Array:
-        """The events as a read-only structured array of shape (rows,), big-endian as in the file.
+        """The events as a structured array of shape (rows,). You can't write to it, and it is big-endian, as in the
+        file.
 
-        Rows without the event have NaN and zeros.
+        If a row doesn't have the event, it contains NaN and zeros.
         """
         if self._layout is None or not len(self.offsets):
             return np.zeros(len(self.offsets), _dtype(self._layout))
@@ -107,7 +113,7 @@ class EventColumns:
         return np.ndarray(offsets.shape, dtype, self._data, int(offsets[0]), (stride,))
 
     def __getitem__(self, name: str) -> Array:
-        """The column of a field, in the machine's byte order, of shape (rows,)."""
+        """Return the column of a field, in the byte order of the machine. Its shape is (rows,)."""
         column = self._columns.get(name)
         if column is None:
             if self._layout is None:
@@ -117,7 +123,10 @@ class EventColumns:
         return column
 
     def alone(self, name: str) -> Array:
-        """One column in the machine's byte order, read without the others: faster than `[name]` for a few columns."""
+        """Return one column in the byte order of the machine, without reading any others.
+
+        If you only need a few columns, this is faster than `[name]`.
+        """
         if self._layout is None:
             raise KeyError(name)
         if self._offsets_have_stride or "rows" in self.__dict__:
@@ -141,7 +150,7 @@ class EventColumns:
         return not len(self.offsets) or stride_of(self.offsets) is not None
 
     def __getattr__(self, name: str) -> Any:
-        """The column of a field, or the columns of a nested object."""
+        """Return the column of a field, or the columns of a nested object."""
         if not name.startswith("_"):
             if name in self.fields:
                 return self[name]
@@ -154,15 +163,15 @@ class EventColumns:
 
     @cached_property
     def _blocks(self) -> Array:
-        """The rows with adjacent fields of one type merged into blocks, which are named by their index."""
+        """The rows, where adjacent fields of the same type are merged into blocks. The name of a block is its index."""
         rows = self.rows
         return rows.view(_block_dtype(self._layout)) if self._layout is not None else rows
 
     def _convert(self, layout: Layout, index: int) -> None:
-        """Convert all fields of one block, which takes little longer than converting one of them.
+        """Convert all fields of one block, because this takes little longer than converting just one of them.
 
-        With the third block all others are converted as well, and a copy of the rows, if there is one, is freed:
-        callers that read three blocks usually read most of them.
+        If somebody reads three blocks, they usually read most of them. So with the third block, we convert all others
+        too, and if there is a copy of the rows, it is freed.
         """
         converted = self._converted
         self._convert_block(layout, index)
@@ -177,7 +186,7 @@ class EventColumns:
         del self.__dict__["rows"], self.__dict__["_blocks"]
 
     def _convert_block(self, layout: Layout, index: int, *, copied: bool = False) -> None:
-        """With `copied`, no column is a view of the rows."""
+        """Convert one block. With `copied`, none of the columns is a view of the rows."""
         _, kind, names = layout.blocks[index]
         values = self._blocks[_BLOCK_NAMES[index]]
         if kind.width_bytes > 1 or copied:  # single bytes have no byte order, so a view of the rows will do
@@ -193,7 +202,7 @@ class EventColumns:
 
 
 class _Nested:
-    """The columns of a nested object: `post.self_induced_speeds.air_x`."""
+    """The columns of a nested object. This makes it possible to write `post.self_induced_speeds.air_x`."""
 
     def __init__(self, columns: EventColumns, name: str) -> None:
         self._columns = columns
@@ -211,7 +220,7 @@ class _Nested:
 
 
 class Character:
-    """The Pre-Frame and Post-Frame Updates of one character: of a player, or of a follower."""
+    """The Pre-Frame and Post-Frame Updates of one character, who is either a player or a follower."""
 
     def __init__(self, player_index: int, is_follower: bool, pre: EventColumns, post: EventColumns) -> None:
         self.player_index = player_index
@@ -224,7 +233,7 @@ class Character:
 
 
 class RepeatedEventColumns(EventColumns):
-    """Events that a frame can have any number of: those of frame i are rows `firsts[i]` to `firsts[i + 1]`."""
+    """Events of which a frame can have any number. The events of frame i are rows `firsts[i]` to `firsts[i + 1]`."""
 
     def __init__(self, data: bytes, layout: Layout | None, offsets: Offsets, firsts: Offsets) -> None:
         super().__init__(data, layout, offsets)
@@ -233,22 +242,31 @@ class RepeatedEventColumns(EventColumns):
 
     @property
     def counts(self) -> Offsets:
-        """The number of events in each frame, of shape (frames,)."""
+        """How many events each frame has. The shape is (frames,)."""
         return np.diff(self.firsts)
 
     def of_row(self, row: int) -> Array:
-        """The events of one frame as a structured array. `row` is the index of the frame, not its number."""
+        """Return the events of one frame as a structured array.
+
+        Note that `row` is the index of the frame and not its number.
+        """
         return self.rows[self.firsts[row] : self.firsts[row + 1]]
 
 
 class FrameColumns:
-    """Frames as columns: one row for each frame number with its last sending, or one for each sending (`sendings`)."""
+    """Frames as columns.
+
+    There is one row for each frame number, with its last sending, or one for each sending (`sendings`).
+    """
 
     def __init__(
         self, data: bytes, index: FrameIndex, sizes: Mapping[int, int], which: Offsets | None = None, *, last: bool
     ) -> None:
-        """`sizes` has the declared payload sizes by command byte. `which` selects sendings by index, `None` for all;
-        `last` marks a selection that has only the last sending of each number."""
+        """`sizes` contains the declared payload sizes by command byte. `which` selects sendings by their index, or all
+        if it is `None`.
+
+        `last` tells us that the selection only contains the last sending of each number.
+        """
         self.data = data
         """The bytes of the file."""
         self.index = index
@@ -261,7 +279,7 @@ class FrameColumns:
 
     @classmethod
     def of(cls, data: bytes, index: FrameIndex, sizes: Mapping[int, int]) -> Self:
-        """The last sending of each frame number, ascending."""
+        """Return the last sending of each frame number, in ascending order."""
         keep_freed_memory()
         numbers = index.numbers
         if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
@@ -270,22 +288,25 @@ class FrameColumns:
 
     @cached_property
     def sendings(self) -> Self:
-        """Every sending of every frame in file order, as a live reader saw them."""
+        """Every sending of every frame in the order of the file. This is what a live reader would have seen."""
         return type(self)(self.data, self.index, self.sizes, None, last=False)
 
     def between(self, first: int, last: int) -> Self:
-        """The frames with numbers from `first` to `last`, both included."""
+        """Return the frames with numbers from `first` to `last`. Both of them are included."""
         which = np.flatnonzero((self.number >= first) & (self.number <= last))
         chosen = which if self.which is None else self.which[which]
         return type(self)(self.data, self.index, self.sizes, chosen, last=self.last_sendings_only)
 
     def layout_of(self, table: Table) -> Layout | None:
-        """The fields that the replay has of an event; `None` if it does not declare the event."""
+        """Return those fields of an event that the replay has, or `None` if it doesn't declare the event."""
         size = self.sizes.get(table.command)
         return None if size is None else table.layout(size)
 
     def row_of(self, number: int) -> int:
-        """The row of a frame number, or of its last sending. Raises `KeyError` for a number without a row."""
+        """Return the row of a frame number. If there are several sendings, you get the last one.
+
+        Raises `KeyError` if there's no row with this number.
+        """
         rows = np.flatnonzero(self.number == number)
         if not len(rows):
             raise KeyError(number)
@@ -301,12 +322,12 @@ class FrameColumns:
 
     @cached_property
     def number(self) -> npt.NDArray[np.int32]:
-        """Frame numbers, int32 of shape (frames,); the first of a game is -123."""
+        """The frame numbers, as an int32 array of shape (frames,). A game begins with -123."""
         return self._chosen(self.index.numbers)
 
     @cached_property
     def revision(self) -> npt.NDArray[np.int32]:
-        """How often the number had been sent before: 0 the first time."""
+        """How many times the number was sent before. For the first time, this is 0."""
         numbers = self.index.numbers
         if self.last_sendings_only:
             if self.which is None:
@@ -318,7 +339,10 @@ class FrameColumns:
 
     @cached_property
     def is_last_revision(self) -> Mask:
-        """Whether each sending is the last one of its number: the mask that removes rollbacks from `sendings`."""
+        """Whether each sending is the last one of its number.
+
+        You can use this as a mask to remove rollbacks from `sendings`.
+        """
         numbers = self.index.numbers
         last = np.zeros(len(numbers), np.bool_)
         last[len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]] = True
@@ -326,17 +350,17 @@ class FrameColumns:
 
     @cached_property
     def players(self) -> dict[int, Character]:
-        """The players' characters by player index. The port is the index + 1."""
+        """The characters of the players, by player index. To get the port, add 1 to the index."""
         return self._characters(is_follower=False)
 
     @cached_property
     def followers(self) -> dict[int, Character]:
-        """The followers (Nana) by the index of their player."""
+        """The followers (Nana), by the index of the player that they belong to."""
         return self._characters(is_follower=True)
 
     @property
     def characters(self) -> Iterator[Character]:
-        """All characters by player index, each player followed by its follower."""
+        """Iterate over all characters by player index. Each player is followed by its follower."""
         for index in sorted({*self.players, *self.followers}):
             for side in (self.players, self.followers):
                 if index in side:
@@ -344,12 +368,12 @@ class FrameColumns:
 
     @cached_property
     def start(self) -> EventColumns:
-        """Frame Start, since 2.2.0: `seed`, `scene_frame_counter`."""
+        """The Frame Start events, with `seed` and `scene_frame_counter`. These exist since 2.2.0."""
         return self.event(Slot(FRAME_START.command))
 
     @cached_property
     def bookend(self) -> EventColumns:
-        """Frame Bookend, since 3.0.0: `latest_finalized_frame`."""
+        """The Frame Bookend events, with `latest_finalized_frame`. These exist since 3.0.0."""
         return self.event(Slot(FRAME_BOOKEND.command))
 
     @cached_property
@@ -359,12 +383,15 @@ class FrameColumns:
 
     @cached_property
     def stage_events(self) -> dict[str, RepeatedEventColumns]:
-        """Stage events by kind (`fod_platform`, `whispy`, `stadium`), since 3.18.0. Kinds without events are absent."""
+        """The events of stages by their kind (`fod_platform`, `whispy`, `stadium`), which exist since 3.18.0.
+
+        If there are no events of a kind, it isn't in the mapping.
+        """
         commands = self.index.repeated
         return {kind: self._repeated_events(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
     def event(self, slot: Slot) -> EventColumns:
-        """The events of a slot, one for each row; without fields if the game has none."""
+        """Return the events of a slot, one for each row. If the game has none, they have no fields."""
         offsets = self.index.slots.get(slot)
         if offsets is None:
             return EventColumns(self.data, None, np.full(len(self), ABSENT, np.int64))
@@ -409,7 +436,10 @@ def _dtype(layout: Layout | None) -> np.dtype[Any]:
 
 @lru_cache(maxsize=_KEPT_TYPES)
 def _block_dtype(layout: Layout) -> np.dtype[Any]:
-    """The rows with adjacent fields of one type merged into blocks, which are named by their index."""
+    """Return a dtype for the rows in which adjacent fields of the same type are merged into blocks.
+
+    The name of a block is its index.
+    """
     dtype: np.dtype[Any] = np.dtype(
         {
             "names": _BLOCK_NAMES[: len(layout.blocks)],
@@ -427,7 +457,10 @@ def _block_format(block: Block) -> Any:
 
 
 def _gathered(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offsets) -> Array:
-    """A copy of the rows at these offsets. `absent` has the indices of the rows without an event."""
+    """Return a copy of the rows at these offsets.
+
+    `absent` contains the indices of all rows that don't have an event.
+    """
     opaque = np.dtype(f"V{dtype.itemsize}")
     windows = np.ndarray((len(data) - dtype.itemsize + 1,), opaque, data, strides=(1,))
     rows = windows[offsets]
@@ -436,7 +469,7 @@ def _gathered(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offse
 
 
 def _absent_row(dtype: np.dtype[Any]) -> Array:
-    """The row of an absent event: NaN for floats, zeros for everything else."""
+    """Return the row that stands for an absent event. Floats are NaN, and everything else is zero."""
     row = np.zeros((), dtype)
     for name in dtype.names or ():
         if dtype[name].kind == "f":
@@ -445,12 +478,14 @@ def _absent_row(dtype: np.dtype[Any]) -> Array:
 
 
 def _are_dense(numbers: npt.NDArray[np.int32]) -> bool:
-    """Whether an array with a place for each number from the first to the last has about the size of `numbers`."""
+    """Whether it makes sense to use an array with a place for each number from the first to the last, because it isn't
+    much larger than `numbers`.
+    """
     return len(numbers) > 0 and int(numbers.max()) - int(numbers.min()) < _DENSE * len(numbers)
 
 
 def _last_sendings(numbers: npt.NDArray[np.int32]) -> Offsets:
-    """The index of the last sending of each number, in ascending order of the numbers."""
+    """Return the index of the last sending of each number. The numbers are in ascending order."""
     found: Offsets
     if _are_dense(numbers):
         first = int(numbers.min())

@@ -1,13 +1,15 @@
-"""Command bytes, and the field tables of the events that come every frame and of Game End: one row per field.
+"""Command bytes, and the field tables of Game End and of those events that come every frame. Each field has its own
+row.
 
-Source: the Slippi replay specification, 0.1.0 to 3.18. All values are big-endian; offsets count from the command byte.
-Rows are in the order of their offsets and without gaps, and later versions only append fields. So the rows that fit a
-declared payload size are always the first ones, and encoding a decoded event gives the same bytes.
+The source is the Slippi replay specification, 0.1.0 to 3.18. All values are big-endian, and offsets count from the
+command byte. The rows are in the order of their offsets, there are no gaps between them, and a later version never does
+more than append fields. So if you take the rows that fit into a declared payload size, these are always the first ones,
+and if you decode an event and encode it again, you get the same bytes.
 
-`required=1` stands in the events that only add data to a frame: they need nothing but the frame number.
+You will see `required=1` in events that only add some data to a frame, because all they need is the frame number.
 
-Game Start is in `game_start`: it comes once, has rows that repeat for each of four players, and consists mostly of a
-block that the game copies from memory.
+You won't find Game Start here but in `game_start`, because it only comes once, has rows that repeat for each of the
+four players, and mostly consists of a block that the game copies from memory.
 """
 
 from __future__ import annotations

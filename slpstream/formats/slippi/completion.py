@@ -1,15 +1,15 @@
-"""When a frame is complete in replays before 3.0, which have no Frame Bookends.
+"""Decide when a frame is complete in replays before 3.0, because these have no Frame Bookends.
 
-The game sends the Pre-Frame Updates of all characters, then their Post-Frame Updates (observed in all 22 real replays
-before 3.0). So a frame is complete when each of its characters has its Post-Frame Update, and none of the frame before
-is missing. The first frame is compared with the players of Game Start. In the frame in which a character has gone, this
-is not known until the next frame begins.
+The game first sends the Pre-Frame Updates of all characters, and then their Post-Frame Updates (observed in all 22 real
+replays before 3.0). So if each character of a frame has its Post-Frame Update, and no character of the frame before is
+missing, then the frame is complete. For the first frame, we use the players of Game Start instead. If a character has
+gone, we can't know this in that frame until the next one begins.
 
-A frame is final once it is complete, so later events of it have no effect. The next frame waits for a character that
-comes too late.
+As soon as a frame is complete, it is also final, so if there are more events of it later, they have no effect. If a
+character comes too late, the next frame waits for it.
 
-The batch path in Python and the decoders of whole frames use this class. The assembler of the live path and the
-compiled kernel follow the same rules, and tests compare them.
+This class is used by the batch path in Python and by the decoders of whole frames. The assembler of the live path and
+the compiled kernel follow the same rules on their own, and there are tests that compare them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ C = TypeVar("C", bound=Hashable)
 
 
 class Completion(Generic[C]):
-    """Decides when the open sending is complete. `C` identifies a character: a player or a follower."""
+    """Decides when the open sending is complete.
+
+    `C` is a type that identifies a character, which can be a player or a follower.
+    """
 
     __slots__ = ("_awaited", "_updated", "characters", "complete")
 
     def __init__(self, characters: Iterable[C]) -> None:
-        """`characters` are the expected characters of the first frame."""
+        """`characters` are those that we expect in the first frame."""
         self.characters: set[C] = set(characters)
         """The characters of the open sending, or of the last one, those that came too late included."""
         self.complete = False
@@ -35,7 +38,7 @@ class Completion(Generic[C]):
         self._updated: set[C] = set()
 
     def begin(self) -> None:
-        """Begin a sending, which should have the characters of the one before."""
+        """Begin a sending. It should have the same characters as the one before."""
         self._awaited, self.characters, self._updated = self.characters, set(), set()
         self.complete = False
 
@@ -44,7 +47,7 @@ class Completion(Generic[C]):
         self.characters.add(character)
 
     def post_frame(self, character: C) -> None:
-        """Take a Post-Frame Update, which can make the sending complete."""
+        """Take a Post-Frame Update. After this, the sending might be complete."""
         self.characters.add(character)
         self._updated.add(character)
         self.complete = self.complete or (

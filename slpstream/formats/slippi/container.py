@@ -1,8 +1,10 @@
-"""The outer element of a `.slp`: `{U\\x03raw[$U#l`, the raw length, the events, `U\\x08metadata{...}`, `}`.
+r"""The outer element of a `.slp`, which looks like this: `{U\x03raw[$U#l`, the raw length, the events,
+`U\x08metadata{...}`, `}`.
 
-The raw length is the size of the events in bytes, a big-endian int32. It is 0 while the game runs. The game sets it at
-the end, after the metadata, and some files keep the 0. So only the first 15 bytes of a file ever change, and the reader
-finds the end of the events with or without a raw length.
+The raw length is the size of the events in bytes, as a big-endian int32. While the game is running, it is 0. The game
+only sets it at the end, after it has written the metadata, and some files keep the 0 for ever. This means that only the
+first 15 bytes of a file can ever change, and that a reader must be able to find the end of the events even without a
+raw length.
 """
 
 from __future__ import annotations
@@ -17,19 +19,22 @@ CLOSE = b"}"
 
 
 def check_magic(data: bytes) -> None:
-    """Raise `WrongFormat` if `data` does not begin like a replay. `data` may be shorter than the header."""
+    """Raise `WrongFormat` if `data` doesn't begin like a replay. It doesn't have to contain the whole header."""
     for offset, (seen, expected) in enumerate(zip(data, MAGIC, strict=False)):
         if seen != expected:
             raise WrongFormat("not a Slippi replay", offset=offset)
 
 
 def raw_length(header: bytes) -> int:
-    """The raw length in a complete header; 0 while it is not set, and for a negative value."""
+    """Return the raw length in a complete header. If it isn't set yet, or negative, you get 0."""
     return max(0, int.from_bytes(header[len(MAGIC) : HEADER_BYTES], "big", signed=True))
 
 
 def is_finished(data: bytes) -> bool:
-    """Whether `data` begins with a header whose raw length is set. Some finished files keep the 0."""
+    """Whether `data` begins with a header in which the raw length is set.
+
+    Be aware that some finished files keep the 0.
+    """
     return data.startswith(MAGIC) and len(data) >= HEADER_BYTES and raw_length(data) > 0
 
 
@@ -39,7 +44,11 @@ def header(raw_length_bytes: int) -> bytes:
 
 
 def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
-    """`yes` for the whole magic, `maybe` for its beginning, which a new file can have. Never raises."""
+    """Return `yes` if the whole magic is there, or `maybe` if only its beginning is, because this can happen with a new
+    file.
+
+    This never raises an error.
+    """
     if head.startswith(MAGIC):
         return "yes"
     return "maybe" if MAGIC.startswith(head) else "no"

@@ -1,4 +1,4 @@
-"""Damage without a hit: the causes that raise the percent of a fighter without an attack."""
+"""Damage that isn't caused by a hit, but by something else that raises the percent of a fighter."""
 
 from __future__ import annotations
 
@@ -7,5 +7,7 @@ HURT_THEMSELVES = frozenset({23, 24, 26})
 
 
 def is_magnifying_glass(damage: float) -> bool:
-    """Whether damage without hitstun is that of the magnifying glass: 1 %, within the precision of a replay."""
+    """Whether damage without hitstun comes from the magnifying glass, which is the case if it is 1 % (within the
+    precision of a replay).
+    """
     return abs(damage - 1.0) < 1e-4

@@ -1,4 +1,7 @@
-"""Diagnostics of one file, limited in number so that a hostile file cannot flood its subscribers."""
+"""The diagnostics of one file.
+
+There is a limit for their number, so that a hostile file can't flood its subscribers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ DIAGNOSTICS_PER_CODE = 16
 
 
 class DiagnosticLimiter:
-    """Reports the diagnostics of one game, at most `DIAGNOSTICS_PER_CODE` of each code."""
+    """Reports the diagnostics of one game, but at most `DIAGNOSTICS_PER_CODE` for each code."""
 
     __slots__ = ("_counts",)
 
@@ -18,15 +21,16 @@ class DiagnosticLimiter:
         self._counts: dict[str, int] = {}
 
     def copy(self) -> Self:
-        """An independent copy with the same counts."""
+        """Return a copy that has the same counts, but is independent from now on."""
         twin = type(self)()
         twin._counts = dict(self._counts)
         return twin
 
     def report(self, out: list[Event], severity: Severity, code: str, message: str, offset: int, end: int) -> None:
-        """Append a diagnostic about the byte at file offset `offset` to `out`, unless its code has reached the limit.
+        """Append a diagnostic about the byte at the file offset `offset` to `out`. If its code has reached the limit,
+        this does nothing.
 
-        `end` is the file offset up to which bytes were needed.
+        `end` is the offset in the file up to which we needed the bytes to notice the problem.
         """
         count = self._counts[code] = self._counts.get(code, 0) + 1
         if count > DIAGNOSTICS_PER_CODE:

@@ -1,8 +1,8 @@
-"""Copies of a `.slp` with other names and another start time.
+"""Make copies of a `.slp` that have other names or another start time.
 
-Display names are in Game Start, since 3.9.0, and in the metadata, where older replays have those of netplay games.
-The start time stands in the metadata alone. A copy always has a raw length and metadata, as programs for tournaments
-expect. The events other than Game Start are the bytes of the original.
+Display names are in Game Start since 3.9.0. They are also in the metadata, where older replays have the names of
+netplay games. The start time is only in the metadata. A copy always has a raw length and metadata, because this is what
+programs for tournaments expect. All events other than Game Start consist of the same bytes as in the original.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DISPLAY_NAME = next(field for field in PLAYER_FIELDS if field.name == "display_
 
 
 def edited(data: bytes, edits: Edits) -> Sequence[bytes | memoryview]:
-    """The parts of the copy, for `Format.edited`. Raises `FormatError` when there is no Game Start."""
+    """Return the parts of the copy, as described in `Format.edited`. Raises `FormatError` if there's no Game Start."""
     container.check_magic(data)
     if len(data) <= container.HEADER_BYTES:
         raise WrongFormat("the replay has no events", offset=len(data))
@@ -50,7 +50,7 @@ def edited(data: bytes, edits: Edits) -> Sequence[bytes | memoryview]:
 
 
 def _raw_end(data: bytes, start_at: int, widths: Sequence[int]) -> int:
-    """The offset just past the events: by the raw length, or else where the walk over the events ends."""
+    """Return the offset just after the events. If there's no raw length, we have to walk over the events to find it."""
     said = container.HEADER_BYTES + container.raw_length(data[: container.HEADER_BYTES])
     if container.HEADER_BYTES < said <= len(data):
         return said
@@ -65,7 +65,7 @@ def _raw_end(data: bytes, start_at: int, widths: Sequence[int]) -> int:
 
 
 def _metadata(data: bytes, raw_end: int) -> dict[str, Any] | None:
-    """The metadata of the original; `None` where it is missing, incomplete or damaged."""
+    """Return the metadata of the original, or `None` if it is missing, incomplete or damaged."""
     if not data.startswith(metadata.MARKER, raw_end):
         return None
     rest = data[raw_end + len(metadata.MARKER) :]
@@ -77,7 +77,7 @@ def _metadata(data: bytes, raw_end: int) -> dict[str, Any] | None:
 
 
 def _named(game_start: bytes, names: Mapping[int, str]) -> bytes:
-    """Game Start with other display names, if it has fields for them."""
+    """Return Game Start with other display names. If it has no fields for them, it stays the same."""
     changed = bytearray(game_start)
     width = _DISPLAY_NAME.kind.width_bytes
     for index, name in names.items():
@@ -103,7 +103,10 @@ def _changed(values: Mapping[str, Any] | None, edits: Edits, has_names: bool) ->
 
 
 def _named_players(players: Mapping[str, Any], names: Mapping[int, str], has_names: bool) -> dict[str, Any]:
-    """The players of the metadata with other names: where they have names, and where Game Start has no room."""
+    """Return the players of the metadata with other names.
+
+    We change the names that are already there, and also add those for which there is no room in Game Start.
+    """
     named = dict(players)
     for index, name in names.items():
         player = named.get(str(index), {})

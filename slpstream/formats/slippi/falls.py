@@ -1,8 +1,8 @@
-"""Falls, KOs and scores of games that take no stocks: time mode, coin mode, bonus mode.
+"""The falls, KOs and scores of games in which you don't lose stocks, which are time mode, coin mode and bonus mode.
 
-The winner of a game and its stats both use this count. A life ends when `action_state_id` enters the
-dying range, 0x00 to 0x0A; `last_hit_by` in that frame names the player who gets the KO. `stocks_remaining` is not
-used, because it has no meaning in these modes.
+We use the same count to find the winner of a game and for its stats. A life ends when `action_state_id` enters the
+dying range, which is 0x00 to 0x0A, and `last_hit_by` in that frame tells us who gets the KO. We can't use
+`stocks_remaining`, because it doesn't mean anything in these modes.
 
 How sure we are:
 
@@ -39,7 +39,7 @@ class Fall(NamedTuple):
 
 
 class FallCounter:
-    """Counts falls and KOs from final frames, each number once, in order."""
+    """Counts falls and KOs. You have to pass it final frames, each number once and in order."""
 
     def __init__(self, settings: Settings) -> None:
         players = [player.player_index for player in settings.players]
@@ -53,11 +53,11 @@ class FallCounter:
         self._team_kos = dict.fromkeys(players, 0)
 
     def copy(self) -> Self:
-        """An independent counter in the same state."""
+        """Return a copy of this counter. It has the same state, but is independent from then on."""
         return copy.deepcopy(self)
 
     def take(self, players: Mapping[int, Any]) -> list[Fall]:
-        """Take the players of the next final frame and return the falls in it."""
+        """Take the players of the next final frame, and return the falls that have happened in it."""
         falls: list[Fall] = []
         for index in self._sides:
             player = players.get(index)
@@ -82,7 +82,7 @@ class FallCounter:
         return Fall(index, last_hit_by)
 
     def scores(self) -> list[PlayerScore]:
-        """The falls, KOs and scores so far, by player index."""
+        """Return the falls, KOs and scores up to now, by player index."""
         return [
             PlayerScore(
                 index,
@@ -101,14 +101,14 @@ class FallCounter:
 
 
 class FinalFalls:
-    """Counts falls from the events of a reader: only frames that have become final count."""
+    """Counts falls from the events of a reader. A frame only counts when it has become final."""
 
     def __init__(self, settings: Settings) -> None:
         self.counter = FallCounter(settings)
         self._frames = FinalFrames()
 
     def copy(self) -> Self:
-        """An independent count in the same state."""
+        """Return a copy of this count. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin.counter, twin._frames = self.counter.copy(), self._frames.copy()
         return twin

@@ -1,4 +1,4 @@
-"""Frames that have become final, from the events of a reader."""
+"""Find out which frames have become final, from the events of a reader."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from slpstream.model.events import Event, Frame, FrameFinalized
 
 
 class FinalFrames:
-    """Keeps the frames of a game until they are final. Each number is returned once, in order."""
+    """Keeps the frames of a game until they are final. You get each number once, and in order."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, Frame] = {}
         self._through: int | None = None
 
     def copy(self) -> FinalFrames:
-        """An independent copy in the same state; frames are values and shared."""
+        """Return a copy that is independent from now on. Both share the frames, because these never change."""
         twin = FinalFrames()
         twin._waiting, twin._through = dict(self._waiting), self._through
         return twin
 
     def take(self, events: Iterable[Event]) -> list[Frame]:
-        """Take the next events of the reader and return the frames that they make final."""
+        """Take the next events of the reader, and return those frames that become final by them."""
         waiting = self._waiting
         final: list[Frame] = []
         for event in events:

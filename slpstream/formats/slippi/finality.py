@@ -1,14 +1,16 @@
-"""When frames become final.
+"""Decide when frames become final.
 
-A complete frame becomes final by one of four rules (spec page, rule 3), chosen by Game Start and the declared sizes:
+There are four rules for this (spec page, rule 3). Which one applies to a game depends on Game Start and the declared
+sizes:
 
 - without bookends: when it is complete, because no rollback was ever seen there;
 - offline, since 3.7: at its bookend;
 - online with `latest_finalized_frame`: when that reaches it; a lower value than before has no effect;
 - with bookends but without these fields: when 7 newer frame numbers are complete.
 
-Few frames are complete but not final, at most 7 on real netplay. In a file whose latest finalized frame never advances
-their number would grow without limit; beyond `MAX_LAG_FRAMES` the oldest become final anyway, with a diagnostic.
+Usually, there are only a few frames that are complete but not final; on real netplay, there are at most 7. However, if
+there's a file in which the latest finalized frame never advances, there would be more and more of them. That's why we
+make the oldest ones final if there are more than `MAX_LAG_FRAMES`, and report this with a diagnostic.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ MAX_LAG_FRAMES = 120
 
 
 class FinalityRule(Enum):
-    """When a complete frame becomes final."""
+    """The rule that says when a complete frame becomes final."""
 
     WHEN_COMPLETE = auto()
     """Immediately: without bookends, and offline."""
@@ -36,7 +38,7 @@ class FinalityRule(Enum):
 
     @classmethod
     def of_game(cls, *, bookends: bool, online: bool | None, finalized_field: bool) -> FinalityRule:
-        """The rule of a game; see `Assembler` for the arguments."""
+        """Return the rule for a game. The arguments have the same meaning as for `Assembler`."""
         if not bookends or online is False:
             return cls.WHEN_COMPLETE
         return cls.AS_SENT if online and finalized_field else cls.BY_AGE
@@ -46,9 +48,9 @@ _WHEN_COMPLETE, _BY_AGE = FinalityRule.WHEN_COMPLETE, FinalityRule.BY_AGE
 
 
 class Finality:
-    """The frames of a game that are complete but not final. Appends `FrameFinalized` when they become final.
+    """Those frames of a game that are complete but not final. When they become final, this appends a `FrameFinalized`.
 
-    `end` is the file offset just past the event that was read last.
+    `end` is the offset in the file just after the event that was read last.
     """
 
     def __init__(self, diagnostics: DiagnosticLimiter, rule: FinalityRule) -> None:
@@ -60,14 +62,17 @@ class Finality:
         """The highest final frame number."""
 
     def copy(self, diagnostics: DiagnosticLimiter) -> Self:
-        """An independent copy in the same state."""
+        """Return a copy. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin.pending = list(self.pending)
         return twin
 
     def complete(self, number: int, latest_finalized: int | None, end: int, out: list[Event]) -> None:
-        """Apply the rule after a frame is complete. `latest_finalized` is the latest finalized frame in its bookend."""
+        """Apply the rule, because a frame is complete now.
+
+        `latest_finalized` is the latest finalized frame according to its bookend.
+        """
         rule = self._rule
         if rule is _WHEN_COMPLETE:
             self.finalize(number, end, out)
@@ -81,7 +86,7 @@ class Finality:
                 self.limit_lag(end, out)
 
     def limit_lag(self, end: int, out: list[Event]) -> None:
-        """Make the oldest frames final if more than `MAX_LAG_FRAMES` are pending."""
+        """If more than `MAX_LAG_FRAMES` are pending, make the oldest ones final."""
         if len(self.pending) > MAX_LAG_FRAMES:
             message = f"more than {MAX_LAG_FRAMES} frames are not final; the oldest are now"
             self._diagnostics.report(out, "warning", "finality_lag", message, end, end)
@@ -94,7 +99,7 @@ class Finality:
             self.finalize(max(self.pending), end, out)
 
     def finalize(self, number: int, end: int, out: list[Event]) -> None:
-        """Make the complete frames up to `number` final."""
+        """Make all complete frames up to `number` final."""
         if self.through is not None and number <= self.through:
             return
         if self.pending == [number]:  # the usual case when frames become final at their bookends

@@ -1,12 +1,15 @@
-"""Whole frames on the live path: recognized by a few bytes, kept as bytes, and decoded when a field is read.
+"""Whole frames on the live path. We recognize them by a few bytes, keep them as bytes, and only decode them if you read
+a field.
 
-A `FrameDecoder` is made from the layout of one frame (`frame_layout`) and takes all frames of that layout. It compares
-a few bytes of the next frame; the result is a `PackedFrame`, the frame's bytes. One `struct` call decodes it from its
-first to its last event when a field is read, and the compiled kernel makes messages of the bytes without decoding them.
+A `FrameDecoder` is made from the layout of one frame (`frame_layout`), and then takes all frames that have the same
+layout. To find out whether the next frame does, it only has to compare a few bytes. The result is a `PackedFrame`,
+which contains the bytes of the frame. If you read one of its fields, a single `struct` call decodes everything from the
+first to the last event. To make a message, the compiled kernel doesn't have to decode the bytes at all.
 
-A whole frame begins with Frame Start, or before 2.2 with a Pre-Frame Update, and ends with Frame Bookend, or before 3.0
-with the Post-Frame Update that completes it (`completion`). The reader decodes all other frames event by event: those
-with unknown events, or with only one update of a character. Both ways give the same frames; a test compares them.
+A whole frame begins with Frame Start (or before 2.2, with a Pre-Frame Update) and ends with Frame Bookend (or before
+3.0, with the Post-Frame Update that completes it, see `completion`). If a frame contains unknown events, or only one of
+the updates of a character, the reader decodes it event by event. Both ways lead to the same frames, and there's a test
+that compares them.
 """
 
 from __future__ import annotations
@@ -63,7 +66,10 @@ FieldReader = Callable[..., tuple[Any, ...]]
 
 
 class Fields(NamedTuple):
-    """Some fields of an event: their reader, and where the bytes from the first to the last begin and end."""
+    """Some fields of an event.
+
+    It has a reader for them, and knows where the bytes from the first to the last of them begin and end.
+    """
 
     read: FieldReader
     begin: int
@@ -71,7 +77,7 @@ class Fields(NamedTuple):
 
 
 class PackedFrame(PackedEntry, gc=False):
-    """The bytes of a whole frame: decoded when a field is read, and encoded when a message is."""
+    """The bytes of a whole frame. They are decoded when you read a field, and encoded when you need a message."""
 
     data: bytes
     decoder: FrameDecoder
@@ -82,26 +88,29 @@ class PackedFrame(PackedEntry, gc=False):
         return self.decoder.decode(self.data, self.revision)
 
     def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
-        """The payload of the message, made by the kernel; `None` without a template for it."""
+        """Return the payload of the message, which is made by the kernel, or `None` if there's no template for it."""
         template = self.decoder.template(form, fields)
         return None if template is None else template.render(self.data, 0, self.revision)
 
     def size_bytes(self) -> int:
-        """The approximate size of the message as JSON."""
+        """Return approximately how many bytes the message would take as JSON."""
         return self.decoder.json_bytes
 
 
 class _EntryMaker:
-    """Makes the `FrameEntry` of a frame from the values of all its fields, in the order of the file.
+    """Makes the `FrameEntry` of a frame from the values of all its fields, which must be in the order of the file.
 
-    A part is a slice of the values: an event is one part, or three around a nested group. Events are known by the index
-    of their first part.
+    A part is a slice of these values. An event is one part, or if there's a nested group in it, three parts. To find an
+    event, we use the index of its first part.
     """
 
     def __init__(
         self, frame: FrameLayout, events: Sequence[Event], layouts: Mapping[int, Layout], posts: Layout | None
     ) -> None:
-        """`layouts` are those of the events of `frame`, by command, and `posts` is that of the Post-Frame Update."""
+        """`layouts` are those of the events in `frame`, by command byte.
+
+        `posts` is the layout of the Post-Frame Update.
+        """
         slices: list[slice] = []
         parts: dict[int, int] = {}
         first = 0
@@ -140,7 +149,11 @@ class _EntryMaker:
         )
 
     def _characters(self, characters: Sequence[tuple[int, int, int]], parts: Sequence[Any]) -> dict[int, PlayerFrame]:
-        """`characters`: player index, part of the Pre-Frame Update and of the Post-Frame Update."""
+        """Make the frames of some characters.
+
+        For each of them, `characters` contains the player index, and the parts of the Pre-Frame Update and of the
+        Post-Frame Update.
+        """
         group = self._group
         if group is None:
             return {i: PlayerFrame(_Pre(*parts[pre]), _Post(*parts[post])) for i, pre, post in characters}
@@ -221,10 +234,11 @@ class FrameDecoder(FrameLayout):
         ]
 
     def fields(self, table: Table, offset: int, names: Sequence[str]) -> Fields | None:
-        """Find the fields `names` of the event at `offset` in a frame; `None` if the replay has none of them.
+        """Find the fields with these `names` in the event at `offset` in a frame. Returns `None` if the replay has none
+        of them.
 
-        Fields that the replay lacks are left out. `names` are in the order of the file, in which the fields of later
-        versions come last.
+        If the replay lacks some of the fields, they are left out. The names must be in the order of the file, where the
+        fields of later versions come last.
         """
         found = [field for field in self._layouts[table.command].fields if field.name in names]
         if not found:
@@ -238,11 +252,11 @@ class FrameDecoder(FrameLayout):
         return Fields(struct.Struct("".join(codes)).unpack_from, begin, at)
 
     def decode(self, frame: bytes, revision: int) -> FrameEntry:
-        """Decode the bytes of a frame, which must have this layout."""
+        """Decode the bytes of a frame. The frame must have this layout."""
         return self._make(self._unpack(frame, 0), revision)
 
     def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:
-        """The kernel's template of a message; `None` if it has none (`FrameForms.template`)."""
+        """Return the kernel's template for a message, or `None` if it doesn't have one (see `FrameForms.template`)."""
         return self._forms.template(form, fields, self._make)
 
 
@@ -251,7 +265,7 @@ WholeFrame = tuple[int, FrameDecoder, int | None]
 
 
 class FrameDecoders:
-    """The decoders of one game, made as new layouts appear."""
+    """The decoders of one game. When there is a new layout, we make a new one."""
 
     def __init__(self, widths: Sequence[int]) -> None:
         self._widths = frame_widths(widths)
@@ -266,14 +280,14 @@ class FrameDecoders:
         self._uses: dict[FrameDecoder, int] = {}
 
     def copy(self) -> Self:
-        """An independent copy with the same decoders and no counts."""
+        """Return a copy that is independent from now on. It has the same decoders, but no counts."""
         twin = copy.copy(self)
         twin._decoders = self._decoders.copy()
         twin._uses = {}
         return twin
 
     def take(self, data: bytes, start: int, limit: int) -> WholeFrame | None:
-        """The frame at `start`; `None` when it is incomplete, or has to be decoded event by event."""
+        """Return the frame at `start`, or `None` if it is incomplete or has to be decoded event by event."""
         decoder = self._last  # the layout is nearly always that of the frame before
         number = None if decoder is None or start + decoder.width_bytes > limit else decoder.match(data, start)
         if decoder is None or number is None:
@@ -296,11 +310,11 @@ class FrameDecoders:
         return number, decoder, None if read is None else read(data, start)[0]
 
     def put_back(self, decoder: FrameDecoder) -> None:
-        """Uncount the frame that was taken last, because it is read event by event after all."""
+        """Don't count the frame that was taken last, because it turned out that it has to be read event by event."""
         self._uses[decoder] -= 1
 
     def take_counts(self) -> dict[int, int]:
-        """The number of events that were decoded since the last call, by command byte."""
+        """Return how many events were decoded since the last time you called this, by command byte."""
         counts: dict[int, int] = {}
         for decoder, uses in self._uses.items():
             for command in decoder.commands:
@@ -323,8 +337,11 @@ class FrameDecoders:
             self._decoders.add(_decoder_of(data, events, end, self._widths), data, start, limit)
 
     def _can_decode(self, data: bytes, events: Sequence[Event]) -> bool:
-        """Whether a frame has its first and last command and no unknown events, and each character has both updates and
-        a player in Game Start."""
+        """Whether we are able to decode a frame.
+
+        To do that, it must have its first and last command and no unknown events, and each character must have both
+        updates and a player in Game Start.
+        """
         commands = [command for command, _ in events]
         if (
             commands[0] != self.first_command
@@ -347,7 +364,7 @@ _shared_lock = Lock()
 
 
 def _decoder_of(data: bytes, events: Sequence[Event], end: int, widths: Sequence[int]) -> FrameDecoder:
-    """The decoder for the layout of this frame, shared between games."""
+    """Return the decoder for the layout of this frame. If other games have the same layout, they share it."""
     start = events[0][1]
     characters = [
         data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1] for command, at in events if command in _CHARACTER
@@ -372,7 +389,7 @@ def _decoder_of(data: bytes, events: Sequence[Event], end: int, widths: Sequence
 
 
 def _slices(layout: Layout, first: int) -> list[slice]:
-    """The parts of an event whose values begin at index `first`."""
+    """Return the parts of an event whose values begin at index `first`."""
     stop = first + len(layout.fields)
     if layout.group is None:
         return [slice(first, stop)]
@@ -381,7 +398,7 @@ def _slices(layout: Layout, first: int) -> list[slice]:
 
 
 def _stage_event(layout: Layout) -> Callable[..., StageEvent]:
-    """The function that makes a stage event from its values."""
+    """Return a function that makes an event of a stage from its values."""
     kind = STAGE_EVENT_KINDS[layout.table.command]
     names = [field.name for field in layout.fields]
     return lambda *values: StageEvent(kind, **dict(zip(names, values, strict=True)))

@@ -1,4 +1,4 @@
-"""One frame in the form of messages, and its format-neutral view."""
+"""One frame in the form that messages have, together with a view of it that doesn't depend on the format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PlayerFrame(msgspec.Struct, gc=False):
 
     @property
     def inputs(self) -> Inputs | None:
-        """The format-neutral view of `pre`."""
+        """A view of `pre` that is the same for all formats."""
         pre = self.pre
         if pre is UNSET:
             return None
@@ -49,7 +49,7 @@ class PlayerFrame(msgspec.Struct, gc=False):
 
     @property
     def state(self) -> State | None:
-        """The format-neutral view of `post`."""
+        """A view of `post` that is the same for all formats."""
         post = self.post
         if post is UNSET:
             return None

@@ -1,8 +1,8 @@
-"""The messages of frames, made by the compiled kernel from the bytes of the file.
+"""Messages of frames, which the compiled kernel makes directly from the bytes of the file.
 
-A template of the kernel is a text with values of the frame in between. It is made by encoding one frame in the ordinary
-way, with a mark instead of each value, and splitting the result at the marks. So names, order and nesting come from the
-same classes as without the kernel, also for a message that is cut down to some fields.
+A template of the kernel is a text with values of the frame in between. To make one, we encode a frame in the ordinary
+way, but with a mark instead of each value, and then split the result at the marks. This means that names, order and
+nesting come from the same classes as without the kernel, even if a message is cut down to some fields.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ MakeEntry = Callable[[Sequence[Any], Any], Any]
 
 
 class Value(NamedTuple):
-    """The place of a value in a frame: its `struct` code, and its offset from the start of the frame."""
+    """Where a value is in a frame. It consists of the `struct` code and the offset from the start of the frame."""
 
     code: str
     offset: int
 
 
 class FrameForms:
-    """The templates of messages for the frames of one layout."""
+    """The templates for messages of all frames with the same layout."""
 
     def __init__(self, values: Sequence[Value]) -> None:
         self._values = values
@@ -58,9 +58,9 @@ class FrameForms:
         """The approximate size of a message."""
 
     def template(self, form: Form, fields: tuple[str, ...] | None, entry: MakeEntry) -> Any:
-        """The template of a message, whole or cut down to some fields.
+        """Return the template for a message, which can be whole or cut down to some fields.
 
-        `None` without the kernel, and for a choice of fields that has no template at the moment.
+        Without the kernel, this is `None`. It is also `None` if there's no template for these fields at the moment.
         """
         template = self._templates.get((form, fields))  # sixty times a second
         if template is not None or kernel is None or not all(value.code in _KINDS for value in self._values):

@@ -1,24 +1,25 @@
-"""The frame index: the file offset of every event of every frame of a whole game, found at memory speed.
+"""The frame index contains the file offset of every event of every frame in a whole game, and we find them at memory
+speed.
 
-A *sending* is one transmission of a frame; a rollback sends a frame number again.
+A *sending* is one transmission of a frame. If there's a rollback, the same frame number is sent again.
 
-Each event begins where the one before ends, so framing is a chain. Nearly all sendings of a game have one of a few
-layouts (`frame_layout`), and that makes the chain vectorisable without losing exactness. A layout is learned event by
-event from one sending. The bytes that prove it are then compared in the next k sendings together, with one strided
-view. Where the run ends, the layout of the next sending is looked up among the known ones; only if none fits, the
-sending is read event by event.
+Each event begins where the one before it ends, so normally you have to go through them one by one. However, nearly all
+sendings in a game have one of just a few layouts (`frame_layout`), and this allows us to handle many of them together
+without losing exactness. We learn a layout from one sending, event by event. Then we take the bytes that prove it, and
+compare them in the next k sendings together, with one strided view. When this doesn't match any more, we look for a
+known layout that fits the next sending. Only if there's none, we read the sending event by event.
 
-The comparison does not cover the frame numbers inside the events. They are compared afterwards, for the whole game. If
-one differs within a sending, the whole game is read again event by event. Both ways must agree with the live path;
-tests and a fuzzer check that.
+This doesn't compare the frame numbers inside the events. We do that afterwards, for the whole game. If one of them
+differs within a sending, we read the whole game again event by event. The result always has to be the same as on the
+live path, which is checked by tests and a fuzzer.
 
-Before 3.0, when a frame is complete depends on the characters of the frame before (`completion`). That makes no
-difference in layouts whose last event alone can complete the frame, and real games have no others. A game that has
-another layout is read event by event, too.
+Before 3.0, a frame is complete depending on which characters were in the frame before (`completion`). If the last event
+of a layout is the only one that can complete the frame, this doesn't make a difference, and real games don't have any
+other layouts. If a game does, it is read event by event too.
 
-With the compiled kernel, all games are read event by event there, which is faster still.
+If you have the compiled kernel, it reads all games event by event, because there, this is even faster.
 
-The index has offsets, not values: `columns` reads the values on demand.
+The index only contains offsets and no values. You can use `columns` to read these when you need them.
 """
 
 from __future__ import annotations
@@ -92,12 +93,12 @@ _PLACES = FRAME_NUMBER_OFFSET, PLAYER_INDEX_OFFSET, FOLLOWER_OFFSET
 
 
 class _Layout(FrameLayout):
-    """A layout that can be compared with many frames together."""
+    """A layout that we can compare with many frames together."""
 
     __slots__ = ("_pick", "_picked", "checked_array", "first_character", "index")
 
     def __init__(self, data: bytes, events: Sequence[Event], end: int, index: int) -> None:
-        """`index` is the position of the layout among those of the game."""
+        """`index` is the position of this layout among all layouts of the game."""
         super().__init__(data, events, end)
         self.index = index
         self.checked_array = np.array(self.checked)
@@ -110,16 +111,16 @@ class _Layout(FrameLayout):
 
     @property
     def characters(self) -> set[bytes]:
-        """The characters that have updates, by their `character_at`."""
+        """Return all characters that have updates, in the form of `character_at`."""
         return {bytes([player, follower]) for command, player, follower in self.slots if command in (PRE, POST)}
 
     def fits(self, frame: bytes) -> bool:
-        """Whether `frame`, which is `width_bytes` long, has this layout."""
+        """Whether `frame` has this layout. It must be `width_bytes` long."""
         return self._pick(frame) == self._picked  # type: ignore[no-any-return]
 
 
 class _Run(NamedTuple):
-    """Consecutive sendings of one layout."""
+    """Several sendings in a row that have the same layout."""
 
     start: int
     sendings: int
@@ -127,23 +128,26 @@ class _Run(NamedTuple):
 
 
 class _Stop(NamedTuple):
-    """Where the frames end, and the error if the bytes there are wrong."""
+    """Where the frames end. If the bytes there are wrong, it also has the error."""
 
     at: int
     failure: FormatError | None = None
 
 
 def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], players: Collection[int]) -> FrameIndex:
-    """Find the events of all frames from `data[start]` on, the first byte after Game Start.
+    """Find the events of all frames, beginning with `data[start]`, which is the first byte after Game Start.
 
-    `limit` is the end of the raw array where it is known, and at most the end of the file. `players` are the player
-    indices in Game Start. Raises `FieldError` for an index that would be far larger than the file.
+    `limit` is the end of the raw array if we know it, but never more than the end of the file. `players` are the player
+    indices in Game Start. If the index would become far larger than the file, this raises `FieldError`.
     """
     return _of_players(_index_of_all(data, start, limit, widths, players), players)
 
 
 def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
-    """The index with the updates of `players` only, and without the sendings that have only other updates."""
+    """Return the index with the updates of these `players` only.
+
+    If a sending only has other updates, it is left out.
+    """
     strangers: list[npt.NDArray[np.bool_]] = []
     own: list[npt.NDArray[np.bool_]] = []
     for slot, offsets in index.slots.items():
@@ -184,7 +188,7 @@ def _index_of_all(data: bytes, start: int, limit: int, widths: Sequence[int], pl
 
 
 def _rules(widths: Sequence[int]) -> bytes:
-    """The rules of the commands of a replay."""
+    """Return the rules for the commands of a replay."""
     narrow = [command for command in REPEATED if 0 < widths[command] < NUMBERED_BYTES]
     if not narrow:
         return _RULES
@@ -195,7 +199,7 @@ def _rules(widths: Sequence[int]) -> bytes:
 
 
 def _index_of(walk: Any, data: bytes, limit: int, widths: Sequence[int]) -> FrameIndex:
-    """The index from the kernel's `Walk`."""
+    """Make the index from the `Walk` of the kernel."""
     stop = _stop_at(data, walk.stop, limit, widths)
     first, sendings, slots, arrays = walk.finish(stop.failure is None)
     if arrays is None:
@@ -218,7 +222,10 @@ def _max_index_bytes(data: bytes) -> int:
 
 
 def _check_size(data: bytes, slots: int, sendings: int, start: int) -> None:
-    """Raise `FieldError` when the index would be far larger than the file. `start` is that of the first sending."""
+    """Raise `FieldError` if the index would become far larger than the file.
+
+    `start` is where the first sending begins.
+    """
     # A hostile file can have updates of 256 players and their followers in one frame, followed by ten thousand
     # frames of nine bytes: each of these would take an entry in every slot.
     if slots * sendings * _OFFSET_BYTES > _max_index_bytes(data):
@@ -227,7 +234,7 @@ def _check_size(data: bytes, slots: int, sendings: int, start: int) -> None:
 
 
 def _stop_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> _Stop:
-    """Why the frames end at `at`."""
+    """Find out why the frames end at `at`."""
     if at >= limit:
         return _Stop(at)
     command = data[at]
@@ -243,7 +250,10 @@ def _stop_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> _Stop:
 
 
 class _Walk:
-    """A pass over a game: bytes to runs of sendings with one layout, runs to arrays of offsets."""
+    """A pass over a game.
+
+    It divides the bytes into runs of sendings with the same layout, and turns these into arrays of offsets.
+    """
 
     def __init__(self, data: bytes, limit: int, widths: Sequence[int], players: Collection[int]) -> None:
         self._data = data
@@ -261,7 +271,7 @@ class _Walk:
         self._runs: list[_Run] = []
 
     def by_layouts(self, at: int) -> _Stop:
-        """Find the runs by comparing layouts. The frame numbers inside the events are not checked."""
+        """Find the runs by comparing layouts. This doesn't check the frame numbers inside the events."""
         data, limit, runs, bookends = self._data, self._limit, self._runs, self._bookends
         frames_start = at
         self._completion = None if bookends else Completion(self._players)
@@ -304,14 +314,14 @@ class _Walk:
             at = end
 
     def _end_of(self, layout: _Layout, at: int) -> int:
-        """The end of the sending at `at`, or 0 when it has another layout or is incomplete."""
+        """Return the end of the sending at `at`, or 0 if it has another layout or is incomplete."""
         end = at + layout.width_bytes
         if end > self._limit or not layout.fits(self._data[at:end]):
             return 0
         return end if self._bookends or self._complete(layout, end) else 0
 
     def by_events(self, at: int) -> _Stop:
-        """Find the sendings event by event, each as a separate run and layout."""
+        """Find the sendings event by event, as if each of them were a run and a layout of its own."""
         self._layouts, self._runs = [], []
         self._completion = None if self._bookends else Completion(self._players)
         while True:
@@ -328,9 +338,9 @@ class _Walk:
         return layout
 
     def _read_frame(self, at: int) -> tuple[list[Event], int, _Stop | None]:
-        """Read one sending: its events, its end, and the stop after it, if any.
+        """Read one sending. Returns its events, its end, and if the frames stop after it, the stop.
 
-        A sending that a stop with an error cuts off is dropped, as the assembler does; it has no events then.
+        If an error cuts off a sending, it is dropped, as in the assembler. In this case, you don't get any events.
         """
         completion = self._completion
         events, end, closed = read_frame(self._data, at, self._limit, self._frame_widths, completion)
@@ -341,10 +351,10 @@ class _Walk:
         return events if stop.failure is None or is_complete else [], end, stop
 
     def _complete(self, layout: _Layout, end: int) -> bool:
-        """Whether a sending of this layout that ends at `end` is known to be whole.
+        """Whether we can be sure that a sending with this layout, which ends at `end`, is whole.
 
-        Before 3.0, without bookends, the next event shows it: a Frame Start, or an update of the character that began
-        this sending.
+        Before 3.0, there are no bookends, so we look at the next event. If it is a Frame Start, or an update of the
+        character that began this sending, then the sending is whole.
         """
         if self._bookends:
             return True
@@ -358,7 +368,10 @@ class _Walk:
         return command == START or _character_of(data, end) == layout.first_character
 
     def _run_length(self, layout: _Layout, at: int) -> int:
-        """The number of consecutive sendings of this layout from `at` on, of which the first is known to fit."""
+        """Return how many sendings in a row have this layout, beginning at `at`.
+
+        You must know that the first one does.
+        """
         width, checked, expected = layout.width_bytes, layout.checked_array, layout.expected
         sendings, max_tried = 1, _FIRST_RUN
         left = (self._limit - at) // width - 1
@@ -380,7 +393,7 @@ class _Walk:
         return sendings
 
     def arrays(self, stop: _Stop) -> FrameIndex:
-        """The index of all runs. Raises `FieldError` when it would be far larger than the file."""
+        """Return the index of all runs. If it would become far larger than the file, this raises `FieldError`."""
         if not self._runs:
             return FrameIndex(np.empty(0, np.int32), {}, {}, stop.at, stop.failure)
         slots = [Slot(*slot) for slot in dict.fromkeys(slot for layout in self._layouts for slot in layout.slots)]
@@ -399,9 +412,10 @@ class _Walk:
         return FrameIndex(numbers, offsets, repeated, stop.at, stop.failure)
 
     def _few_runs(self, slots: Sequence[Slot]) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
-        """For each sending: its start, its frame number in file byte order, and the offsets of its slots.
+        """For each sending, return its start, its frame number in the byte order of the file, and the offsets of its
+        slots.
 
-        Goes run by run with strided views.
+        This goes through the runs one by one, and uses strided views.
         """
         total = sum(run.sendings for run in self._runs)
         starts, words = np.empty(total, np.int64), np.empty(total, np.uint32)
@@ -425,7 +439,10 @@ class _Walk:
     def _many_runs(
         self, slots: Sequence[Slot], runs: npt.NDArray[np.int64], which: npt.NDArray[np.int64]
     ) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
-        """The arrays of `_few_runs`, gathered over all runs. `which` has the layout of each sending."""
+        """Return the same arrays as `_few_runs`, but gather them over all runs.
+
+        `which` contains the layout of each sending.
+        """
         layouts, sendings = self._layouts, runs[:, 1]
         starts = np.arange(len(which), dtype=np.int64)
         starts -= np.repeat(np.cumsum(sendings) - sendings, sendings)
@@ -452,12 +469,15 @@ class _Walk:
         return RepeatedEvents(np.repeat(starts, counts) + flat[index], firsts)
 
     def _strided(self, at: int, run: _Run) -> npt.NDArray[np.uint32]:
-        """Frame numbers, in file byte order, of the event at `at` and its counterparts in the sendings of the run."""
+        """Return the frame numbers of the event at `at`, and of the same event in all other sendings of the run.
+
+        They are in the byte order of the file.
+        """
         width = self._layouts[run.layout].width_bytes
         return np.ndarray((run.sendings,), np.uint32, self._data, at + FRAME_NUMBER_OFFSET, (width,))
 
     def numbers_agree(self, index: FrameIndex) -> bool:
-        """Whether all events of each sending have the same frame number."""
+        """Whether in each sending, all events have the same frame number."""
         numbers = index.numbers.view(np.uint32)
         words = numbers.byteswap() if _LITTLE_ENDIAN else numbers
         few = len(self._runs) <= _FEW_RUNS
@@ -483,20 +503,20 @@ class _Walk:
         )
 
     def _run_agrees(self, run: _Run, words: npt.NDArray[np.uint32]) -> bool:
-        """Whether the frame numbers in one run agree, compared with strided views."""
+        """Whether the frame numbers in one run agree. We use strided views to compare them."""
         offsets = self._layouts[run.layout].slots.values()
         return not any((self._strided(run.start + offset, run) != words).any() for offset in offsets)
 
 
 def _is_ordinary(events: Sequence[Event], *, bookends: bool) -> bool:
-    """Whether later sendings are compared with the layout of these events."""
+    """Whether it makes sense to compare later sendings with the layout of these events."""
     if len(events) > _MAX_EVENTS or (bookends and events[-1][0] != BOOKEND):
         return False
     return all(command != OVERRULED for command, _ in events)
 
 
 def _ends_once(data: bytes, events: Sequence[Event]) -> bool:
-    """Whether no event but the last can complete the sending, whichever characters the sending before had."""
+    """Whether only the last event can complete the sending, no matter which characters were in the sending before."""
     completion: Completion[bytes] = Completion(())
     completion.begin()
     for command, at in events:
@@ -510,12 +530,12 @@ def _ends_once(data: bytes, events: Sequence[Event]) -> bool:
 
 
 def _of_each(of_layouts: Sequence[int], which: npt.NDArray[np.int64]) -> Offsets:
-    """The value of each sending's layout."""
+    """Return a value for each sending, given the values for each layout."""
     if len(set(of_layouts)) == 1:
         return np.broadcast_to(np.int64(of_layouts[0]), which.shape)
     return np.array(of_layouts, np.int64)[which]
 
 
 def _character_of(data: bytes, at: int) -> bytes:
-    """Command, player index and follower flag of the event at `at`."""
+    """Return the command, the player index and the follower flag of the event at `at`."""
     return data[at : at + 1] + data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1]

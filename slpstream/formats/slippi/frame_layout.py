@@ -1,12 +1,14 @@
-"""Frame layouts: which events a frame consists of and where they are, learned from one frame and found again in others.
+"""Frame layouts: which events a frame consists of, and where they are. We learn them from one frame and find them again
+in others.
 
-Nearly all frames of a game have one of a few layouts; between two players they differ only in the items. Event Payloads
-fixes the width of each event. So if the command bytes at the offsets of a layout are the same in another frame, the
-events of that frame are at these offsets: comparing a few bytes *proves* the framing. Player indices and follower
-flags are compared as well, so an offset of a layout always belongs to the same character. The frame numbers inside the
-events are not compared here.
+Nearly all frames of a game have one of just a few layouts. If there are two players, the only difference between them
+is the items. The width of each event is fixed by Event Payloads. So if another frame has the same command bytes at the
+offsets of a layout, we know that its events are at these offsets: comparing a few bytes is enough to *prove* the
+framing. We also compare player indices and follower flags, so that an offset in a layout always belongs to the same
+character. We don't compare the frame numbers inside the events here.
 
-The live path (`frame_decoder`) and the batch path (`frame_index`) learn layouts in this way and use them differently.
+Both the live path (`frame_decoder`) and the batch path (`frame_index`) learn layouts in this way, but they use them
+differently.
 """
 
 from __future__ import annotations
@@ -63,9 +65,9 @@ class FrameEvents(NamedTuple):
 
 
 def frame_widths(widths: Sequence[int]) -> list[int]:
-    """The declared widths, with 0 for the commands at which reading frames has to stop as well.
+    """Return the declared widths, but with 0 for all commands at which we have to stop reading frames too.
 
-    These are Game End, and commands by which frames cannot be read.
+    These are Game End, and commands that make it impossible to read the frames.
     """
     usable = list(widths)
     usable[GAME_END.command] = 0
@@ -76,7 +78,7 @@ def frame_widths(widths: Sequence[int]) -> list[int]:
 
 
 def unsupported(command: int, widths: Sequence[int], *, offset: int) -> Unsupported | None:
-    """The reason why frames with the event at `offset` cannot be read; `None` if they can, with or without it."""
+    """Return the reason why we can't read frames with the event at `offset`, or `None` if we can."""
     if not widths[command] or command not in FRAMED or command in REPEATED:
         return None
     table = TABLES[command]
@@ -94,11 +96,12 @@ def unsupported(command: int, widths: Sequence[int], *, offset: int) -> Unsuppor
 def read_frame(
     data: bytes, start: int, limit: int, widths: Sequence[int], completion: Completion[bytes] | None = None
 ) -> FrameEvents:
-    """Read one sending of a frame event by event, by the rules of the assembler.
+    """Read one sending of a frame event by event, with the same rules as in the assembler.
 
-    `widths` come from `frame_widths`. `completion` is for replays without bookends: it knows the characters of the
-    sending before, and afterwards those of this one, by their `character_at`. Events without a frame number belong to
-    the sending that follows them. There are no events when the walk ends before the first frame number.
+    `widths` come from `frame_widths`. For a replay without bookends, pass `completion`. It knows the characters of the
+    sending before, and afterwards those of this one, in the form of `character_at`. If an event doesn't have a frame
+    number, it belongs to the sending that comes after it. If we don't get as far as the first frame number, there are
+    no events.
     """
     number: int | None = None
     events: list[Event] = []
@@ -147,12 +150,15 @@ def read_frame(
 
 
 def character_at(data: bytes, at: int) -> bytes:
-    """The character of the Pre-Frame or Post-Frame Update at `at`: player index, and 1 for a follower."""
+    """Return the character of the Pre-Frame or Post-Frame Update at `at`.
+
+    It consists of the player index, and a 1 if it is a follower.
+    """
     return data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET] + bytes([data[at + FOLLOWER_OFFSET] > 0])
 
 
 class FrameLayout:
-    """The layout of one sending of a frame. Offsets count from its first byte."""
+    """The layout of one sending of a frame. All offsets count from its first byte."""
 
     __slots__ = (
         "checked",
@@ -167,7 +173,7 @@ class FrameLayout:
     )
 
     def __init__(self, data: bytes, events: Sequence[Event], end: int) -> None:
-        """`events` and `end` come from `read_frame`."""
+        """You get `events` and `end` from `read_frame`."""
         self.start = start = events[0][1]
         """Position of the frame that the layout was learned from."""
         self.width_bytes = end - start
@@ -204,7 +210,7 @@ class FrameLayout:
         """The bytes at these offsets."""
 
     def can_begin(self, data: bytes, start: int, limit: int) -> bool:
-        """Whether the frame at `start`, of which only the bytes before `limit` are there, can have this layout."""
+        """Whether the frame at `start` might have this layout, if we only know the bytes before `limit`."""
         return all(
             data[start + offset] == expected
             for offset, expected in zip(self.checked, self.expected, strict=True)
@@ -216,10 +222,11 @@ L = TypeVar("L", bound=FrameLayout)
 
 
 class FrameLayouts(Generic[L]):
-    """The layouts learned from a game, by the width of the events between Pre-Frame and Post-Frame Updates.
+    """The layouts that we have learned from a game, by the width of the events between Pre-Frame and Post-Frame
+    Updates.
 
-    With the same characters, only items and stage events differ from frame to frame, and they are in that place. (The
-    one version with another order, 3.3.0, is read more slowly.)
+    As long as the characters stay the same, the only differences between frames are items and stage events, and these
+    are in that place. (There's one version with another order, 3.3.0, which is why we read it more slowly.)
     """
 
     def __init__(self, widths: Sequence[int], max_layouts: int) -> None:
@@ -229,19 +236,23 @@ class FrameLayouts(Generic[L]):
         self._layouts: dict[int, L] = {}
 
     def copy(self) -> Self:
-        """An independent copy with the same layouts."""
+        """Return a copy that has the same layouts, but is independent from now on."""
         twin = copy.copy(self)
         twin._layouts = dict(self._layouts)
         return twin
 
     def find(self, data: bytes, start: int, limit: int) -> L | None:
-        """The probable layout of the frame at `start`; the caller compares the checked bytes."""
+        """Return the layout that the frame at `start` probably has.
+
+        To be sure, you have to compare the checked bytes.
+        """
         return self._layouts.get(self._key(data, start, limit)) if self._layouts else None
 
     def add(self, layout: L, data: bytes, start: int, limit: int) -> bool:
-        """Keep the layout of the frame at `start`; false at the limit.
+        """Keep the layout of the frame at `start`. Returns False if there are already too many.
 
-        A layout of other characters (one is out of stocks, or back) replaces all that were kept.
+        If the layout has other characters (because one is out of stocks, or back), it replaces all layouts that were
+        kept.
         """
         lead_bytes = layout.last_pre_offset + self._widths[PRE] if layout.last_pre_offset >= 0 else 0
         if lead_bytes != self._lead_bytes:

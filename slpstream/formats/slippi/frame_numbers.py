@@ -1,4 +1,4 @@
-"""The frame numbers of a game in the order of the file, and the revision of each sending."""
+"""The frame numbers of a game in the order of the file, and which revision each sending has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_NUMBERS_APART = 1 << 17
 
 
 class FrameNumbers:
-    """Assigns revisions to sendings. Numbers that come in order take no memory."""
+    """Gives each sending its revision. As long as the numbers come in order, this doesn't need any memory."""
 
     def __init__(self, diagnostics: DiagnosticLimiter) -> None:
         self._diagnostics = diagnostics
@@ -30,30 +30,32 @@ class FrameNumbers:
         """Revisions of the numbers that came again or out of order."""
 
     def copy(self, diagnostics: DiagnosticLimiter) -> Self:
-        """An independent copy in the same state."""
+        """Return a copy. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin._revisions = self._revisions.copy()
         return twin
 
     def place_after(self, first: int | None, *, repeated: bool) -> None:
-        """Continue after frames that were found in another way; `first` is the number of the first of them."""
+        """Continue after frames that were found in another way. `first` is the number of the first of them."""
         self.first, self.repeated = first, repeated
         self._next = 0 if first is None else first + 1
 
     @property
     def count_time(self) -> bool:
-        """Whether the frame numbers count the time of the game."""
+        """Whether you can use the frame numbers to tell the time of the game."""
         return not (self.repeated and self.first is not None and self.is_only_number(self.first))
 
     def is_only_number(self, number: int) -> bool:
-        """Whether the game has sent no frame number but this one."""
+        """Whether this is the only frame number that the game has sent."""
         revisions = self._revisions
         others = revisions.count - (revisions.get(number) is not None)
         return number == self.first and self._next == number + 1 and not others
 
     def revise(self, number: int, end: int, out: list[Event]) -> int:
-        """Take the number of a complete sending and return its revision: how often the number came before."""
+        """Take the number of a complete sending and return its revision, which is how many times the number came
+        before.
+        """
         revisions = self._revisions
         known = revisions.get(number) if revisions.count else None
         if number == self._next and self.first is not None and known is None:

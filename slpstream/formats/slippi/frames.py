@@ -1,4 +1,4 @@
-"""The frames of a whole game as columns, and as Arrow and pandas tables (extra `analysis`)."""
+"""The frames of a whole game as columns and, if you have the extra `analysis`, as Arrow and pandas tables."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ if TYPE_CHECKING:
 
 
 class Frames(FrameColumns):
-    """Frames as columns and tables: one row for each frame number with its last sending, or one for each sending
-    (`sendings`)."""
+    """Frames as columns and tables.
+
+    There is one row for each frame number, with its last sending, or one for each sending (`sendings`).
+    """
 
     def to_arrow(self) -> pa.Table:
-        """An Arrow table with one row for each frame and character.
+        """Return an Arrow table with one row for each frame and character.
 
-        The columns are `frame`, `revision`, `player_index`, `is_follower`, then the fields as `pre_...` and `post_...`;
-        null where the character has no event or the replay has no such field.
+        The columns are `frame`, `revision`, `player_index`, `is_follower`, and then the fields as `pre_...` and
+        `post_...`. If the character doesn't have an event, or the replay doesn't have a field, the value is null.
         """
         from slpstream.formats.slippi.arrow import frames_table  # noqa: PLC0415 -- pyarrow loads only on request
 
         return frames_table(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The same rows as `to_arrow` in a pandas data frame."""
+        """Return the same rows as `to_arrow`, but as a pandas data frame."""
         return self.to_arrow().to_pandas()

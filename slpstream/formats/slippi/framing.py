@@ -1,11 +1,11 @@
-"""Event boundaries: the Event Payloads table, and the walk over the events that it makes possible.
+"""The boundaries of events: the Event Payloads table, and how you can use it to walk over the events.
 
-Event Payloads 0x35 is the first event of the raw array and comes once per game. Its second byte is the size of what
-follows, itself included; then come rows of three bytes: a command byte, and the payload size of that command as a
-big-endian u16, which does not count the command byte.
+Event Payloads (0x35) comes once per game, and is the first event of the raw array. Its second byte is the size of
+everything that follows, including this byte. After that, there are rows of three bytes, which contain a command byte
+and the payload size of this command. The size is a big-endian u16, and doesn't include the command byte.
 
-`widths` here and in the other modules is a list of 256 event widths in bytes, by command byte. They include the command
-byte; 0 stands for a command that the replay does not declare.
+In this module and others, `widths` is a list of 256 event widths in bytes, by command byte. These include the command
+byte. If the replay doesn't declare a command, its width is 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROW_BYTES = 3
 
 
 class EventPayloads:
-    """The sizes that an Event Payloads event declares."""
+    """The sizes that are declared in an Event Payloads event."""
 
     def __init__(self, sizes: dict[int, int]) -> None:
         self.sizes = sizes
@@ -30,14 +30,16 @@ class EventPayloads:
             self.widths[command] = size + 1
 
     def size(self, command: int) -> int | None:
-        """The declared payload size in bytes, without the command byte; `None` for an undeclared command."""
+        """Return the declared payload size in bytes, without the command byte, or `None` if the command isn't
+        declared.
+        """
         return self.sizes.get(command)
 
 
 def walk_events(data: bytes, start: int, limit: int, widths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield command byte, start and end of each whole event in `data[start:limit]`.
+    """Yield the command byte, start and end of each whole event in `data[start:limit]`.
 
-    Stops at the first undeclared command byte and at an event that goes beyond `limit`.
+    This stops if it gets to an undeclared command byte, or to an event that goes beyond `limit`.
     """
     while start < limit:
         command = data[start]
@@ -49,10 +51,10 @@ def walk_events(data: bytes, start: int, limit: int, widths: Sequence[int]) -> I
 
 
 def width_of_event_payloads(data: bytes, start: int, offset: int) -> int | None:
-    """Width in bytes of the Event Payloads event at `data[start]`; `None` while its size byte is missing.
+    """Return how many bytes the Event Payloads event at `data[start]` has, or `None` if its size byte is still missing.
 
-    `offset` is the file offset of `data[start]`. Raises `FramingError` when another event is there, or when its size is
-    not 3n + 1.
+    `offset` is the file offset of `data[start]`. Raises `FramingError` if there's another event, or if its size isn't
+    3n + 1.
     """
     if data[start] != EVENT_PAYLOADS:
         raise FramingError(f"expected Event Payloads, found {data[start]:#04x}", offset=offset, command=data[start])
@@ -65,7 +67,7 @@ def width_of_event_payloads(data: bytes, start: int, offset: int) -> int | None:
 
 
 def read_event_payloads(event: bytes) -> EventPayloads:
-    """The table of a complete Event Payloads event. The last declaration of a command counts."""
+    """Parse a complete Event Payloads event. If a command is declared more than once, the last declaration counts."""
     sizes = {
         event[at]: int.from_bytes(event[at + 1 : at + _ROW_BYTES], "big")
         for at in range(_HEAD_BYTES, len(event), _ROW_BYTES)

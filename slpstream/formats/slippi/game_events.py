@@ -1,7 +1,8 @@
-"""The events of one game, from Game Start to Game End: decodes them one by one, or whole frames of them.
+"""The events of one game, from Game Start to Game End. They are decoded one by one, or whole frames of them.
 
-The reader walks the raw array and passes each event here. Event Payloads declares the size of each command, so there is
-one function for each command, chosen when the sizes are known and again at Game Start.
+The reader walks through the raw array and passes each event to this module. The size of each command is declared by
+Event Payloads. So there's one function for each command, which is chosen when the sizes are known, and again at Game
+Start.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ _OF_CHARACTERS = (commands.PRE_FRAME.command, commands.POST_FRAME.command)
 class GameEvents:
     """Decodes the events of one game.
 
-    `takes` has the function for each command byte. Resulting events are appended to `out`.
+    For each command byte, you find the function to call in `takes`. The events that result from it are appended to
+    `out`.
     """
 
     def __init__(self, payloads: EventPayloads, diagnostics: DiagnosticLimiter) -> None:
@@ -71,7 +73,7 @@ class GameEvents:
         self._bind()
 
     def copy(self, diagnostics: DiagnosticLimiter) -> Self:
-        """An independent copy in the same state, without counts."""
+        """Return a copy. It has the same state except for the counts, but is independent from then on."""
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin.counts = [0] * 256
@@ -86,21 +88,21 @@ class GameEvents:
         return twin
 
     def place_after(self, frames: FramesBefore, count_ledge_grabs: CountLedgeGrabs) -> None:
-        """Continue after frames that were found in another way; see `SlippiReader.resumed_after_frames`."""
+        """Continue after frames that were found in another way (see `SlippiReader.resumed_after_frames`)."""
         if self._assembler is not None:
             self._assembler.place_after(frames)
         if self._outcome is not None:
             self._outcome.count_ledge_grabs_with(count_ledge_grabs)
 
     def take_counts(self) -> dict[int, int]:
-        """The number of events that were taken since the last call, by command byte."""
+        """Return how many events were taken since the last time you called this, by command byte."""
         counts, self.counts = self.counts, [0] * 256
         for command, count in self.decoders.take_counts().items():
             counts[command] += count
         return {command: count for command, count in enumerate(counts) if count}
 
     def take_whole_frame(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
-        """Take the frame at `start` and return its width in bytes; 0 when it has to be read event by event.
+        """Take the frame at `start` and return how many bytes it has, or 0 if you have to read it event by event.
 
         `base` is the file offset of the buffer.
         """
@@ -118,7 +120,7 @@ class GameEvents:
         return end - start
 
     def end(self, end_offset: int, reason: EndReason, payload: result.GameEndPayload | None, out: list[Event]) -> None:
-        """End the game: complete frames become final, then `GameEnd` follows."""
+        """End the game. This means that all complete frames become final, and then `GameEnd` follows."""
         self.ended = True
         assembler, outcome, settings = self._assembler, self._outcome, self.settings
         if assembler is None or outcome is None or settings is None:
@@ -128,7 +130,10 @@ class GameEvents:
         out.append(outcome.game_end(settings, assembler.numbers, assembler.last, reason, payload, end_offset))
 
     def settle(self, out: list[Event]) -> None:
-        """Follow the events of one call of the reader, and release Game Start if they complete it."""
+        """Look at the events of one call of the reader.
+
+        If Game Start was held back and they complete it, release it.
+        """
         if self._outcome is not None and not self.ended:
             self._outcome.take(out)
         if self._held is not None:
@@ -137,7 +142,10 @@ class GameEvents:
                 self.settings, self._held = start.settings, None
 
     def _bind(self) -> None:
-        """Fill `takes` for the declared sizes, in place, because the loop of the reader is using the list."""
+        """Fill `takes` for the declared sizes.
+
+        We have to do this in place, because the loop of the reader is using the list.
+        """
         payloads = self.payloads
         takes: list[TakeEvent | None] = [None] * 256
         takes[commands.GAME_START] = GameEvents._take_game_start
@@ -160,7 +168,7 @@ class GameEvents:
         self.takes[:] = takes
 
     def _take_game_start(self, buffer: bytes, start: int, end: int, end_offset: int, out: list[Event]) -> None:
-        """Game Start 0x36, once per game: settings and players."""
+        """Take a Game Start (0x36), which comes once per game and contains the settings and players."""
         if self.game_start is not None:
             self._warn("duplicate_game_start", "a second Game Start", end_offset, out)
             return
@@ -204,7 +212,9 @@ class GameEvents:
             raise error
 
     def _take_short(self, buffer: bytes, start: int, end: int, end_offset: int, out: list[Event]) -> None:
-        """Take the first event whose declared size lacks fields that every version has, and report it."""
+        """Take the first event whose declared size lacks some fields that every version should have, and report
+        this.
+        """
         command, size = buffer[start], end - start - 1
         take = self.takes[command] = self._take_of(command, size)
         table = commands.TABLES.get(command)
@@ -218,7 +228,7 @@ class GameEvents:
             take(self, buffer, start, end, end_offset, out)
 
     def _take_of(self, command: int, size_bytes: int) -> TakeEvent | None:
-        """The function that takes the events of a command; `None` for one whose events have no effect."""
+        """Return the function that takes the events of a command, or `None` if these events don't have any effect."""
         if command == commands.GAME_END.command:
             return GameEvents._take_game_end
         table = commands.TABLES.get(command)
@@ -241,7 +251,10 @@ class GameEvents:
         return take_character
 
     def _take_message_splitter(self, buffer: bytes, start: int, end: int, end_offset: int, out: list[Event]) -> None:
-        """Message Splitter 0x10, since 3.3.0: a block of an event that is too large for one, the Gecko List."""
+        """Take a Message Splitter (0x10, since 3.3.0).
+
+        It is a block of the Gecko List, which is too large for a single event.
+        """
         part = message_splitter.block(buffer, start, end)
         if part is None:
             return
@@ -254,13 +267,16 @@ class GameEvents:
             self._split.clear()
 
     def _take_game_end(self, buffer: bytes, start: int, end: int, end_offset: int, out: list[Event]) -> None:
-        """Game End 0x39, once per game: how it ended."""
+        """Take a Game End (0x39), which comes once per game and tells us how it ended."""
         layout = commands.GAME_END.layout(end - start - 1)
         payload = None if layout.too_small else result.game_end_payload(layout.decode(buffer, start))
         self.end(end_offset, "game_end", payload, out)
 
     def _warn_once(self, about: str, code: str, message: str, offset: int, end_offset: int, out: list[Event]) -> None:
-        """Report the first of the events with the same fault. It begins at `offset`."""
+        """Report a fault that begins at `offset`.
+
+        If there are more events with the same fault, they aren't reported.
+        """
         if about not in self._reported:
             self._reported.add(about)
             self._diagnostics.report(out, "warning", code, message, offset, end_offset)
@@ -270,7 +286,10 @@ class GameEvents:
 
 
 class _HeldStart:
-    """A Game Start whose settings the first frame completes, with the diagnostics that follow it until then."""
+    """A Game Start that has to wait, because its settings are only complete with the first frame.
+
+    It also keeps the diagnostics that come after it until then.
+    """
 
     def __init__(self, start: GameStart, index: int) -> None:
         """`index` is its place among the events of the current call of the reader."""
@@ -285,9 +304,9 @@ class _HeldStart:
         return twin
 
     def release(self, out: list[Event]) -> GameStart | None:
-        """Put Game Start and the diagnostics into `out` and return it, if `out` has the event that completes it.
+        """If `out` contains the event that completes Game Start, put it and the diagnostics into `out`, and return it.
 
-        Otherwise take the diagnostics out of `out`.
+        Otherwise, take the diagnostics out of `out`.
         """
         later = [*self._diagnostics, *out[self._index :]]
         following = next((event for event in later if type(event) is not Diagnostic), None)
@@ -301,7 +320,7 @@ class _HeldStart:
 
 
 def _start_as_played(event: GameStart, following: Event) -> GameStart:
-    """A Game Start with the characters of the first frame, if that is the event after it."""
+    """Return a Game Start with the characters of the first frame, if the event after it is this frame."""
     if type(following) is not Frame or following.number - timer_start(following.number) != commands.FIRST_FRAME:
         return event
     posts = {index: p.post for index, p in following.entry.players.items() if p.post}
@@ -310,7 +329,7 @@ def _start_as_played(event: GameStart, following: Event) -> GameStart:
 
 
 def _frame_take(assembler: Assembler, command: int, size_bytes: int) -> TakeEvent:
-    """The function that decodes the events of a command and adds them to the open frame."""
+    """Return a function that decodes the events of a command and adds them to the open frame."""
     decode = commands.TABLES[command].layout(size_bytes).decode
     if command in commands.STAGE_EVENT_KINDS:
         return lambda game, buffer, start, end, end_offset, out: assembler.stage_event(

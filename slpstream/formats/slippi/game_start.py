@@ -1,12 +1,13 @@
-"""Game Start 0x36: the setup of the game, and the `settings` of `game_start` messages.
+"""Game Start (0x36) describes the setup of the game. This module also makes the `settings` of `game_start` messages
+from it.
 
-Once per game, after Event Payloads; big-endian. It comes once, so it is read row by row without regard for speed. Most
-of it is a block that the game copies from memory and that is not fully documented. The event therefore keeps its
-payload, and the writer changes single fields in it.
+There's one of them per game, after Event Payloads, and it is big-endian. Since it only comes once, we read it row by
+row and don't care about speed. Most of it is a block that the game copies from memory, and nobody has documented all of
+it. That's why the event keeps its payload, and the writer only changes single fields in it.
 
-`settings` has the form of slippi-js's `GameStartType` with the differences that the contract names: the eight player
-flags come from the player bitfield at 0x71, and `damageStart`, `damageSpawn`, `dashbackFix` and `shieldDropFix` are
-added. `stadiumFrozen` is concluded from other fields.
+`settings` has the same form as slippi-js's `GameStartType`, with a few differences that the contract lists: the eight
+player flags come from the player bitfield at 0x71, and `damageStart`, `damageSpawn`, `dashbackFix` and `shieldDropFix`
+are added. `stadiumFrozen` is concluded from other fields.
 """
 
 from __future__ import annotations
@@ -214,19 +215,25 @@ class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(na
 
     @property
     def takes_stocks(self) -> bool:
-        """Whether a fall costs a stock. Outside of stock mode, `stocks_remaining` has no meaning."""
+        """Whether you lose a stock if you fall.
+
+        If the game isn't in stock mode, `stocks_remaining` doesn't mean anything.
+        """
         return self.in_game_mode == STOCK_MODE
 
     def player(self, index: int) -> PlayerSettings | None:
-        """The settings of a player index; `None` for an empty port."""
+        """Return the settings of a player index, or `None` if the port is empty."""
         return next((p for p in self.players if p.player_index == index), None)
 
     def has_zelda_or_sheik(self) -> bool:
-        """Whether a player is Zelda or Sheik, which versions before 1.6.0 do not tell apart."""
+        """Whether one of the players is Zelda or Sheik. Versions before 1.6.0 can't tell them apart."""
         return any(p.character_id in (_ZELDA, _SHEIK) for p in self.players)
 
     def as_played(self, internal_ids: Mapping[int, int]) -> Settings:
-        """The settings with Zelda and Sheik corrected by the internal character ids of frame -123, by player index."""
+        """Return the settings, but with Zelda and Sheik corrected.
+
+        To do this, you have to pass the internal character ids in frame -123, by player index.
+        """
 
         def played(player: PlayerSettings) -> PlayerSettings:
             external_id = _EXTERNAL_OF_INTERNAL.get(internal_ids.get(player.player_index, -1), player.character_id)
@@ -236,16 +243,16 @@ class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(na
 
 
 class GameStartPayload:
-    """The bytes of a Game Start event, from the command byte on, addressed by field name."""
+    """The bytes of a Game Start event, beginning with the command byte. You can access them by the names of fields."""
 
     def __init__(self, data: bytes, *, offset: int = 0) -> None:
-        """`offset` is the file offset of the event. Raises `FieldError` for an event smaller than that of 0.1.0."""
+        """`offset` is the file offset of the event. If it is smaller than in 0.1.0, this raises `FieldError`."""
         if len(data) <= _SMALLEST_PAYLOAD_BYTES or data[0] != GAME_START:
             raise FieldError(f"Game Start: {len(data)} bytes are too few", offset=offset, command=GAME_START)
         self.data = data
 
     def get(self, name: str, player: int = 0) -> Any:
-        """The value of a field, `UNSET` when the declared size does not include it."""
+        """Return the value of a field, or `UNSET` if the declared size doesn't include it."""
         field = _BY_NAME[name]
         offset = field.offset + field.stride_bytes * player
         if offset + field.kind.width_bytes > len(self.data):
@@ -255,12 +262,12 @@ class GameStartPayload:
         return text(value) if text is not None else value
 
     def text(self, name: str, player: int = 0) -> str:
-        """The value of a text field; an absent field is the empty string, as in slippi-js."""
+        """Return the value of a text field. If it is absent, you get an empty string, as in slippi-js."""
         value = self.get(name, player)
         return "" if value is UNSET else value
 
     def bad_texts(self) -> list[tuple[str, int]]:
-        """The names of the texts with undecodable bytes, and their offsets in the event."""
+        """Return the names of all texts that contain bytes we can't decode, with their offsets in the event."""
         found = [
             (f"{name} of player index {index}", _BY_NAME[name].offset + _BY_NAME[name].stride_bytes * index)
             for name in _PLAYER_TEXT
@@ -273,18 +280,18 @@ class GameStartPayload:
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """The version that the event states. The presence of fields does not depend on it."""
+        """The version according to the event. It doesn't decide which fields are present."""
         major, minor, build = self.data[1:4]
         return major, minor, build
 
     @property
     def major_scene(self) -> int | None:
-        """The major scene; `None` before 3.7."""
+        """The major scene, or `None` before 3.7."""
         value = self.get("major_scene")
         return None if value is UNSET else value
 
     def settings(self) -> Settings:
-        """The `settings` of messages."""
+        """Return the `settings` for messages."""
         get = self.get
         mode = get("game_bitfield_1")
         session_id = self.text("session_id")
@@ -314,10 +321,10 @@ class GameStartPayload:
         )
 
     def _stadium_frozen(self) -> bool | UnsetType:
-        """Whether Pokemon Stadium does not transform in this game; `UNSET` when the replay does not show it.
+        """Return whether Pokemon Stadium is frozen in this game, or `UNSET` if we can't tell.
 
-        Before 3.19 the flag is that of offline games: online, Stadium was frozen regardless (observed). Replays
-        from 3.0 to 3.6 do not show whether they are of online games; earlier ones are not (guessed).
+        Before 3.19, the flag only applies to offline games, because online, Stadium was always frozen (observed).
+        Replays from 3.0 to 3.6 don't tell us whether the game is online, and earlier ones never are (guessed).
         """
         flag: bool | UnsetType = self.get("is_frozen_ps")
         scene = self.major_scene
@@ -361,7 +368,10 @@ class GameStartPayload:
 
 
 def set_field(payload: bytearray, name: str, value: Any, player: int = 0) -> None:
-    """Writes one row into a Game Start event that begins with its command byte; rows beyond its end are left out."""
+    """Write one row into a Game Start event, which must begin with its command byte.
+
+    If the row is beyond its end, it is left out.
+    """
     field = _BY_NAME[name]
     at = field.offset + field.stride_bytes * player
     if at + field.kind.width_bytes <= len(payload):
@@ -369,7 +379,7 @@ def set_field(payload: bytearray, name: str, value: Any, player: int = 0) -> Non
 
 
 def size_at(version: tuple[int, int, int]) -> int:
-    """The payload size in bytes that a version declares for Game Start."""
+    """Return the payload size in bytes that a version declares for Game Start."""
     ends = (
         f.end + f.stride_bytes * (PLAYERS - 1 if f.stride_bytes else 0)
         for f in (*FIELDS, *PLAYER_FIELDS)

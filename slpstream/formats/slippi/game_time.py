@@ -1,8 +1,8 @@
-"""The time of a game, counted from its frame numbers.
+"""The time of a game, which we get from its frame numbers.
 
-The frames of a game are numbered from -123 on; players have control from -39 on, and the timer starts at 0. Two modes
-differ: the frames of Slo-Mo Melee begin with another number, such as 262433 (observed), and Training Mode sends one
-number in all frames, so it does not count time (reported).
+The first frame of a game has the number -123. Players have control from -39 on, and the timer starts at 0. There are
+two modes that are different: in Slo-Mo Melee, the frames begin with another number, for example 262433 (observed). In
+Training Mode, all frames have the same number, so we can't use it to count time (reported).
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME,
 
 
 def timer_start(first_frame: int | None) -> int:
-    """The number of the frame in which the timer of a game starts; `first_frame` is the first one in its file.
+    """Return the number of the frame in which the timer of a game starts. `first_frame` is the first one in its file.
 
-    A game that begins within the countdown, between -123 and 0, lacks some frames at most, and its timer starts at 0.
+    If the game begins within the countdown, between -123 and 0, then it might lack some frames, but its timer starts at
+    0.
     """
     if first_frame is None or FIRST_FRAME <= first_frame <= 0:
         return 0
@@ -21,9 +22,9 @@ def timer_start(first_frame: int | None) -> int:
 
 
 def timer_start_at_end(last_frame: int | None, duration_seconds: float | None) -> int:
-    """The number of the frame in which the timer starts, from the last frame and the duration of the game.
+    """Return the number of the frame in which the timer starts, given the last frame and the duration of the game.
 
-    Either is `None` if it is not known. Without a duration, the timer starts so late that no time has passed.
+    If you don't know one of them, pass `None`. Without a duration, the timer starts so late that no time has passed.
     """
     if last_frame is None:
         return 0
@@ -31,15 +32,15 @@ def timer_start_at_end(last_frame: int | None, duration_seconds: float | None) -
 
 
 def playable_frames(frame: int, timer_start: int) -> int:
-    """The number of frames up to a frame in which players have control."""
+    """Return in how many frames, up to this one, players had control."""
     return max(0, frame - timer_start - FIRST_PLAYABLE_FRAME)
 
 
 def playable_seconds(frame: int, timer_start: int) -> float:
-    """The time in seconds up to a frame in which players have control."""
+    """Return for how many seconds, up to this frame, players had control."""
     return playable_frames(frame, timer_start) / FRAMES_PER_SECOND
 
 
 def timer_seconds(frame: int, timer_start: int) -> float:
-    """The time in seconds that the timer has run in a frame."""
+    """Return for how many seconds the timer has been running in a frame."""
     return max(0, frame - timer_start) / FRAMES_PER_SECOND

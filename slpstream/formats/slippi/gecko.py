@@ -1,12 +1,13 @@
-"""The Gecko list: the codes that were loaded into the game, from event 0x3D inside Message Splitter 0x10, since 3.3.
+"""The Gecko list contains the codes that were loaded into the game. It comes from event 0x3D inside of Message Splitter
+(0x10), since 3.3.
 
-The list comes once, between Game Start and the first frame, in blocks of 512 bytes. It is the codes as they stand in
-memory, big-endian, without a terminator. The first byte of a code, without its lowest bit, is its type; its target
-address is 0x80000000 plus the low 25 bits of the first word.
+There is one list, between Game Start and the first frame, in blocks of 512 bytes. It contains the codes as they are in
+memory, big-endian and without a terminator. To get the type of a code, take its first byte without the lowest bit. Its
+target address is 0x80000000 plus the low 25 bits of the first word.
 
-Codes keep variables inside their own words, so two games of one setup have different lists. Type, address and length of
-each code do not change; the fingerprint is a hash over these (observed: equal for games of one build, different between
-builds).
+Codes keep their variables inside of their own words. This means that even if two games have the same setup, their lists
+are different. However, the type, address and length of a code never change, so we use a hash over these as the
+fingerprint (observed: equal for games of one build, different between builds).
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ class GeckoCode(NamedTuple):
 
 
 def walk(data: bytes) -> list[GeckoCode]:
-    """All codes of a list.
+    """Return all codes in a list.
 
-    Raises `FieldError` for an unknown type, for a code that goes beyond the end, and for too many codes.
+    Raises `FieldError` if there's a code with an unknown type or one that goes beyond the end, or if there are too many
+    codes.
     """
     codes: list[GeckoCode] = []
     at = 0
@@ -75,7 +77,7 @@ def walk(data: bytes) -> list[GeckoCode]:
 
 
 def _length_bytes(type_: int, second_word: int) -> int | None:
-    """Length of a code; `None` for an unknown type."""
+    """Return how long a code is in bytes, or `None` if its type is unknown."""
     if type_ == _INSERT:
         return 8 + 8 * second_word
     if type_ == _STRING:
@@ -84,13 +86,13 @@ def _length_bytes(type_: int, second_word: int) -> int | None:
 
 
 def fingerprint(codes: Iterable[GeckoCode]) -> str:
-    """A hash over type, address and length of each code, 32 hex digits."""
+    """Return a hash over the type, address and length of each code. It has 32 hex digits."""
     digest = hashlib.sha256(b"".join(_FINGERPRINTED.pack(*code) for code in codes))
     return digest.hexdigest()[:_FINGERPRINT_DIGITS]
 
 
 def code_list(data: bytes) -> CodeList:
-    """The neutral form of a list. Raises `FieldError`."""
+    """Convert a list to a form that is the same for all formats. Raises `FieldError` if the list is damaged."""
     codes = walk(data)
     return CodeList(
         fingerprint=fingerprint(codes),
@@ -123,13 +125,16 @@ families = names_by_text(FOLDER, "code_sets", "families")
 
 
 def known_sets(codes: Iterable[GeckoCode]) -> list[CodeSet]:
-    """The known sets all of whose addresses are in a list; of each family the last one in the table."""
+    """Return the known sets for which all addresses are in the list. In each family, the last one in the table wins."""
     addresses = {code.address for code in codes}
     return list({each.family: each for each, needed in _sets() if needed <= addresses}.values())
 
 
 class GeckoListFinder:
-    """Finds the Gecko List in the first bytes of a file, in pieces of any size, without decoding frames."""
+    """Finds the Gecko List in the first bytes of a file.
+
+    You can pass them in pieces of any size, and no frames are decoded.
+    """
 
     def __init__(self) -> None:
         self.data: bytes | None = None
@@ -141,7 +146,7 @@ class GeckoListFinder:
         self._parts = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the file. Raises `FormatError` for the head of no replay."""
+        """Take the next bytes of the file. If it doesn't begin like a replay, this raises `FormatError`."""
         if self.done:
             return
         self._buffer += data
@@ -190,9 +195,10 @@ class GeckoListFinder:
 
 
 def read_code_list(chunks: Iterable[bytes]) -> CodeList | None:
-    """The codes of the game in a file, whose bytes are taken only as far as needed; `None` without a complete list.
+    """Return the codes of the game in a file, or `None` if there is no complete list. This only takes as many bytes as
+    it needs.
 
-    Raises `FormatError` for a list with something else than codes, and for the head of no replay.
+    Raises `FormatError` if there's something other than codes in the list, or if the file doesn't begin like a replay.
     """
     finder = GeckoListFinder()
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""The last frame of a game so far, and the players that were in earlier frames only."""
+"""The last frame of a game up to now, and those players that were only in earlier frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slpstream.model.events import Frame
 
 
 class LastFrame:
-    """Keeps the latest sending of the highest frame number, and the players that it lacks."""
+    """Keeps the latest sending of the highest frame number, and the players that are missing in it."""
 
     def __init__(self) -> None:
         self.frame: Frame | None = None
@@ -37,7 +37,7 @@ class LastFrame:
             self.frame, self.gone = frame, self._newest_gone
 
     def _keep_gone(self, players: Set[int]) -> None:
-        """Keep the Post-Frame Updates of the players of the newest sending that are not in the next one."""
+        """If players of the newest sending are not in the next one, keep their Post-Frame Updates."""
         shown = {} if self._newest is None else self._newest.entry.players
         gone = {index: player.post for index, player in shown.items() if index not in players}
         self._newest_gone = {index: post for index, post in {**self._newest_gone, **gone}.items() if post}

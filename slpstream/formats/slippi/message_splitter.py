@@ -1,4 +1,7 @@
-"""Message Splitter 0x10, since 3.3.0: a part of an event that is too large for one, so far only the Gecko List."""
+"""Message Splitter (0x10, since 3.3.0) contains a part of an event that is too large for one.
+
+Up to now, this is only the Gecko List.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ MIN_SIZE_BYTES = _LAST
 
 
 def block(buffer: bytes, start: int, end: int) -> tuple[bytes, bool] | None:
-    """The part of the Gecko List in the Message Splitter `buffer[start:end]`, and whether it is the last part.
+    """Return the part of the Gecko List in the Message Splitter `buffer[start:end]`, and whether it is the last one.
 
-    `None` for a part of another event, and for one that is too small. The declared size of the Gecko List is
-    ignored, because it overflows its 16 bits.
+    If it is too small, or a part of another event, this returns `None`. We ignore the declared size of the Gecko List,
+    because it doesn't fit into 16 bits.
     """
     if end - start <= MIN_SIZE_BYTES or buffer[start + _COMMAND] != GECKO_LIST:
         return None

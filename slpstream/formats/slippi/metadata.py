@@ -1,9 +1,9 @@
-"""The metadata element: a scan that finds its end and refuses hostile input, then decoding with py-ubjson.
+"""The metadata element. We first scan it to find its end and to refuse hostile input, and then let py-ubjson decode it.
 
-py-ubjson trusts the counts and types in its input: nine bytes can make it ask for a gigabyte, and a `$Z` container can
-abort the interpreter. So the bytes are walked first, without recursion and within limits far above all real metadata;
-the library gets only what passed. The scan keeps its position between calls, so metadata that arrives byte by byte
-takes no longer.
+We need the scan because py-ubjson trusts the counts and types in its input. With just nine bytes, you can make it ask
+for a gigabyte, and a `$Z` container can abort the interpreter. So we walk over the bytes first, without recursion, and
+with limits that are far above all real metadata. The library only gets to see those bytes that have passed. If metadata
+arrives byte by byte, this doesn't take longer, because the scan keeps its position between calls.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _LENGTHS = {ord("i"): 1, ord("U"): 1, ord("I"): 2, ord("l"): 4, ord("L"): 8}
 
 
 class MetadataScan:
-    """Finds the end of one UBJSON object that may still be incomplete."""
+    """Finds the end of one UBJSON object, which may still be incomplete."""
 
     def __init__(self, start: int) -> None:
-        """`start` is the file offset of the object's opening brace."""
+        """`start` is the file offset of the brace that opens the object."""
         self._start = start
         self._position = 0
         self._items = 0
@@ -48,17 +48,18 @@ class MetadataScan:
         begin, and where they end."""
 
     def copy(self) -> Self:
-        """An independent scan at the same position."""
+        """Return a copy that is at the same position, but independent from now on."""
         twin = copy.copy(self)
         twin._closers = list(self._closers)
         twin.texts = list(self.texts)
         return twin
 
     def advance(self, data: bytes) -> int | None:
-        """The length of the object in bytes, or `None` while bytes are missing.
+        """Return how long the object is in bytes, or `None` if some of them are still missing.
 
-        `data` has the object from its first byte on. Raises `FieldError` for what no game writes: typed containers,
-        unknown type markers, and objects beyond the limits.
+        `data` must contain the object from its first byte on. Some things are never written by a game, such as typed
+        containers, unknown type markers, and objects beyond the limits. If we find one of these, this raises
+        `FieldError`.
         """
         while True:
             step = self._token(data)
@@ -71,7 +72,7 @@ class MetadataScan:
                 return self._position
 
     def _token(self, data: bytes) -> int | None:
-        """Length of the token at the current position, after noting it; `None` while it is incomplete."""
+        """Note the token at the current position and return its length, or `None` if it is incomplete."""
         at = self._position
         if at >= len(data):
             return None
@@ -116,7 +117,9 @@ class MetadataScan:
         self._key_next = bool(self._closers) and self._closers[-1] == _OBJECT_END
 
     def _counted(self, data: bytes, at: int) -> int | None:
-        """Length in bytes of the length field at `at` and of the text after it; `None` while incomplete."""
+        """Return how many bytes the length field at `at` and the text after it take, or `None` if they are
+        incomplete.
+        """
         if at >= len(data):
             return None
         width = _LENGTHS.get(data[at])
@@ -151,7 +154,7 @@ class Decoded(NamedTuple):
 
 
 def decode(data: bytes, *, offset: int) -> Decoded:
-    """The plain values of a scanned object. Raises `FieldError` for what py-ubjson refuses."""
+    """Return the plain values of an object that was scanned. Raises `FieldError` if py-ubjson doesn't accept it."""
     try:
         readable, bad_text = _with_readable_texts(data)
         value = ubjson.loadb(readable, object_pairs_hook=dict)
@@ -161,9 +164,10 @@ def decode(data: bytes, *, offset: int) -> Decoded:
 
 
 def _with_readable_texts(data: bytes) -> tuple[bytes, int | None]:
-    """The object with U+FFFD instead of bytes that are not UTF-8, and where the first of them are.
+    """Replace all bytes that aren't UTF-8 by U+FFFD. Returns the object, and where the first of these bytes are.
 
-    Games have written such names, and one of them must not cost all other metadata.
+    We do this because games have written names like that, and it would be a pity to lose all other metadata because of
+    one of them.
     """
     scan = MetadataScan(0)
     scan.advance(data)
@@ -183,7 +187,10 @@ def _with_readable_texts(data: bytes) -> tuple[bytes, int | None]:
 
 
 def encode(metadata: dict[str, Any]) -> bytes:
-    """The bytes of an object. Like the game, it writes integers as `U` (lengths) or `l`, never as `i` or `I`."""
+    """Return the bytes of an object.
+
+    Integers are written as `U` (lengths) or `l`, and never as `i` or `I`, just like in the game.
+    """
     return b"".join(_encode(metadata))
 
 
@@ -212,7 +219,7 @@ def _encode_number(value: int) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """The value in types of JSON: decimals become floats, and floats that are not finite become null."""
+    """Convert a value to the types of JSON. Decimals become floats, and floats that aren't finite become null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):

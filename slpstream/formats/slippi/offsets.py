@@ -1,4 +1,7 @@
-"""The file offsets of all events of a game. `frame_index` finds them, and `columns` reads arrays of values there."""
+"""The offsets of all events of a game in its file.
+
+`frame_index` finds them, and `columns` uses them to read arrays of values.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ ABSENT = -1
 
 
 class Slot(NamedTuple):
-    """A kind of event that occurs at most once in a frame.
+    """A kind of event that can't occur more than once in a frame.
 
-    Frame Start and Frame Bookend belong to no player: `player` is 0 and `follower` is `False`.
+    Frame Start and Frame Bookend don't belong to a player. For these, `player` is 0 and `follower` is `False`.
     """
 
     command: int
@@ -27,16 +30,16 @@ class Slot(NamedTuple):
 
 
 class RepeatedEvents(NamedTuple):
-    """Events of a kind that can occur many times in a frame, such as items, in the order of the frames.
+    """Events of a kind that can occur many times in a frame, for example items. They are in the order of the frames.
 
-    `offsets` has one entry for each event. The events of frame i are `offsets[firsts[i]:firsts[i + 1]]`.
+    `offsets` has one entry for each event. To get the events of frame i, use `offsets[firsts[i]:firsts[i + 1]]`.
     """
 
     offsets: Offsets
     firsts: Offsets
 
     def of_frames(self, which: Offsets) -> RepeatedEvents:
-        """The events of the frames with the indices `which`."""
+        """Return the events of those frames that have one of these indices."""
         counts = np.diff(self.firsts)[which]
         firsts = np.concatenate([[0], np.cumsum(counts)])
         index = np.arange(firsts[-1]) + np.repeat(self.firsts[which] - firsts[:-1], counts)
@@ -44,7 +47,7 @@ class RepeatedEvents(NamedTuple):
 
 
 class FrameIndex(NamedTuple):
-    """The offsets of every sending of every frame of a game, in file order."""
+    """The offsets for every sending of every frame in a game, in the order of the file."""
 
     numbers: npt.NDArray[np.int32]
     """Frame number of each sending."""
@@ -59,7 +62,9 @@ class FrameIndex(NamedTuple):
 
 
 def stride_of(offsets: Offsets) -> int | None:
-    """The constant distance between consecutive offsets, at least 1; `None` if the distances differ."""
+    """Return the distance between offsets that follow each other, which is at least 1, or `None` if it isn't always the
+    same.
+    """
     if len(offsets) < 2:
         return None
     stride = int(offsets[1]) - int(offsets[0])

@@ -1,10 +1,11 @@
-"""The outcome of a game: winners, scores and standings, from the final frames and the Game End.
+"""How a game ended: its winners, scores and standings. We find them out from the final frames and the Game End.
 
-Ledge grabs can decide a timeout of an online game of two players. When the time runs out in Slippi Online, a player who
-has grabbed ledges more than 45 times loses, unless both players have (documented: release notes of Slippi Dolphin
-3.4.1, for ranked, unranked and direct games, not for teams). Replays do not show the version of Dolphin, so the rule is
-applied to games from before 3.4.1, too (guessed). A grab is the beginning of the action state 0xFC, as in
-`ledgegrabCount` of the stats (observed); the game has a separate counter.
+In an online game of two players, a timeout can be decided by ledge grabs. If time runs out in Slippi Online, and a
+player has grabbed ledges more than 45 times, then this player loses, unless the other one has done the same
+(documented: release notes of Slippi Dolphin 3.4.1, for ranked, unranked and direct games, not for teams). Since you
+can't see the version of Dolphin in a replay, we also apply this rule to games from before 3.4.1 (guessed). A grab is
+the beginning of the action state 0xFC, just like in `ledgegrabCount` of the stats (observed). The game has a counter of
+its own for this.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ CountLedgeGrabs = Callable[[], Mapping[int, int]]
 
 
 class LedgeGrabs:
-    """Counts the ledge grabs of each player from final frames."""
+    """Counts how often each player grabs a ledge. Only final frames count."""
 
     def __init__(self, players: Iterable[int]) -> None:
         self.counts = dict.fromkeys(players, 0)
@@ -45,13 +46,13 @@ class LedgeGrabs:
         self._frames = FinalFrames()
 
     def copy(self) -> LedgeGrabs:
-        """An independent counter in the same state."""
+        """Return a copy of this counter. It has the same state, but is independent from then on."""
         twin = LedgeGrabs(())
         twin.counts, twin._last, twin._frames = dict(self.counts), dict(self._last), self._frames.copy()
         return twin
 
     def take(self, events: Iterable[Event]) -> None:
-        """Take the next events of the game; a frame counts when it is final."""
+        """Take the next events of the game. A frame only counts when it is final."""
         for frame in self._frames.take(events):
             content = frame.content
             if type(content) is PackedFrame:
@@ -74,7 +75,7 @@ class LedgeGrabs:
                 self.add(index, player.post.action_state_id, player.post.action_state_counter)
 
     def add(self, index: int, state: int, counter: Any) -> None:
-        """Take a player's action state in a final frame, and how long it has lasted."""
+        """Take the action state of a player in a final frame, and how long it has lasted."""
         if state == LEDGE_CATCH and index in self.counts:
             last, last_counter = self._last.get(index, (None, UNSET))
             if last != LEDGE_CATCH or (counter is not UNSET and counter < last_counter):
@@ -85,7 +86,7 @@ class LedgeGrabs:
 
 
 class Outcome:
-    """Counts falls and ledge grabs in the games that they decide, and makes the `GameEnd`."""
+    """Makes the `GameEnd`. If falls or ledge grabs might decide the game, it also counts these."""
 
     def __init__(self, settings: Settings) -> None:
         self._falls = None if settings.takes_stocks else FinalFalls(settings)
@@ -95,18 +96,18 @@ class Outcome:
         self._count_ledge_grabs: CountLedgeGrabs = dict
 
     def copy(self) -> Self:
-        """An independent copy in the same state."""
+        """Return a copy. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin._falls = None if self._falls is None else self._falls.copy()
         twin._ledge_grabs = None if self._ledge_grabs is None else self._ledge_grabs.copy()
         return twin
 
     def count_ledge_grabs_with(self, count: CountLedgeGrabs) -> None:
-        """Call `count` if ledge grabs can decide the game, instead of counting them in the frames."""
+        """If ledge grabs might decide the game, call `count` to get them, instead of counting them in the frames."""
         self._ledge_grabs, self._count_ledge_grabs = None, count
 
     def take(self, events: Iterable[Event]) -> None:
-        """Take the next events of the game; a frame counts when it is final."""
+        """Take the next events of the game. A frame only counts when it is final."""
         if self._falls is not None:
             self._falls.take(events)
         if self._ledge_grabs is not None:
@@ -121,7 +122,7 @@ class Outcome:
         payload: result.GameEndPayload | None,
         end_offset: int,
     ) -> GameEnd:
-        """The end of the game, after its last frame. `payload` is the Game End, if the game has one."""
+        """Return the end of the game, after its last frame. If the game has a Game End, pass it as `payload`."""
         last = last_frame.frame
         number = None if last is None else last.number
         players = {} if last is None else last.entry.players

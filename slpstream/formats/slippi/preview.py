@@ -1,7 +1,9 @@
-"""Preview of a `.slp`: Game Start from its first bytes, Game End and metadata from its last ones.
+"""A preview of a `.slp`. We only read Game Start from its first bytes, and Game End and the metadata from its last
+ones.
 
-A finished replay can be described without its frames, whose reading takes most of the time over thousands of files.
-Both parts are read by the reader of the live path, placed after the bytes that were left out.
+If you have thousands of files, most of the time would be spent on reading frames. With this, you can describe a
+finished replay without them. Both parts are read by the reader of the live path, which continues after the bytes that
+were left out.
 """
 
 from __future__ import annotations
@@ -27,13 +29,15 @@ _MAX_OLD_FRAME_BYTES = 8 * (67 + 85)
 
 
 def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
-    """Preview a finished replay from its first and last bytes; `tail_offset` is the file offset of the last bytes.
+    """Return a preview of a finished replay, given its first and last bytes. `tail_offset` is the file offset of the
+    last bytes.
 
-    `None` when the whole file has to be read: a mode without stocks, no Game End, two of them, no metadata, a last
-    frame that is sent again by a rollback or has late events, a player whom that frame lacks and who need not be out,
-    frame numbers that may not count from -123 on, a timeout that ledge grabs can decide, or a Game End without a
-    method. The last frame is searched from the end; its boundaries are right when its events lead exactly to Game End.
-    Raises `FormatError` when there is no Game Start.
+    If it turns out that we have to read the whole file, this returns `None`. There are many possible reasons: a mode
+    without stocks, no Game End or two of them, no metadata, a last frame that is sent again by a rollback or has late
+    events, a player who is missing in that frame although they need not be out, frame numbers that may not count from
+    -123 on, a timeout that ledge grabs can decide, or a Game End without a method. We search for the last frame from
+    the end. If its events lead exactly to Game End, its boundaries are right. Raises `FormatError` if there's no Game
+    Start.
     """
     reader, at, early = read_head(head)
     start = first_of(GameStart, early)
@@ -74,7 +78,9 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
 
 
 def _first_number(head: bytes, at: int, widths: list[int]) -> int | None:
-    """The number of the first frame; `None` if it comes after the head, because a Gecko List is in between."""
+    """Return the number of the first frame, or `None` if it comes after the head because there's a Gecko List in
+    between.
+    """
     for command, start, _ in walk_events(head, at, len(head), widths):
         if command in TABLES and command != GAME_END.command:
             return int.from_bytes(head[start + 1 : start + 5], "big", signed=True)
@@ -82,10 +88,10 @@ def _first_number(head: bytes, at: int, widths: list[int]) -> int | None:
 
 
 def _counts_from_first(last: int, frame_bytes: int, all_bytes: int, metadata: Mapping[str, Any]) -> bool:
-    """Whether a game can have all frames from -123 to the last one.
+    """Whether it is possible that a game has all frames from -123 to the last one.
 
-    The metadata has the number of frames of each player with each character; a repeated frame counts again. Without
-    these numbers, the frames must at least fit into the file.
+    The metadata tells us how many frames each player has with each character, where a repeated frame counts again. If
+    we don't have these numbers, we can at least check that the frames would fit into the file.
     """
     frames = last - FIRST_FRAME + 1
     played: list[int] = []
@@ -100,7 +106,9 @@ def _counts_from_first(last: int, frame_bytes: int, all_bytes: int, metadata: Ma
 
 
 def _last_sending(tail: bytes, end_at: int, widths: list[int]) -> int | None:
-    """The position of the frame that ends at `end_at`; `None` when no events of one frame number lead exactly there."""
+    """Return the position of the frame that ends at `end_at`, or `None` if there are no events of one frame number that
+    lead exactly there.
+    """
     opening = FRAME_START.command if widths[FRAME_START.command] else PRE_FRAME.command
     at = end_at
     found = None

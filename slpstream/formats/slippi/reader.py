@@ -1,15 +1,17 @@
-"""The reader of `.slp` files, for the live path, `dump`, `verify` and every resume from a cursor: bytes to events.
+r"""The reader of `.slp` files turns bytes into events. It is used for the live path, `dump`, `verify` and to resume from
+a cursor.
 
-It takes the file from its first byte on, in pieces of any size, and returns each event as soon as it is certain. Its
-stages follow the file: header, Event Payloads, events (`game_events`), the bytes after the end of the game, metadata,
-the closing brace. It keeps only the bytes of an incomplete event, and its events do not depend on how the bytes were
-split.
+You pass it the file from its first byte on, in pieces of any size, and it returns each event as soon as it is certain.
+Its stages are the same as in the file: header, Event Payloads, events (`game_events`), the bytes after the end of the
+game, metadata, and the closing brace. It doesn't keep any bytes except for those of an incomplete event, and you get
+the same events no matter how the bytes were split.
 
-The events end at Game End; at the raw length when it is set; and at an undeclared command byte that begins
-`U\\x08metadata`. The game writes the metadata before it writes the raw length, so the raw length usually only confirms
-the end after the metadata.
+The events end at Game End, or at the raw length when it is set, or at an undeclared command byte that begins
+`U\x08metadata`. Since the game writes the metadata before the raw length, the raw length is usually just a confirmation
+that comes later.
 
-A `FormatError` never leaves the reader. It becomes a `Diagnostic`, and a game that has begun ends with reason `error`.
+The reader never raises a `FormatError`. Instead, you get a `Diagnostic`, and if a game has begun, it ends with the
+reason `error`.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class Stage(IntEnum):
 class SlippiReader:
     """Reads one Slippi replay.
 
-    Call `feed` with the bytes in order, `rewrite` when the header has changed, and `finish` after the last byte.
+    Call `feed` with the bytes in order. If the header has changed, call `rewrite`, and after the last byte, call
+    `finish`.
     """
 
     format: ClassVar[str] = FORMAT
@@ -80,7 +83,10 @@ class SlippiReader:
         self._diagnostics = DiagnosticLimiter()
 
     def copy(self) -> Self:
-        """An independent reader in the same state, a few kilobytes large."""
+        """Return a copy of this reader, which takes a few kilobytes.
+
+        It has the same state, but is independent from then on.
+        """
         twin = copy.copy(self)
         twin._diagnostics = self._diagnostics.copy()
         twin._game = None if self._game is None else self._game.copy(twin._diagnostics)
@@ -90,10 +96,11 @@ class SlippiReader:
     def resumed_after_frames(
         self, offset: int, frames: FramesBefore = _NO_FRAMES, count_ledge_grabs: CountLedgeGrabs = dict
     ) -> Self:
-        """A copy of a reader that has read Game Start, placed at file offset `offset` after the frames.
+        """Return a copy that continues after the frames, at the file offset `offset`. This reader must have read Game
+        Start.
 
-        For callers that find the frames in another way. `frames` are those before `offset`, and `count_ledge_grabs` is
-        asked for the ledge grabs of the game, by player index, if they can decide it.
+        Use this if you find the frames in another way. `frames` are those before `offset`. If ledge grabs can decide
+        the game, `count_ledge_grabs` is called to get them by player index.
         """
         twin = self.copy()
         twin._base = offset
@@ -103,14 +110,14 @@ class SlippiReader:
 
     @property
     def closed(self) -> bool:
-        """Whether no further byte can change the log."""
+        """Whether the log is complete, so that it stays the same no matter which bytes follow."""
         if self.failure is not None:
             return True
         return self.stage is Stage.ABANDONED or (self.stage is Stage.DONE and self.raw_length_bytes > 0)
 
     @property
     def pending(self) -> bool:
-        """Always false: `feed` returns every event that is certain."""
+        """This is always false, because `feed` returns every event that is certain."""
         return False
 
     def more(self, max_frames: int) -> list[Event]:
@@ -119,7 +126,7 @@ class SlippiReader:
 
     @property
     def event_payloads(self) -> EventPayloads | None:
-        """The declared sizes of events; `None` before the end of Event Payloads."""
+        """The declared sizes of events. Before the end of Event Payloads, this is `None`."""
         return None if self._game is None else self._game.payloads
 
     @property
@@ -129,7 +136,7 @@ class SlippiReader:
 
     @property
     def gecko_list(self) -> bytes | None:
-        """The Gecko List; `None` until it is complete, and in replays without one."""
+        """The Gecko List, or `None` if it isn't complete yet or the replay doesn't have one."""
         return None if self._game is None else self._game.gecko_list
 
     @property
@@ -138,12 +145,15 @@ class SlippiReader:
         return None if self._game is None else self._game.settings
 
     def take_command_counts(self) -> dict[str, int]:
-        """The number of events read since the last call, by command byte in the form `0x37`."""
+        """Return how many events were read since the last time you called this.
+
+        The keys are command bytes in the form `0x37`.
+        """
         counts = {} if self._game is None else self._game.take_counts()
         return {f"{command:#04x}": count for command, count in counts.items()}
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes of the file and return the events that are certain now."""
+        """Take the next bytes of the file, and return those events that are certain now."""
         if self.failure is not None:
             return []
         self._buffer = buffer = self._buffer + data if self._buffer else data
@@ -153,7 +163,10 @@ class SlippiReader:
         return self._run(self._advance)
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """Take `header`, the new first `rewritable_bytes` of the file, and return the events that are certain now."""
+        """Take the first `rewritable_bytes` of the file again, because they have changed.
+
+        Returns those events that are certain now.
+        """
         if self.failure is not None or self.stage is Stage.HEADER:
             return []
 
@@ -167,7 +180,10 @@ class SlippiReader:
         return self._run(advance)
 
     def finish(self) -> list[Event]:
-        """End the log and return its last events: no more bytes will come. An unfinished game ends as `incomplete`."""
+        """End the log, because there won't be any more bytes, and return its last events.
+
+        If the game isn't finished, it ends as `incomplete`.
+        """
         if self.failure is not None:
             return []
         return self._run(self._finish)
@@ -257,7 +273,7 @@ class SlippiReader:
         return False
 
     def _end_at_raw_length(self, game: GameEvents, raw_end: int, out: list[Event]) -> bool:
-        """End the game at the raw length, when all bytes up to there are in the buffer."""
+        """If all bytes up to the raw length are in the buffer, end the game there."""
         if self._base < raw_end:
             command = self._buffer[0]
             if game.payloads.widths[command] == 0:
@@ -269,9 +285,9 @@ class SlippiReader:
         return True
 
     def _end_at_marker(self, game: GameEvents, out: list[Event]) -> bool:
-        """End the game at an undeclared command byte if the metadata begins there.
+        """If the metadata begins at an undeclared command byte, end the game there.
 
-        Raises `FramingError` for any other undeclared command byte.
+        For any other undeclared command byte, this raises `FramingError`.
         """
         marker = metadata.MARKER
         if not self._buffer.startswith(marker[: len(self._buffer)]):
@@ -284,7 +300,7 @@ class SlippiReader:
         return True
 
     def _read_after_end(self, out: list[Event]) -> bool:
-        """Find the metadata or the closing brace; events before them are skipped with a warning."""
+        """Find the metadata or the closing brace. If there are events before that, skip them with a warning."""
         if self._game is None:
             return False
         widths = self._game.payloads.widths
@@ -394,7 +410,7 @@ class SlippiReader:
             self._base += count
 
     def _confirm_length(self, out: list[Event]) -> None:
-        """Once the file is closed, compare the raw length in the header with the end of the events."""
+        """If the file is closed, check that the raw length in the header agrees with the end of the events."""
         if self._length_confirmed or self.stage is not Stage.DONE or not self.raw_length_bytes:
             return
         self._length_confirmed = True
@@ -425,7 +441,7 @@ class SlippiReader:
 
 
 class Head(NamedTuple):
-    """A reader that has consumed everything up to and including Game Start, the position after it, and the events."""
+    """A reader that has read everything up to the end of Game Start, the position after it, and the events."""
 
     reader: SlippiReader
     at: int
@@ -433,9 +449,10 @@ class Head(NamedTuple):
 
 
 def read_head(data: bytes) -> Head:
-    """Read a replay event by event up to Game Start.
+    """Read a replay up to Game Start, event by event.
 
-    `data` is the file, or enough of its beginning to contain Game Start. Raises `FormatError` without a Game Start.
+    `data` doesn't have to be the whole file, as long as it contains Game Start. If it doesn't, this raises
+    `FormatError`.
     """
     reader = SlippiReader()
     events = reader.feed(data[: container.HEADER_BYTES + 1])

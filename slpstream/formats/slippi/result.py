@@ -1,14 +1,16 @@
-"""The winners of a game, for `game_end`, and the players' final stocks and percent.
+"""The winners of a game, which you get in `game_end`, and how many stocks and how much percent the players had at the
+end.
 
-Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
-second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
-ended neither by quitting nor by time. Beyond slippi-js, the team of a player who quits loses, the last frame can
-decide a game whose Game End was lost, and ledge grabs can decide a timeout (`outcome`).
+We follow the rules of slippi-js 9.1 (`getWinners`), but without its bugs. If a no contest doesn't have an initiator,
+there's no winner, and a second Game End doesn't change anything. Before 3.13, there are no placements. If such a game
+didn't end because somebody quit or time ran out, stocks decide it, and then percent. We also know some things that
+slippi-js doesn't: the team of a player who quits loses, the last frame can decide a game whose Game End was lost, and
+ledge grabs can decide a timeout (`outcome`).
 
-In modes without stocks the placements decide, or else the score of time mode. The game ranks players with the same
-score by KOs, falls and port, and then plays sudden death: placements that follow this order among the first are a tie
-(documented by the public decompilation; two real games of a minute without a fall have such placements). In stamina
-mode the placements decide, or else who has stocks left (guessed: no replay of it was at hand).
+In modes without stocks, the placements decide, or else the score of time mode. If players have the same score, the game
+ranks them by KOs, falls and port, and then plays sudden death. So if the first placements are in this order, it is a
+tie (documented by the public decompilation; two real games of a minute without a fall have such placements). In stamina
+mode, the placements decide, or else who has stocks left (guessed: no replay of it was at hand).
 """
 
 from __future__ import annotations
@@ -53,8 +55,9 @@ class GameEndPayload(msgspec.Struct, rename="camel", frozen=True, gc=False, omit
 class LastSeen(NamedTuple):
     """The last Post-Frame Updates of the players, by player index.
 
-    Players who are out have none in later frames, but damage can remove one too. So a player whom the last frame lacks
-    is out only if the update before shows it: no stocks, or one and its death.
+    A player who is out has no updates in later frames, but an update can also be missing because of damage. So if a
+    player isn't in the last frame, they only count as out if the update before shows it, because it has no stocks, or
+    one and its death.
     """
 
     posts: Mapping[int, Any]
@@ -63,7 +66,7 @@ class LastSeen(NamedTuple):
     """Those of players whom the last frame lacks."""
 
     def stocks(self, player: int) -> int | None:
-        """The stocks of a player; `None` if they are not known."""
+        """Return how many stocks a player has, or `None` if we don't know."""
         if player in self.posts:
             return int(self.posts[player].stocks_remaining)
         return 0 if player in self.gone and _is_out(self.gone[player]) else None
@@ -75,13 +78,13 @@ def _is_out(post: Any) -> bool:
 
 
 def limits_ledge_grabs(settings: Settings) -> bool:
-    """Whether ledge grabs can decide a timeout of a game with these settings (`outcome`)."""
+    """Whether a timeout can be decided by ledge grabs if a game has these settings (`outcome`)."""
     online = settings.game_mode == MAJOR_SCENE_ONLINE
     return online and len(settings.players) == _PAIR and not settings.is_teams
 
 
 def game_end_payload(event: Any) -> GameEndPayload:
-    """The decoded Game End event for `game_end` messages."""
+    """Return the decoded Game End event in the form of `game_end` messages."""
     positions = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
     placements = [Placement(i, position) for i, position in enumerate(positions)]
     return GameEndPayload(event.game_end_method, event.lras_initiator_index, placements)
@@ -94,11 +97,11 @@ def winners(
     ledge_grabs: Callable[[], Mapping[int, int]] = dict,
     scores: Sequence[PlayerScore] = (),
 ) -> list[Placement]:
-    """The winners, several in teams; empty for a game without a known winner.
+    """Return the winners. There can be several if there are teams, and none if we don't know who has won.
 
-    They have their own positions in replays with placements, otherwise all have position 0. `ledge_grabs` is asked for
-    the ledge grabs of the game, by player index, if they can decide it. `scores` are those of a game that takes no
-    stocks.
+    If the replay has placements, they keep their positions, and otherwise, all of them have position 0. If ledge grabs
+    can decide the game, `ledge_grabs` is called to get them by player index. If it is a game without stocks, you have
+    to pass its `scores`.
     """
     if end is None:
         return []
@@ -133,9 +136,10 @@ def winners(
 def is_tied(
     settings: Settings, end: GameEndPayload | None, scores: Sequence[PlayerScore], played_seconds: float | None
 ) -> bool:
-    """Whether a game of time mode ended with several sides in the first place, so that sudden death decides it.
+    """Whether a game of time mode ended with several sides in first place, so that it has to be decided by sudden
+    death.
 
-    `played_seconds` is how long the timer ran; `None` if that is not known.
+    `played_seconds` is how long the timer ran, or `None` if you don't know this.
     """
     if end is None or settings.in_game_mode != TIME_MODE or end.game_end_method in _QUIT or len(_sides(settings)) == 1:
         return False
@@ -153,16 +157,16 @@ def is_tied(
 
 
 def score_values(scores: Sequence[PlayerScore], *, tied: bool) -> dict[str, Any]:
-    """The members of `game_end` for games without stocks."""
+    """Return those members of `game_end` that only games without stocks have."""
     if not scores:
         return {}
     return {"scores": list(scores), "tied": True} if tied else {"scores": list(scores)}
 
 
 def inferred_winners(settings: Settings, seen: LastSeen) -> list[Placement]:
-    """The winners of a stock game whose Game End was lost: the only side that is not out.
+    """Return the winners of a stock game whose Game End was lost, which is the only side that isn't out.
 
-    Empty if several sides may have stocks, or none has.
+    If several sides might have stocks, or none has any, the result is empty.
     """
     sides = _sides(settings)
     if not settings.takes_stocks or len(sides) < _OPPONENTS:
@@ -173,8 +177,11 @@ def inferred_winners(settings: Settings, seen: LastSeen) -> list[Placement]:
 
 
 def standings(settings: Settings, end: GameEndPayload | None, seen: LastSeen) -> dict[int, dict[str, Any]]:
-    """Stocks and percent at the end, by player index. Players that were out by then have 0 stocks. Modes without
-    stocks have only percent. Players without known values are left out; empty without a frame."""
+    """Return how many stocks and how much percent each player had at the end, by player index.
+
+    If a player was out by then, they have 0 stocks. In modes without stocks, you only get the percent. If we don't know
+    anything about a player, they are left out. If there was no frame, the result is empty.
+    """
     if not seen.posts:
         return {}
     if not settings.takes_stocks:
@@ -196,15 +203,15 @@ def standings(settings: Settings, end: GameEndPayload | None, seen: LastSeen) ->
 
 
 def shows_stocks(settings: Settings, end: GameEndPayload, posts: Mapping[int, Any]) -> bool:
-    """Whether the Post-Frame Updates of the last frame tell the stocks of all players at the end of a game."""
+    """Whether we can tell from the Post-Frame Updates of the last frame how many stocks all players had at the end."""
     return None not in _stocks_at_end(settings, end, LastSeen(posts, {})).values()
 
 
 def _stocks_at_end(settings: Settings, end: GameEndPayload | None, seen: LastSeen) -> dict[int, int | None]:
-    """The stocks of each player at the end of a stock game; `None` where they are not known.
+    """Return how many stocks each player had at the end of a stock game, or `None` where we don't know.
 
-    A game that was played to its end has one side left. So if a player in its last frame has stocks, those whom it
-    lacks are out.
+    If a game was played to its end, there's only one side left. So if one of the players in its last frame has stocks,
+    then those who are missing in it are out.
     """
     played_out = end is not None and end.game_end_method in (GAME, RESOLVED)
     if played_out and any(post.stocks_remaining for post in seen.posts.values()):
@@ -213,14 +220,14 @@ def _stocks_at_end(settings: Settings, end: GameEndPayload | None, seen: LastSee
 
 
 def _remaining(settings: Settings, initiator: Any) -> list[int]:
-    """The one of two sides that did not quit; empty when it is unknown who quit."""
+    """If one of two sides has quit, return the other one. If we don't know who quit, the result is empty."""
     sides = _sides(settings)
     stayed = [side for side in sides if initiator not in side]
     return stayed[0] if len(sides) == _OPPONENTS and len(stayed) == 1 else []
 
 
 def _sides(settings: Settings) -> list[list[int]]:
-    """The players that win together: the teams, or each player alone."""
+    """Return the players that win together. These are the teams, or if there are none, each player alone."""
     if not settings.is_teams:
         return [[p.player_index] for p in settings.players]
     sides: dict[int, list[int]] = {}
@@ -230,7 +237,10 @@ def _sides(settings: Settings) -> list[list[int]]:
 
 
 def _ahead(sides: list[list[int]], stocks: Mapping[int, int], last_posts: Mapping[int, Any]) -> list[int]:
-    """The side with the most stocks, then the lowest sum of whole percents; empty for a tie."""
+    """Return the side with the most stocks. If there are several, it is the one with the lowest sum of whole percents.
+
+    In the case of a tie, the result is empty.
+    """
 
     def percent(player: int) -> float:
         value = last_posts[player].percent if player in last_posts else 0.0
@@ -242,19 +252,25 @@ def _ahead(sides: list[list[int]], stocks: Mapping[int, int], last_posts: Mappin
 
 
 def _has_placements(end: GameEndPayload) -> bool:
-    """Whether there are placements, from 0 to 3. A build between 3.12 and 3.13 wrote 16 and 17 (observed)."""
+    """Whether there are placements, which range from 0 to 3.
+
+    A build between 3.12 and 3.13 wrote 16 and 17 (observed).
+    """
     positions = [placement.position for placement in end.placements if placement.position is not UNSET]
     return bool(positions) and max(positions) < PLAYERS
 
 
 def _placed_first(settings: Settings, end: GameEndPayload) -> list[Placement]:
-    """The side of the player in the first place, with the places of all its players."""
+    """Return the side of the player in first place, with the places of all its players."""
     best = next((p.player_index for p in end.placements if p.position == 0), None)
     return [p for side in _sides(settings) if best in side for p in end.placements if p.player_index in side]
 
 
 def _best_score(settings: Settings, scores: Sequence[PlayerScore]) -> list[int]:
-    """The side with the highest sum of scores; empty for a tie and in modes without scores."""
+    """Return the side with the highest sum of scores.
+
+    If there's a tie, or the mode has no scores, the result is empty.
+    """
     by_index = {each.player_index: each.score for each in scores if each.score is not UNSET}
     sides = _sides(settings)
     if len(sides) == 1 or len(by_index) < sum(map(len, sides)):
@@ -264,7 +280,7 @@ def _best_score(settings: Settings, scores: Sequence[PlayerScore]) -> list[int]:
 
 
 def _rank(player: PlayerScore) -> tuple[int, int, int, int]:
-    """The order in which the game places players: by score, KOs, falls, and port."""
+    """Return a key that sorts players in the same way as the game: by score, KOs, falls and port."""
     score = 0 if player.score is UNSET else player.score
     return score, player.kos, -player.falls, -player.player_index
 

@@ -1,7 +1,7 @@
-"""The newest revision of each frame number that came again or out of order, as a map that is cheap to copy.
+"""The newest revision of each frame number that came again or out of order, in a map that is cheap to copy.
 
-A reader is copied every few hundred kilobytes of its file, and each copy is kept. So the numbers are in pages that all
-copies share, and only the page that changes is copied.
+This is important because a reader is copied every few hundred kilobytes of its file, and we keep all copies. So the
+numbers are in pages, which are shared by all copies, and if one of the pages changes, we only copy this one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Revisions:
         """The number of frame numbers with a revision."""
 
     def get(self, number: int) -> int | None:
-        """The revision of a number; `None` if it has none."""
+        """Return the revision of a number, or `None` if it doesn't have one."""
         page = self._pages.get(number >> _PAGE_BITS)
         stored = 0 if page is None else page[number & (_PAGE_NUMBERS - 1)]
         return stored - 1 if stored else None
@@ -43,7 +43,7 @@ class Revisions:
 
     @property
     def full(self) -> bool:
-        """Whether the limit of pages is reached, because the numbers are far apart."""
+        """Whether there are too many pages, because the numbers are far apart."""
         return len(self._pages) >= MAX_PAGES
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""The setup that a Melee game reveals: the build and its codes, controller fixes, regions, and the rules."""
+"""The setup that a Melee game reveals: the build and its codes, controller fixes, regions and the rules."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _items(behavior: int, enabled: int | None) -> str:
 
 
 def _value(name: str, title: str, text: str) -> SetupValue:
-    """A value of the machine that is compared by its text."""
+    """Return a value of the machine. To compare it, we use its text."""
     return SetupValue(name=name, title=title, value=text, text=text)
 
 

@@ -1,7 +1,7 @@
-"""Fields of several characters side by side: one row for each frame, each field as a numpy array.
+"""The fields of several characters side by side. There is one row for each frame, and each field is a numpy array.
 
-For callers that read most fields of most characters. Where the compiled kernel is built, it reads them all in one pass
-over the events; otherwise they are the columns of `FrameColumns`, with the same values.
+Use this if you need most fields of most characters. If the compiled kernel was built, it reads all of them in one pass
+over the events. Otherwise, they are the columns of `FrameColumns`, which have the same values.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ _TYPES: dict[Kind, tuple[np.dtype[Any], pa.DataType]] = {
 
 
 def side_by_side(frames: FrameColumns, slots: Sequence[Slot], wanted: Wanted) -> list[Array | None]:
-    """The values of each wanted field in the rows of `frames`, in the machine's byte order, contiguous.
+    """Return the values of each wanted field in the rows of `frames`. They are contiguous, and in the byte order of the
+    machine.
 
-    `None` stands for a field that the replay does not have, and for all fields of a slot without events. Where an event
-    is absent in a frame, floats are NaN and everything else is 0. Flags are bytes, 0 or 1. The arrays can share memory
-    with others: do not write to them.
+    If the replay doesn't have a field, or a slot has no events, you get `None` instead. If there's no event in a frame,
+    floats are NaN, and everything else is 0. Flags are bytes, either 0 or 1. You must not write to the arrays, because
+    they might share their memory with others.
     """
     layouts = [frames.layout_of(TABLES[slot.command]) if slot in frames.index.slots else None for slot in slots]
     if kernel is None or not len(frames):
@@ -67,10 +68,11 @@ def side_by_side(frames: FrameColumns, slots: Sequence[Slot], wanted: Wanted) ->
 def _plan(
     kernel: ModuleType, commands: tuple[int, ...], sizes: tuple[int | None, ...], wanted: Wanted
 ) -> tuple[Any, pa.Schema, list[tuple[int, np.dtype[Any], bool]]]:
-    """A kernel's `Table` of the wanted fields that the replay has, its schema, and for each of its columns: which of
-    the wanted fields it is, its type, and whether it is a flag.
+    """Return a `Table` of the kernel for those wanted fields that the replay has, its schema, and a description of its
+    columns.
 
-    `sizes` are the declared payload sizes of the events, `None` for a slot without events.
+    For each column, this tells you which of the wanted fields it is, its type, and whether it is a flag. `sizes` are
+    the declared payload sizes of the events. For a slot without events, it is `None`.
     """
     columns, fields = [], []
     found: list[tuple[int, np.dtype[Any], bool]] = []

@@ -1,6 +1,8 @@
-"""Slippi replays compressed as `.slpz`: the events by command, each command's payloads byte by byte, then zstd.
+"""Slippi replays that are compressed as `.slpz`.
 
-The layout, all numbers big-endian. The sections follow each other without gaps; the block runs to the end of the file:
+To compress a replay, its events are sorted by command, the payloads of each command are stored byte by byte, and then
+zstd is applied. All numbers are big-endian. The sections follow each other without gaps, and the block goes up to the
+end of the file:
 
 | offset | type | field |
 | --- | --- | --- |
@@ -11,9 +13,10 @@ The layout, all numbers big-endian. The sections follow each other without gaps;
 | 16 | uint32 | offset of the compressed block |
 | 20 | uint32 | size of the block when decompressed |
 
-The decompressed block has the number of events after Game Start (uint32), their command bytes in the order of the file,
-and then, for each command in ascending order, the first bytes of all its payloads, all second bytes, and so on. The
-result is the original file, byte for byte. Source: AlexanderHarrison/slpz 1.3.0 (MIT or Apache-2.0).
+If you decompress the block, you first get the number of events after Game Start (uint32) and their command bytes in the
+order of the file. Then, for each command in ascending order, there are the first bytes of all its payloads, then all
+second bytes, and so on. If you put this together, you get the original file, byte for byte. Source:
+AlexanderHarrison/slpz 1.3.0 (MIT or Apache-2.0).
 """
 
 from __future__ import annotations
@@ -39,11 +42,10 @@ Decompress = Callable[[bytes, int], bytes]
 
 
 def unpack(data: bytes, decompress: Decompress, max_bytes: int) -> bytes:
-    """The replay in the bytes of a `.slpz` file.
+    """Return the replay that is contained in a `.slpz` file. This needs about twice as much memory as the replay.
 
-    Raises `FormatError` for a file that is damaged or not one of these, also for one that would be larger than
-    `max_bytes`: the size in the header is checked before anything is allocated. Takes about twice as much memory as
-    the replay has.
+    If the file is damaged or isn't a `.slpz`, this raises `FormatError`. It does the same if the result would be larger
+    than `max_bytes`. The size in the header is checked before we allocate anything.
     """
     if len(data) < _HEADER.size:
         raise WrongFormat("not a slpz file: shorter than its header", offset=len(data))
@@ -76,7 +78,7 @@ def unpack(data: bytes, decompress: Decompress, max_bytes: int) -> bytes:
 
 
 def _sizes(event: bytes, offset: int) -> dict[int, int]:
-    """The size of each command's payload, from the Event Payloads event."""
+    """Return the size of each command's payload, which is declared in the Event Payloads event."""
     if event[0] != EVENT_PAYLOADS or len(event) < 2 or len(event) != 1 + event[1] or event[1] % 3 != 1:
         raise FormatError("the Event Payloads are damaged", offset=offset)
     entries = range(2, len(event), _ENTRY_BYTES)
@@ -84,9 +86,9 @@ def _sizes(event: bytes, offset: int) -> dict[int, int]:
 
 
 def _rows(block: bytes, sizes: dict[int, int], offset: int) -> tuple[bytes, dict[int, bytearray]]:
-    """The commands in the order of the file, and the events of each one after the other, from a decompressed block.
+    """Return the commands in the order of the file, and for each command, all its events one after the other.
 
-    `offset` is that of the block in its file.
+    You have to pass a decompressed block. `offset` is where the block is in its file.
     """
     (count,) = _COUNT.unpack_from(block)
     if count > len(block) - _COUNT.size:
@@ -120,7 +122,7 @@ def _rows(block: bytes, sizes: dict[int, int], offset: int) -> tuple[bytes, dict
 
 
 def _in_order(order: bytes, rows: dict[int, bytearray], sizes: dict[int, int]) -> bytearray:
-    """The events in the order of the file."""
+    """Put the events back into the order of the file."""
     widths, taken = [0] * 256, [0] * 256
     for command in rows:
         widths[command] = 1 + sizes[command]

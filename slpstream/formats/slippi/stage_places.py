@@ -1,4 +1,4 @@
-"""Heights that divide a stage into places, in game units, valid on every stage whose ledges are known."""
+"""The heights that divide a stage into places, in game units. They are the same on every stage whose ledges we know."""
 
 from __future__ import annotations
 

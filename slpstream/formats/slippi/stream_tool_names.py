@@ -1,4 +1,7 @@
-"""Melee's characters and costumes as scoreboard tools call them, from `stream_tool_names.json`."""
+"""The names that scoreboard tools have for the characters and costumes of Melee.
+
+They come from `stream_tool_names.json`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ _ZELDA, _SHEIK = 18, 19
 
 
 class Character(msgspec.Struct, frozen=True):
-    """A character. `name` is TournamentStreamHelper's, `skins` are Melee Stream Tool's, by costume index."""
+    """A character.
+
+    TournamentStreamHelper calls it `name`. `skins` are used by Melee Stream Tool, and sorted by costume index.
+    """
 
     name: str
     skins: tuple[str, ...]
@@ -27,20 +33,21 @@ class _Content(msgspec.Struct):
 
 @functools.cache
 def characters() -> Mapping[int, Character]:
-    """By external id. Characters that players cannot choose, and those of mods, are missing."""
+    """Return the characters by external id. Those that you can't choose, and those of mods, are missing."""
     return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=_Content).rows
 
 
 def character_name(id: int | None) -> str | None:
-    """The name of a character; `None` for one that scoreboard tools do not know."""
+    """Return the name of a character, or `None` if the scoreboard tools don't know it."""
     found = None if id is None else characters().get(id)
     return None if found is None else found.name
 
 
 def stream_tool_names(id: int | None, costume: int) -> tuple[str, str] | None:
-    """Character and skin in Melee Stream Tool; `None` for a character that it does not have.
+    """Return the character and skin in Melee Stream Tool, or `None` if it doesn't have this character.
 
-    It has no periods in names, and Sheik is a skin of Zelda. An unknown costume is the default one.
+    In this tool, names don't have periods, and Sheik is a skin of Zelda. If the costume is unknown, you get the default
+    one.
     """
     found = None if id is None else characters().get(id)
     if found is None:

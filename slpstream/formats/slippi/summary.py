@@ -26,7 +26,10 @@ _ENDINGS: Mapping[int, Ending] = {TIME: "time", GAME: "finished", RESOLVED: "fin
 
 
 class _Player(msgspec.Struct, rename="camel"):
-    """The part of `PlayerSettings` that the summary needs; fields that a version lacks keep their default."""
+    """Those parts of `PlayerSettings` that we need for the summary.
+
+    If a version lacks a field, it keeps its default.
+    """
 
     player_index: int
     port: int | None = None
@@ -79,7 +82,7 @@ class _Score(msgspec.Struct, rename="camel"):
 
 @prepared
 class _EndValues(msgspec.Struct):
-    """The members of `game_end` that games without stocks have."""
+    """Those members of `game_end` that only games without stocks have."""
 
     scores: list[_Score] = []
     tied: bool = False
@@ -135,7 +138,7 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
 
 
 def _mode(setup: _Settings) -> str:
-    """The mode in a word; empty for stock mode."""
+    """Return the mode in a word. For stock mode, this is empty."""
     if setup.in_game_mode == STOCK_MODE:
         return "stamina" if any(player.stamina_mode for player in setup.players) else ""
     number = setup.in_game_mode >> _MODE_SHIFT
@@ -143,9 +146,9 @@ def _mode(setup: _Settings) -> str:
 
 
 def _is_sudden_death(setup: _Settings) -> bool:
-    """Whether the replay is a sudden death, which the game records apart from the game that it ends.
+    """Whether the replay is a sudden death. The game records it separately from the game that it ends.
 
-    Before 3.7, which lacks the scenes, by the rules of a sudden death (guessed).
+    Before 3.7, we don't know the scenes, so we have to look at the rules to find out (guessed).
     """
     if setup.game_mode is not None:
         return (setup.game_mode, setup.scene) == (_VERSUS, _SUDDEN_DEATH)
@@ -182,7 +185,7 @@ def _thing(kind: str, id: int | None, name_of: Any) -> Thing:
 
 
 def _names(metadata: Mapping[str, Any], index: int) -> Mapping[str, str]:
-    """The names of a player in the metadata: `netplay` and `code`, if present."""
+    """Return the names of a player that are in the metadata. These can be `netplay` and `code`."""
     entry: Any = metadata
     for key in ("players", str(index), "names"):
         entry = entry.get(key) if isinstance(entry, dict) else None

@@ -1,8 +1,9 @@
-"""Names in Shift JIS, as the game stores them, decoded to the characters that people type, and encoded again.
+"""Names in Shift JIS, which is how the game stores them. We decode them to the characters that people type, and encode
+them again.
 
-The game writes Latin letters, digits and signs in full width (`Ａ` for `A`, `＃` for `#`). Decoding stops at the first
-NUL and maps full width to normal width; kana and kanji stay as they are. Bytes that are not Shift JIS become U+FFFD, so
-decoding a name never fails.
+The game writes Latin letters, digits and signs in full width (`Ａ` for `A`, `＃` for `#`). When we decode a name, we stop
+at the first NUL and convert full width to normal width, but kana and kanji stay as they are. If there are bytes that
+aren't Shift JIS, they become U+FFFD, so this never fails.
 """
 
 from __future__ import annotations
@@ -43,20 +44,20 @@ _UNKNOWN = "？"
 
 
 def decode_name(raw: bytes) -> str:
-    """The text of a NUL-terminated Shift JIS field, in normal width."""
+    """Return the text in a Shift JIS field that ends with a NUL. It is converted to normal width."""
     return raw.split(b"\0", 1)[0].decode(ENCODING, errors="replace").translate(_NORMAL_WIDTH)
 
 
 def decode_ascii(raw: bytes) -> str:
-    """The text of a NUL-terminated ASCII field, such as an id. Other bytes become U+FFFD."""
+    """Return the text in an ASCII field that ends with a NUL, such as an id. All other bytes become U+FFFD."""
     return raw.split(b"\0", 1)[0].decode("ascii", errors="replace")
 
 
 def encode_name(text: str, width_bytes: int) -> bytes:
-    """The field of `width_bytes` with a text, NUL-terminated and padded.
+    """Return a field of `width_bytes` that contains a text. It ends with a NUL and is padded.
 
-    Letters that Shift JIS lacks lose their accents; other such characters become a question mark. A text that is too
-    long is cut after a whole character.
+    If Shift JIS lacks a letter, it loses its accents, and any other character becomes a question mark. If the text is
+    too long, it is cut after a whole character.
     """
     max_characters = (width_bytes - 1) // 2
     composed = unicodedata.normalize("NFC", " ".join(text.split()))

@@ -1,7 +1,8 @@
-"""A whole `.slp` in memory: the settings from its head, the columns of its frames, and how it ended from its tail.
+"""A whole `.slp` in memory. We take the settings from its head, the columns from its frames, and how it ended from its
+tail.
 
-The reader of the live path reads head and tail; only the frames in between are found by `frame_index`. So both paths
-agree about a game, and about its faults.
+The head and tail are read by the reader of the live path, and `frame_index` only finds the frames in between. This
+makes sure that both paths agree about a game, even if there's something wrong with it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _FIRST_FRAME_BYTES = 64 * 1024
 
 
 class WholeGame:
-    """A replay, finished or not. Raises `FormatError` when it has no Game Start."""
+    """A replay, which doesn't have to be finished. If it has no Game Start, creating this raises `FormatError`."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -91,12 +92,12 @@ class WholeGame:
 
     @property
     def failure(self) -> FormatError | None:
-        """The error that ended the game, if the bytes were wrong."""
+        """If the bytes were wrong, this is the error that ended the game."""
         return self.index.failure
 
     @property
     def end(self) -> GameEnd:
-        """The end of the game; its reason is `incomplete` when the file breaks off."""
+        """The end of the game. If the file breaks off, the reason is `incomplete`."""
         found = first_of(GameEnd, self._late)
         if found is None:
             raise FramingError("the game has no end", offset=len(self.data))
@@ -104,15 +105,16 @@ class WholeGame:
 
     @property
     def metadata(self) -> Metadata | None:
-        """The metadata; `None` when the file has none."""
+        """The metadata, or `None` if there isn't any in the file."""
         return first_of(Metadata, self._late)
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the game is sound and has a Game End, and its columns have the final frames: the last sending of each
-        number is the one that became final, and they became final in order.
+        """Whether there's nothing special about the game, so that its columns contain the final frames.
 
-        The events of other games have to be read one by one to know their final frames.
+        To be plain, it must be sound and have a Game End. Also, for each number, the last sending must be the one that
+        became final, and they must have become final in order. If a game isn't plain, you have to read its events one
+        by one to know its final frames.
         """
         if self.failure is not None or not self._has_game_end:
             return False
@@ -133,7 +135,7 @@ class WholeGame:
     def _has_game_end(self) -> bool:
         """Whether the game has a Game End, which is usually the event after the frames.
 
-        `end` shows it too, but reads all frames of games without stocks.
+        You could also find this out from `end`, but in games without stocks, it has to read all frames.
         """
         stop, width = self.index.stop, self._payloads.widths[GAME_END.command]
         raw = container.raw_length(self.data)
@@ -156,7 +158,7 @@ class WholeGame:
         return [*reader.feed(self.data[stop:]), *reader.finish()]
 
     def _ledge_grabs(self) -> dict[int, int]:
-        """The ledge grabs of each player, by player index."""
+        """Return how often each player has grabbed a ledge, by player index."""
         grabs = LedgeGrabs(self.frames.players)
         for index, character in self.frames.players.items():
             post = character.post
@@ -170,8 +172,11 @@ class WholeGame:
         return grabs.counts
 
     def _frames_before(self) -> FramesBefore:
-        """The first frame number, and the last sending of the highest one with the values that decide the winners: its
-        players, and the last Post-Frame Updates of all players."""
+        """Return the first frame number, and the last sending of the highest one with everything that decides who the
+        winners are.
+
+        These are the players in it, and the last Post-Frame Updates of all players.
+        """
         numbers = self.index.numbers
         if not len(numbers):
             return FramesBefore()
@@ -202,7 +207,7 @@ class WholeGame:
 
 
 def _after_game_start(data: bytes) -> tuple[EventPayloads, int] | None:
-    """Event Payloads and the position after Game Start; `None` when the reader has to read the head."""
+    """Return Event Payloads and the position after Game Start, or `None` if the reader has to read the head."""
     start = container.HEADER_BYTES
     if not data.startswith(container.MAGIC) or data[start : start + 1] != bytes([EVENT_PAYLOADS]):
         return None

@@ -1,1 +1,1 @@
-"""Results in the terms of start.gg, for brackets and webhooks."""
+"""Results in the form that start.gg uses. This is for brackets and webhooks."""

@@ -34,14 +34,16 @@ def bracket_set(
     set_id: str | int = SET_PLACEHOLDER,
     entrants: Sequence[str | int] = PLACEHOLDERS,
 ) -> dict[str, Any] | None:
-    """The variables of the mutation for the payload of a `set` message; `None` without two sides or without a game.
+    """Return the variables of the mutation for the payload of a `set` message. Returns `None` if it doesn't have two
+    sides and a game.
 
-    `winnerId` is present once the set has a winner. `gameData` has the games that count, in order. It is left out if
-    they do not add up to the score, because an operator changed the score or the payload lacks some games.
+    `winnerId` is present once the set has a winner. `gameData` contains the games that count, in order. If an operator
+    has changed the score, or if some games are missing in the payload, the games don't add up to the score. In this
+    case, `gameData` is left out.
 
-    Only start.gg knows the ids of the set and of its entrants. The default values `SET_PLACEHOLDER` and `PLACEHOLDERS`
-    stand for them. Entrant 1 is the first of `sides`, which need not be the first in the bracket: compare the names
-    before reporting.
+    Only start.gg knows the ids of the set and of its entrants, so by default, you get `SET_PLACEHOLDER` and
+    `PLACEHOLDERS` instead of them. Entrant 1 is the first of the `sides`. This might not be the one that comes first in
+    the bracket, so make sure that you compare the names before you report anything.
     """
     sides, games = played.get("sides") or (), played.get("games") or ()
     if len(sides) != 2 or len(entrants) != 2 or not games:
@@ -53,7 +55,10 @@ def bracket_set(
 def report_variables(
     set_id: str | int, entrants: Sequence[str | int], winner: int | None, games: Sequence[ReportedGame] | None
 ) -> dict[str, Any]:
-    """The variables of the mutation for a result. Without `winner`, the set is still being played."""
+    """Return the variables of the mutation for a result.
+
+    If you don't pass a `winner`, this means that the set is still being played.
+    """
     made: dict[str, Any] = {"setId": set_id, "isDQ": False}
     if winner is not None:
         made["winnerId"] = entrants[winner]
@@ -64,7 +69,7 @@ def report_variables(
 
 @functools.cache
 def ids(table: Literal["characters", "stages"]) -> Mapping[int, int]:
-    """start.gg's ids by Melee's: external character ids, or stage ids."""
+    """Return start.gg's ids by Melee's, which are external character ids or stage ids."""
     content = Path(__file__).with_name("ids.json").read_bytes()
     return msgspec.json.decode(content, type=_Content).tables[table]
 
@@ -75,7 +80,7 @@ class _Content(msgspec.Struct):
 
 
 def _game(number: int, game: ReportedGame, entrants: Sequence[str | int]) -> dict[str, Any]:
-    """A `BracketSetGameDataInput`. In doubles, an entrant has a selection for each of its players."""
+    """Return a `BracketSetGameDataInput`. In doubles, an entrant has a selection for each of its players."""
     data: dict[str, Any] = {"gameNum": number, "winnerId": entrants[game.winner]}
     for side, stocks in enumerate(game.stocks):
         if stocks is not None:

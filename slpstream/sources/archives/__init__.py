@@ -1,4 +1,5 @@
-"""Read replays in archives and compressed replays in memory; nothing is unpacked to disk.
+"""Read replays that are in archives or compressed. This happens in memory, so nothing is ever unpacked to the disk.
 
-`members` reads an archive once, in order; `packed` finds one replay by its name.
+If you want to read a whole archive, use `members`, which goes through it once in order. If you only want one replay and
+know its name, use `packed`.
 """

@@ -1,4 +1,4 @@
-"""Compressed replays: `.slp.gz`, `.slp.zst`, `.slp.xz` and `.slpz`, decompressed into memory."""
+"""Compressed replays (`.slp.gz`, `.slp.zst`, `.slp.xz` and `.slpz`), which are decompressed into memory."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _XZ_SNIFFED_BYTES = 4096
 
 
 def read_replay(name: str, stream: BinaryIO, size_bytes: int | None = None, budget: Budget | None = None) -> bytes:
-    """Return the bytes of the replay in a file, decompressed if its name is that of a compressed one.
+    """Return the bytes of the replay in a file. If the name belongs to a compressed replay, it is decompressed first.
 
-    Raises `OSError` for a file that cannot be decompressed or is too large, and `FormatError` for a damaged `.slpz`.
+    Raises `OSError` if the file is too large or can't be decompressed, and `FormatError` if a `.slpz` is damaged.
     """
     budget = Budget(size_bytes or 0) if budget is None else budget
     if not is_compressed(name):
@@ -71,7 +71,10 @@ def _decompress_block(budget: Budget, frame: bytes, size_bytes: int) -> bytes:
 
 
 def _is_of_slippc(data: bytes) -> bool:
-    """Whether an unpacked xz stream is slippc's re-encoded replay, which otherwise looks like a replay."""
+    """Whether the content of an xz stream was re-encoded by slippc.
+
+    We have to check this, because otherwise it looks like a replay.
+    """
     at = container.HEADER_BYTES
     if not data.startswith(container.MAGIC) or len(data) < at + 2:
         return False
@@ -80,7 +83,7 @@ def _is_of_slippc(data: bytes) -> bool:
 
 
 class _Rest(io.RawIOBase):
-    """A stream, preceded by bytes that were already read from it."""
+    """A stream that begins with bytes that were already read from it."""
 
     def __init__(self, head: bytes, stream: BinaryIO) -> None:
         self._head = head

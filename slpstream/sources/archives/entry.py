@@ -1,4 +1,4 @@
-"""An entry of an archive of any kind."""
+"""One entry of an archive. It is the same for all kinds of archives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import BinaryIO, NamedTuple
 
 
 class Entry(NamedTuple):
-    """A file in an archive. Call `open` at most once, before the next entry is requested. It raises `OSError`."""
+    """A file in an archive.
+
+    You can call `open` only once, and only until you ask for the next entry. It raises `OSError` if the file can't be
+    read.
+    """
 
     name: str
     size_bytes: int

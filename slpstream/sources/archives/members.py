@@ -1,7 +1,8 @@
-"""Iterate over the replays in an archive.
+"""Iterate over all replays in an archive.
 
-Each archive is read once, from its beginning to its end. Nested archives are read too, one level deep. An unreadable
-replay is a `Member` with a problem; the members after it follow if the archive allows it.
+Each archive is read once, from its beginning to its end. If it contains other archives, these are read too, but only
+one level deep. If a replay can't be read, you get a `Member` with a problem instead. If the archive allows it, you
+still get the members after it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ _TARS: Mapping[str, NewDecompressor] = {
 
 
 class Member(NamedTuple):
-    """A replay in an archive, or the problem with one. Call `read` before the next member is requested."""
+    """A replay in an archive, or the problem that we have with one.
+
+    If you want to `read` it, do so before you ask for the next one.
+    """
 
     path: Path
     """The name of the archive, `::`, and the name in it. The archive's name alone if the problem is the archive's."""
@@ -62,14 +66,15 @@ class Member(NamedTuple):
 
 class _Archive(Protocol):
     def entries(self) -> Iterator[Entry]:
-        """The entries in order."""
+        """Iterate over the entries in order."""
 
 
 def members(path: Path, endings: tuple[str, ...] | None, *, by_name: bool = False) -> Iterator[Member]:
-    """Iterate over the replays with these lower-case endings in an archive on disk; `None` stands for all files.
+    """Iterate over the replays in an archive on disk that have one of these endings. `None` stands for all files.
 
-    With `by_name`, the caller reads the replays that are not nested by their names, so they count with their claimed
-    sizes. Blocks. Errors of the archive become a member with a problem.
+    The endings must be in lower case. Pass `by_name=True` if you will read the replays by their names (except for
+    nested ones). In this case, they count with the sizes that they claim to have. If there's a problem with the
+    archive, you get a member that has this problem. This function blocks.
     """
     try:
         with open_regular(path) as file:
@@ -80,9 +85,9 @@ def members(path: Path, endings: tuple[str, ...] | None, *, by_name: bool = Fals
 
 
 def find_member(path: Path, name: str) -> bytes:
-    """Return the replay with this name in an archive, decompressed.
+    """Return the replay with this name from an archive. It is already decompressed.
 
-    Raises `OSError`, and `FormatError` like `Member.read`.
+    Raises `OSError` if that isn't possible, and `FormatError` in the same cases as `Member.read`.
     """
     wanted = (path_text(path), path_text(member_path(path, normalised(name))))
     for member in members(path, None):
@@ -98,7 +103,7 @@ def _data(member: Member) -> bytes:
 
 
 def find_in_zip(path: Path, archive: ZipArchive, name: str) -> bytes:
-    """Return the replay with this name in an open zip archive, without reading the rest."""
+    """Return the replay with this name from an open zip archive. This doesn't have to read the rest of the archive."""
     wanted = normalised(name)
     entry = archive.find(wanted, normalised)
     if entry is not None:
@@ -114,9 +119,9 @@ def find_in_zip(path: Path, archive: ZipArchive, name: str) -> bytes:
 
 
 def head_in_zip(archive: ZipArchive, name: str, max_bytes: int) -> tuple[bytes, int] | None:
-    """Return the first bytes of a replay in an open zip archive, and its claimed size.
+    """Return the first bytes of a replay in an open zip archive, and the size that it claims to have.
 
-    `None` if it is itself compressed, nested or unreadable. Raises `OSError`.
+    Returns `None` if the replay is nested, compressed itself, or can't be read. Raises `OSError` if reading fails.
     """
     entry = archive.find(normalised(name), normalised)
     if entry is None or entry.problem is not None or is_compressed(entry.name):
@@ -126,7 +131,7 @@ def head_in_zip(archive: ZipArchive, name: str, max_bytes: int) -> tuple[bytes, 
 
 
 def no_such_member(path: Path) -> FileNotFoundError:
-    """The error for a name that is not in an archive."""
+    """Return the error to raise if a name isn't in an archive."""
     return FileNotFoundError(errno.ENOENT, "there is no such file in the archive", str(path))
 
 
@@ -141,7 +146,10 @@ def _members(
     nested: bool,
     by_name: bool = False,
 ) -> Iterator[Member]:
-    """`prefix` is the name of the archive in its own archive, with `::`, and `kind` a name with its ending."""
+    """Iterate over the replays in an archive that is already open.
+
+    If it is nested, `prefix` is its name in the outer archive, followed by `::`. `kind` is a name that has its ending.
+    """
     seen: set[int] = set()
     for entry in _opened(kind, file, budget).entries():
         name = normalised(entry.name)
@@ -174,7 +182,7 @@ def _members(
 def _nested(path: Path, name: str, entry: Entry, budget: Budget, endings: tuple[str, ...] | None) -> Iterator[Member]:
     """Iterate over the replays in a nested archive.
 
-    It is read into memory if it needs seeking and the stream does not support it.
+    If we have to seek in it, and the stream doesn't support that, it is read into memory.
     """
     budget = budget.inside(entry.memory_bytes)
     try:
@@ -208,7 +216,7 @@ def _problem(path: Path, problem: str) -> Member:
 
 
 def _opened(name: str, file: BinaryIO, budget: Budget) -> _Archive:
-    """Open the archive in a file; the ending of its name decides the kind."""
+    """Open the archive in a file. The ending of the name tells us what kind of archive it is."""
     lower = name.lower()
     if lower.endswith(".zip"):
         return ZipArchive(file, budget)
@@ -221,14 +229,14 @@ def _opened(name: str, file: BinaryIO, budget: Budget) -> _Archive:
 
 
 def normalised(name: str) -> str:
-    """A name in an archive with forward slashes, and without empty and `.` parts."""
+    """Return a name in an archive with forward slashes, and without any parts that are empty or `.`."""
     parts = name.replace("\\", "/").split("/")
     kept = "/".join(part for part in parts if part not in ("", "."))
     return f"/{kept}" if parts[0] == "" and len(parts) > 1 else kept
 
 
 def _name_problem(given: str, name: str) -> str | None:
-    """The reason why a name is not safe, or `None`."""
+    """Return the reason why a name isn't safe, or `None` if it is."""
     if name.startswith("/") or name[1:2] == ":":
         return "its name is that of a file outside the archive"
     if ".." in name.split("/"):

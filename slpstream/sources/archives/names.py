@@ -1,4 +1,4 @@
-"""The kinds of archives and of compressed replays, by their names."""
+"""The kinds of archives and compressed replays, and how you recognise them by their names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COMPRESSED_ENDINGS = (*_COMPRESSED, _SLPZ, *REFUSED)
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file with this name counts as an archive."""
+    """Whether we treat a file with this name as an archive."""
     return name.lower().endswith(ARCHIVE_ENDINGS)
 
 
 def plain_name(name: str) -> str:
-    """The name of a compressed replay without the ending of its compression. Other names are returned unchanged."""
+    """Return the name of a compressed replay without the ending of its compression. Any other name stays the same."""
     lower = name.lower()
     if lower.endswith(_COMPRESSED):
         return name[: lower.rindex(".")]
@@ -32,7 +32,7 @@ def plain_name(name: str) -> str:
 
 
 def is_compressed(name: str) -> bool:
-    """Whether a file with this name counts as a compressed replay."""
+    """Whether we treat a file with this name as a compressed replay."""
     return plain_name(name) is not name
 
 
@@ -42,7 +42,8 @@ def is_slpz(name: str) -> bool:
 
 
 def holds_replay(name: str, endings: tuple[str, ...] | None) -> bool:
-    """Whether a file with this name counts as a replay with one of these endings, compressed or not.
+    """Whether we treat a file with this name as a replay with one of these endings. It doesn't matter whether it is
+    compressed.
 
     `None` stands for all endings.
     """
@@ -50,5 +51,5 @@ def holds_replay(name: str, endings: tuple[str, ...] | None) -> bool:
 
 
 def base_name(name: str) -> str:
-    """The name of a member without its folders and archives."""
+    """Return the name of a member without the names of its folders and archives."""
     return name.rpartition("::")[2].rpartition("/")[2]

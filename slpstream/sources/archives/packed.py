@@ -1,7 +1,7 @@
-"""Read one replay by its name, which names a compressed replay or a member of an archive.
+"""Read one replay by its name. It can be compressed, or a member of an archive.
 
-A process caches the most recently unpacked replays, because a replay is read in several steps, and the offsets of the
-members of the most recent zip archive. Blocks.
+A replay is usually read in several steps, so the process caches the replays that were unpacked most recently. It also
+caches where the members of the most recent zip archive are. The functions in this module block.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KEPT_BYTES = 8 << 20
 
 
 class Origin(NamedTuple):
-    """The file on disk that contains a replay, and its status."""
+    """The file on disk that contains a replay, together with its status."""
 
     path: Path
     mtime_ns: int
@@ -39,7 +39,7 @@ class Origin(NamedTuple):
 
 
 class _Last:
-    """Cache of the most recent replays and archive, shared by threads."""
+    """A cache for the most recent replays and the most recent archive. It is shared by all threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -51,19 +51,19 @@ _last = _Last()
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a path names a compressed replay, a member of an archive, or an archive."""
+    """Whether a path belongs to a compressed replay, a member of an archive, or an archive."""
     name = path.name
     return is_compressed(name) or is_archive(name) or split_member(path) is not None
 
 
 def replay_name(path: Path) -> str:
-    """The file name of the replay, without that of its archive and the ending of its compression."""
+    """Return the file name of the replay itself, without the name of its archive and the ending of its compression."""
     split = split_member(path)
     return plain_name(path.name if split is None else base_name(split[1]))
 
 
 def origin_of(path: Path) -> Origin:
-    """Open the file on disk that a path leads to. Raises `OSError`."""
+    """Find the file on disk that a path leads to. Raises `OSError` if that isn't possible."""
     split = split_member(path)
     file = path if split is None else split[0]
     status = file.stat()
@@ -71,7 +71,10 @@ def origin_of(path: Path) -> Origin:
 
 
 def open_replay_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading, or a packed replay in memory. Raises `OSError`."""
+    """Open a replay for reading.
+
+    If it is packed, it is unpacked into memory. Raises `OSError` if that isn't possible.
+    """
     if not is_packed(path):
         return open_regular(path)
     try:
@@ -81,7 +84,10 @@ def open_replay_file(path: Path) -> BinaryIO:
 
 
 def read_packed(path: Path) -> bytes:
-    """The bytes of the replay. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
+    """Return the bytes of the replay.
+
+    Raises `OSError` if it can't be read, and `FormatError` if a `.slpz` is damaged.
+    """
     split = split_member(path)
     if split is None and is_archive(path.name):
         raise OSError(errno.EISDIR, f"an archive: the replays in it are named {path.name}::NAME", str(path))
@@ -97,9 +103,10 @@ def read_packed(path: Path) -> bytes:
 
 
 def head_of_member(path: Path, max_bytes: int) -> tuple[bytes, int] | None:
-    """The first bytes of a replay in a zip archive and its size, without unpacking the rest.
+    """Return the first bytes of a replay in a zip archive and its size, without unpacking all of it.
 
-    `None` if the whole must be read to know them: any other file, or a damaged replay.
+    Returns `None` if this can't be known without reading everything. This is the case for all other kinds of files, and
+    for damaged replays.
     """
     from slpstream.sources.archives.members import head_in_zip  # noqa: PLC0415 -- few have archives
 
@@ -114,9 +121,10 @@ def head_of_member(path: Path, max_bytes: int) -> tuple[bytes, int] | None:
 
 
 def keep(path: Path, data: bytes) -> None:
-    """Cache a replay that was read with its archive, so that it need not be unpacked again by name.
+    """Cache a replay that was read together with its archive, so that we don't have to unpack it again if it's needed
+    by name.
 
-    Raises `OSError`.
+    Raises `OSError` if the archive can't be found.
     """
     _keep(path, origin_of(path), data)
 
@@ -144,7 +152,10 @@ def _read(path: Path, origin: Origin, member: str | None) -> bytes:
 
 @contextmanager
 def _opened_zip(origin: Origin) -> Iterator[ZipArchive]:
-    """Open a zip archive, with the offsets of its members cached. Call it with the lock held. Raises `OSError`."""
+    """Open a zip archive, and cache where its members are.
+
+    You must hold the lock when you call this. Raises `OSError` if it isn't possible.
+    """
     from slpstream.sources.archives.zip_archive import ZipArchive  # noqa: PLC0415 -- see above
 
     with open_regular(origin.path) as file:

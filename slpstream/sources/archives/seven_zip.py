@@ -1,12 +1,13 @@
-"""7z archives, read in order: each block of compressed files is unpacked at most once and never held.
+"""7z archives, which are read in order. Each block of compressed files is unpacked at most once, and never kept as a
+whole.
 
-liblzma decompresses, through Python's `lzma`. The header takes about as much memory as space in the archive. Layouts:
-7-Zip's `7zFormat.txt` (public domain).
+The decompression is done by liblzma, through Python's `lzma`. The header needs about as much memory as it takes up in
+the archive. The layouts are described in 7-Zip's `7zFormat.txt` (public domain).
 
-Libraries were tried on the archives of the tests. py7zr 1.1.4 pushes each file out in pieces of up to 122 MiB (398 MiB
-of memory for a file of 300 MiB, 16 MiB here), refuses more than 65,536 blocks, and its extraction ends at the first
-error. libarchive 3.6 needs as little memory as this module, but libarchive-c brings no library for Windows, and it
-reads no zstd and reports encryption and damage alike.
+We have tried some libraries on the archives of the tests. py7zr 1.1.4 pushes each file out in pieces of up to 122 MiB
+(so for a file of 300 MiB, it needs 398 MiB of memory, compared to 16 MiB here), refuses more than 65,536 blocks, and
+stops extracting at the first error. libarchive 3.6 needs as little memory as this module, but libarchive-c doesn't come
+with a library for Windows. Also, it can't read zstd, and reports encryption in the same way as damage.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class _Coder(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A block of files that are compressed together."""
+    """A block of files that were compressed together."""
 
     coders: tuple[_Coder, ...]
     """In the order of unpacking."""
@@ -81,7 +82,7 @@ class _Folder(NamedTuple):
 
 
 class _Streams(NamedTuple):
-    """The offsets of the packed blocks, and the sizes and checksums of the files in them."""
+    """Where the packed blocks are, and the sizes and checksums of the files in them."""
 
     places: Sequence[int]
     """The offset of each packed stream, and that of the end of the last one."""
@@ -98,7 +99,7 @@ class _Streams(NamedTuple):
 
 
 class SevenZipArchive:
-    """A 7z archive in a seekable file. Raises `OSError` for a header that cannot be read."""
+    """A 7z archive in a file that supports seeking. Raises `OSError` if its header can't be read."""
 
     def __init__(self, file: BinaryIO, budget: Budget) -> None:
         self._file = file
@@ -182,7 +183,7 @@ class SevenZipArchive:
                 self._links = bytes(known and _is_link(part.uint32()) for known in defined)
 
     def entries(self) -> Iterator[Entry]:
-        """The entries in order. Raises `OSError` where the archive is damaged."""
+        """Iterate over the entries in order. If the archive is damaged, this raises `OSError` when it gets there."""
         streams = self._streams
         names = _names(self._names)
         places = iter(()) if streams is None else _places(streams)
@@ -206,7 +207,7 @@ class SevenZipArchive:
             yield Entry(name, place.size_bytes, block.opener(place), problem, block.memory_bytes)
 
     def _folder(self, streams: _Streams, number: int) -> BinaryIO:
-        """The unpacked bytes of a block."""
+        """Return the unpacked bytes of a block."""
         folder = streams.folders[number]
         if folder.problem is not None:
             raise unreadable(folder.problem)
@@ -226,7 +227,7 @@ class _Place(NamedTuple):
 
 
 class _Block:
-    """One block while its files are read. It is unpacked up to the last opened file."""
+    """One block, while we read its files. It is only unpacked up to the last file that was opened."""
 
     def __init__(self, archive: SevenZipArchive, streams: _Streams, number: int, budget: Budget) -> None:
         self._archive = archive
@@ -238,7 +239,7 @@ class _Block:
         self._at = 0
 
     def opener(self, place: _Place) -> Callable[[], BinaryIO]:
-        """A function that opens a file of this block."""
+        """Return a function that opens a file in this block."""
         return lambda: self._open(place)
 
     def _open(self, place: _Place) -> BinaryIO:
@@ -265,7 +266,7 @@ def _places(streams: _Streams) -> Iterator[_Place]:
 
 
 def _names(data: bytes) -> Iterator[str]:
-    """The names of all files, each in UTF-16 and ended by a zero."""
+    """Iterate over the names of all files. Each of them is stored as UTF-16 and ends with a zero."""
     at = 0
     while at < len(data):
         end = data.find(b"\0\0", at)
@@ -283,7 +284,7 @@ def _is_link(attributes: int) -> bool:
 
 
 def _memory_bytes(folder: _Folder, size_bytes: int, budget: Budget) -> int:
-    """The memory that unpacking a block takes, in bytes."""
+    """Return how many bytes of memory we need to unpack a block."""
     for coder in folder.coders:
         if coder.method in (_LZMA, _LZMA2):
             return min(_window_bytes(coder), size_bytes)
@@ -293,7 +294,7 @@ def _memory_bytes(folder: _Folder, size_bytes: int, budget: Budget) -> int:
 
 
 def _decoded(stream: BinaryIO, folder: _Folder, size_bytes: int, budget: Budget) -> BinaryIO:
-    """Return the unpacked stream of a block: the packed one, decoded by each of its coders."""
+    """Return the unpacked stream of a block, by decoding the packed one with each of its coders."""
     window = _memory_bytes(folder, size_bytes, budget)
     if window > budget.max_window_bytes:
         raise too_large(f"unpacking it takes {window >> 20} MiB of memory, more than {budget.max_window_bytes >> 20}")
@@ -322,7 +323,7 @@ def _raw_lzma(filters: list[dict[str, Any]]) -> NewDecompressor:
 
 
 def _filter(coder: _Coder, size_bytes: int) -> dict[str, Any]:
-    """A filter of Python's `lzma`."""
+    """Return a filter for Python's `lzma`."""
     properties = coder.properties
     try:
         if coder.method == _DELTA:
@@ -341,7 +342,7 @@ def _filter(coder: _Coder, size_bytes: int) -> dict[str, Any]:
 
 
 def _window_bytes(coder: _Coder) -> int:
-    """The window of LZMA or LZMA2 by its properties, in bytes."""
+    """Return the size of the window of LZMA or LZMA2 in bytes, which is stored in the properties."""
     properties = coder.properties
     if coder.method == _LZMA:
         return int.from_bytes(properties[1:5], "little")
@@ -361,7 +362,7 @@ _NEW: dict[bytes, NewDecompressor] = {
 
 
 class _Fields:
-    """Reads the fields of a header. Checks every count against the remaining bytes."""
+    """Reads the fields of a header. To be safe, it checks every count against the number of bytes that are left."""
 
     __slots__ = ("_data", "at")
 
@@ -377,14 +378,14 @@ class _Fields:
         return data
 
     def skip(self, data: bytes) -> bool:
-        """Whether these bytes follow. If so, skip them."""
+        """Skip these bytes if they come next. Returns whether they did."""
         found = self._data.startswith(data, self.at)
         if found:
             self.at += len(data)
         return found
 
     def since(self, start: int) -> bytes:
-        """The bytes that were read after a position."""
+        """Return the bytes that were read since a position."""
         return self._data[start : self.at]
 
     def rest(self) -> bytes:
@@ -397,7 +398,10 @@ class _Fields:
         return int.from_bytes(self.take(4), "little")
 
     def number(self) -> int:
-        """A number of 1 to 9 bytes: the leading ones of the first byte count the further bytes."""
+        """Read a number of 1 to 9 bytes.
+
+        The number of leading ones in the first byte tells us how many bytes follow.
+        """
         first = self.byte()
         further = 0
         while further < 8 and first & 0x80 >> further:
@@ -406,7 +410,7 @@ class _Fields:
         return low if further == 8 else low + ((first & 0x7F >> further) << 8 * further)
 
     def count(self) -> int:
-        """A number of items, each of which takes at least one bit of the header."""
+        """Read the number of some items. Each item needs at least one bit of the header, so there is a limit."""
         found = self.number()
         if found > 8 * (len(self._data) - self.at):
             raise unreadable("the header of the archive is damaged")
@@ -415,17 +419,20 @@ class _Fields:
         return found
 
     def bits(self, count: int) -> bytes:
-        """A vector of bits, each as a byte."""
+        """Read a vector of bits. In the result, each bit is a byte."""
         data = self.take(-(-count // 8))
         return bytes(data[i >> 3] >> (7 - (i & 7)) & 1 for i in range(count))
 
     def defined(self, count: int) -> bytes:
-        """A vector of bits after a byte that is not 0 if all bits are set."""
+        """Read a vector of bits that comes after another byte.
+
+        If that byte is not 0, all bits are set and not stored.
+        """
         return b"\1" * count if self.byte() else self.bits(count)
 
 
 def _streams(fields: _Fields) -> _Streams:
-    """Read the part of a header about packed blocks."""
+    """Read that part of a header which describes the packed blocks."""
     offset = 0
     packed_sizes: array[int] = array("Q")
     folders: list[_Folder] = []
@@ -472,7 +479,7 @@ def _checksums(fields: _Fields, count: int) -> array[int]:
 
 
 def _folders(fields: _Fields) -> tuple[list[_Folder], array[int], array[int]]:
-    """The blocks, their unpacked sizes, and their checksums."""
+    """Read the blocks, with their unpacked sizes and their checksums."""
     if fields.byte() != _FOLDER:
         raise unreadable("the header of the archive is damaged")
     count = fields.count()
@@ -503,7 +510,7 @@ def _folders(fields: _Fields) -> tuple[list[_Folder], array[int], array[int]]:
 
 
 def _folder(fields: _Fields) -> tuple[_Folder, int, int]:
-    """A block, the number of its coders, and the index of the coder that returns the files."""
+    """Read a block. Also returns how many coders it has, and the index of the coder from which we get the files."""
     count = fields.number()
     if not 0 < count <= _MAX_CODERS:
         raise unreadable("the header of the archive is damaged")
@@ -555,7 +562,7 @@ def _folder(fields: _Fields) -> tuple[_Folder, int, int]:
 def _substreams(
     fields: _Fields, folder_sizes: Sequence[int], folder_crcs: Sequence[int]
 ) -> tuple[array[int], array[int], array[int]]:
-    """The number of files in each block, their sizes and their checksums."""
+    """Read how many files there are in each block, with their sizes and checksums."""
     counts = array("Q", [1]) * len(folder_sizes)
     part = fields.byte()
     if part == _UNPACK_COUNT:

@@ -1,6 +1,6 @@
-"""Streams of unpacked bytes, with limits that do not depend on the sizes in the archive.
+"""Streams of unpacked bytes. They have limits, and these don't rely on the sizes that are stored in the archive.
 
-All errors are `OSError`s with one line of text, as for an unreadable file on disk.
+All errors are `OSError`s with one line of text, just like the ones that you get if a file on disk can't be read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_FILE_BYTES = (1 << 63) - 1
 
 
 class Decompressor(Protocol):
-    """Decompresses one stream, like `lzma.LZMADecompressor`."""
+    """Decompresses one stream. The interface is that of `lzma.LZMADecompressor`."""
 
     @property
     def eof(self) -> bool:
@@ -38,29 +38,34 @@ class Decompressor(Protocol):
 
     @property
     def needs_input(self) -> bool:
-        """Whether further input is needed for more output."""
+        """Whether you have to pass more input to get more output."""
 
     @property
     def unused_data(self) -> bytes:
-        """The bytes after the end of the stream."""
+        """The bytes that come after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = -1, /) -> bytes:
-        """Decompress further bytes, at most `max_length`. The rest of `data` is kept for the next call."""
+        """Decompress more bytes, but return at most `max_length`.
+
+        If `data` isn't used up, the rest is kept for the next call.
+        """
 
 
 def unreadable(text: str) -> OSError:
-    """The error for bytes that cannot be unpacked."""
+    """Return the error to raise for bytes that can't be unpacked."""
     return OSError(errno.EIO, text)
 
 
 def too_large(text: str) -> OSError:
-    """The error for bytes that are not unpacked because of a limit."""
+    """Return the error to raise for bytes that we refuse to unpack because of a limit."""
     return OSError(errno.EFBIG, text)
 
 
 class Budget:
-    """Budget for unpacking an archive: unpacked bytes in total, depending on the archive's size, and memory at a time.
-    Replays compress to a tenth, bombs to a thousandth.
+    """Limits how much we unpack from an archive. This protects us from bombs.
+
+    There is a limit for the total number of unpacked bytes, which depends on the size of the archive, and one for the
+    memory that is used at a time. Replays compress to a tenth of their size, and bombs to a thousandth.
     """
 
     __slots__ = ("_memory_bytes", "_outer", "_unpacked_bytes")
@@ -72,14 +77,14 @@ class Budget:
         self._outer: Budget | None = None
 
     def inside(self, memory_bytes: int) -> Budget:
-        """The same budget with less memory, for the contents of a nested archive."""
+        """Return the same budget with less memory, which you can use for the contents of a nested archive."""
         found = Budget(0)
         found._memory_bytes = self._memory_bytes - memory_bytes
         found._outer = self
         return found
 
     def take(self, size_bytes: int) -> None:
-        """Count unpacked bytes. Raises `OSError` if there are too many."""
+        """Count bytes that were unpacked. If there are too many, this raises `OSError`."""
         if self._outer is not None:
             self._outer.take(size_bytes)
             return
@@ -89,22 +94,22 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether too many bytes were unpacked."""
+        """Whether we have unpacked too many bytes."""
         return self._unpacked_bytes < 0 if self._outer is None else self._outer.spent
 
     @property
     def max_window_bytes(self) -> int:
-        """Limit for a decompressor's window, a power of two."""
+        """The largest window that a decompressor is allowed to use. This is always a power of two."""
         return min(MAX_WINDOW_BYTES, 1 << (self._memory_bytes // 2).bit_length() - 1)
 
     @property
     def max_member_bytes(self) -> int:
-        """Size limit of a replay."""
+        """The largest size that a replay is allowed to have."""
         return min(MAX_MEMBER_BYTES, self._memory_bytes // 2)
 
 
 class Inflate:
-    """Decompresses zlib streams, with the interface of the other decompressors."""
+    """Decompresses zlib streams. It has the same interface as the other decompressors."""
 
     def __init__(self, window_bits: int) -> None:
         self._object = inflating_module().decompressobj(window_bits)
@@ -119,7 +124,7 @@ class Inflate:
 
     @property
     def unused_data(self) -> bytes:
-        """The bytes after the end of the stream."""
+        """The bytes that come after the end of the stream."""
         unused: bytes = self._object.unused_data
         return unused
 
@@ -136,24 +141,24 @@ NewDecompressor = Callable[[int], Decompressor]
 
 
 def gzip_decompressor(_max_window_bytes: int) -> Decompressor:
-    """A decompressor for one gzip member."""
+    """Create a decompressor for one gzip member."""
     return Inflate(16 + zlib.MAX_WBITS)
 
 
 def deflate_decompressor(_max_window_bytes: int) -> Decompressor:
-    """A decompressor for deflated bytes without a header."""
+    """Create a decompressor for deflated bytes that don't have a header."""
     return Inflate(-zlib.MAX_WBITS)
 
 
 def xz_decompressor(max_window_bytes: int) -> Decompressor:
-    """A decompressor for one xz stream."""
+    """Create a decompressor for one xz stream."""
     import lzma  # noqa: PLC0415 -- loaded only for such a file
 
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=max_window_bytes + (2 << 20))
 
 
 def zstd_decompressor(max_window_bytes: int) -> Decompressor:
-    """A decompressor for one zstd frame. Raises `OSError` where zstd is not installed."""
+    """Create a decompressor for one zstd frame. Raises `OSError` if zstd isn't installed."""
     zstd = zstd_module()
     options = {zstd.DecompressionParameter.window_log_max: max_window_bytes.bit_length() - 1}
     found: Decompressor = zstd.ZstdDecompressor(options=options)
@@ -161,13 +166,15 @@ def zstd_decompressor(max_window_bytes: int) -> Decompressor:
 
 
 def window_bytes(new_decompressor: NewDecompressor, budget: Budget) -> int:
-    """The memory to count for a decompressor, since its use is unknown in advance."""
+    """Return how much memory we should count for a decompressor, because we can't know in advance how much it
+    will use.
+    """
     return budget.max_window_bytes if new_decompressor in (xz_decompressor, zstd_decompressor) else 0
 
 
 @cache
 def inflating_module() -> Any:
-    """The module of zlib-ng, which inflates three times as fast, or zlib where it is not installed."""
+    """Return the module of zlib-ng, which inflates three times as fast, or if it isn't installed, zlib."""
     try:
         return import_module("zlib_ng.zlib_ng")
     except ImportError:
@@ -175,7 +182,10 @@ def inflating_module() -> Any:
 
 
 def zstd_module() -> Any:
-    """The standard library's module for zstd, or its backport before Python 3.14. Raises `OSError` without it."""
+    """Return the module for zstd from the standard library or, before Python 3.14, its backport.
+
+    Raises `OSError` if there isn't one.
+    """
     for name in ("compression.zstd", "backports.zstd"):
         try:
             return import_module(name)
@@ -185,7 +195,7 @@ def zstd_module() -> Any:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """The exceptions of decompressors for damaged bytes."""
+    """Return the exceptions that decompressors raise if the bytes are damaged."""
     import lzma  # noqa: PLC0415 -- see above
 
     found: list[type[Exception]] = [inflating_module().error, lzma.LZMAError, EOFError, ValueError]
@@ -195,7 +205,10 @@ def _damage() -> tuple[type[Exception], ...]:
 
 
 class Unpacked(io.RawIOBase):
-    """The unpacked bytes of a compressed stream. With `repeated`, several consecutive streams count as one."""
+    """The unpacked bytes of a compressed stream.
+
+    If `repeated` is set, several streams that follow each other count as one.
+    """
 
     def __init__(
         self, source: BinaryIO, new_decompressor: NewDecompressor, budget: Budget, *, repeated: bool = True
@@ -214,7 +227,7 @@ class Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Unpack further bytes. Raises `OSError`."""
+        """Unpack more bytes. Raises `OSError` if that isn't possible."""
         view = memoryview(buffer).cast("B")
         try:
             found = self._read(min(len(view), _CHUNK_BYTES))
@@ -259,16 +272,17 @@ def _damage_text(error: Exception, budget: Budget) -> str:
 
 
 def unpacked(source: BinaryIO, new_decompressor: NewDecompressor, budget: Budget, *, repeated: bool = True) -> BinaryIO:
-    """The unpacked bytes of a compressed stream, as a file that can be read in pieces of any size."""
+    """Return the unpacked bytes of a compressed stream, as a file that you can read in pieces of any size."""
     raw = Unpacked(source, new_decompressor, budget, repeated=repeated)
     return io.BufferedReader(raw, _CHUNK_BYTES)
 
 
 class Part(io.RawIOBase):
-    """The next `size_bytes` of a stream, as a separate file, which supports seeking if `seekable`.
+    """The next `size_bytes` of a stream, as if they were a file of their own. If it is `seekable`, you can also seek in
+    it.
 
-    `crc32` is the checksum of these bytes, if known; it is checked at the end. Raises `OSError` for an impossible
-    offset or size.
+    If we know the checksum of these bytes, pass it as `crc32`, and it is checked at the end. Raises `OSError` if the
+    offset or size isn't possible.
     """
 
     def __init__(
@@ -288,11 +302,11 @@ class Part(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Whether the archive itself supports seeking."""
+        """Whether it is possible to seek in the archive itself."""
         return self._start is not None
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Seek to another offset. This disables the checksum."""
+        """Go to another offset. After this, we can't check the checksum any more."""
         if self._start is None:
             raise io.UnsupportedOperation("seek")
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size_bytes}[whence]
@@ -301,11 +315,11 @@ class Part(io.RawIOBase):
         return self._at
 
     def tell(self) -> int:
-        """The number of bytes read."""
+        """Return how many bytes were read."""
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """Read further bytes. Raises `OSError`."""
+        """Read more bytes. Raises `OSError` if that fails."""
         view = memoryview(buffer).cast("B")
         if self._start is not None:
             self._source.seek(self._start + self._at)
@@ -322,7 +336,7 @@ class Part(io.RawIOBase):
 
 
 def read_whole(stream: BinaryIO, size_bytes: int | None = None, max_bytes: int = MAX_MEMBER_BYTES) -> bytes:
-    """Read a stream to its end. Raises `OSError` if it is longer than `max_bytes`, or claims to be."""
+    """Read a stream to its end. If it is longer than `max_bytes`, or just claims to be, this raises `OSError`."""
     reason = "more than any replay has" if max_bytes == MAX_MEMBER_BYTES else "more than there is memory for"
     if size_bytes is not None and size_bytes > max_bytes:
         raise too_large(f"{size_bytes:,} bytes are {reason}")
@@ -336,7 +350,7 @@ def read_whole(stream: BinaryIO, size_bytes: int | None = None, max_bytes: int =
 
 
 def skip(stream: BinaryIO, size_bytes: int) -> None:
-    """Skip bytes of a stream. Raises `OSError` at its end."""
+    """Skip some bytes of a stream. If it ends before that, this raises `OSError`."""
     while size_bytes:
         data = stream.read(min(size_bytes, _CHUNK_BYTES))
         if not data:

@@ -1,7 +1,7 @@
-"""Tar archives, read once from the front: ustar, pax and GNU's long names.
+"""Tar archives, which are read once from front to back. This supports ustar, pax and GNU's long names.
 
-Python's `tarfile` keeps an object for each member, and reads a long name of any claimed size into memory. Here it
-decodes single headers.
+We only use Python's `tarfile` to decode single headers. If we let it read the whole archive, it would keep an object
+for each member in memory, and if a long name claims to be huge, it would read all of it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _REGULAR = {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE}
 
 
 class TarArchive:
-    """A tar archive in a stream, which need not be seekable. `memory_bytes` is the memory that the stream uses."""
+    """A tar archive in a stream.
+
+    You don't have to be able to seek in it. `memory_bytes` is how much memory the stream uses.
+    """
 
     def __init__(self, file: BinaryIO, memory_bytes: int = 0) -> None:
         self._file = file
@@ -45,7 +48,7 @@ class TarArchive:
         self._file.seek(size_bytes, io.SEEK_CUR)
 
     def entries(self) -> Iterator[Entry]:
-        """Iterate over the entries. Raises `OSError` where the archive is damaged."""
+        """Iterate over the entries. If the archive is damaged, this raises `OSError` when it gets there."""
         changes: dict[str, str] = {}
         while (info := self._next()) is not None:
             padded_bytes = -(-info.size // _BLOCK_BYTES) * _BLOCK_BYTES
@@ -71,7 +74,7 @@ class TarArchive:
             self._go_forward(0 if info.islnk() or info.issym() or info.isdir() else padded_bytes)
 
     def _next(self) -> tarfile.TarInfo | None:
-        """The next header, or `None` at the end."""
+        """Read the next header. Returns `None` at the end."""
         block = self._file.read(_BLOCK_BYTES)
         if not block or not any(block):
             return None
@@ -90,7 +93,7 @@ class TarArchive:
         return info
 
     def _extension(self, info: tarfile.TarInfo, padded_bytes: int) -> dict[str, str]:
-        """The attributes of the next entry in a record."""
+        """Read a record with attributes that belong to the next entry."""
         if info.size > _MAX_EXTENSION_BYTES:
             raise unreadable(f"a name of {info.size:,} bytes")
         data = self._file.read(padded_bytes)[: info.size]

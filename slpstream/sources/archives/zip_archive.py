@@ -1,7 +1,7 @@
-"""Zip archives of any number of members: the central directory is read in pieces.
+"""Zip archives with any number of members. The central directory is read piece by piece.
 
-Python's `zipfile` creates an object of half a kilobyte for each member when it opens an archive, which makes 200 MB for
-the 300,000 members of a public dump. Layouts: PKWARE's APPNOTE 6.3.
+When Python's `zipfile` opens an archive, it creates an object of half a kilobyte for each member. For example, for a
+public dump with 300,000 members, this would take 200 MB. The layouts are described in PKWARE's APPNOTE 6.3.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class _Header(NamedTuple):
 
 
 class ZipArchive:
-    """A zip archive in a seekable file. Raises `OSError` if its directory cannot be found."""
+    """A zip archive in a file that supports seeking. Raises `OSError` if its directory can't be found."""
 
     def __init__(self, file: BinaryIO, budget: Budget) -> None:
         self.file = file
@@ -110,7 +110,10 @@ class ZipArchive:
         self._table: _Table | None = None
 
     def _end64(self, end: int) -> tuple[int, int, int, int] | None:
-        """The number of entries, the size and the offset of the directory, and its end. `None` without Zip64."""
+        """Read how many entries there are, the size and offset of the directory, and its end.
+
+        Returns `None` if this isn't Zip64.
+        """
         if end < _END64_LOCATOR.size:
             return None
         self.file.seek(end - _END64_LOCATOR.size)
@@ -130,7 +133,8 @@ class ZipArchive:
     def entries(self) -> Iterator[Entry]:
         """Iterate over the entries in the order of the directory.
 
-        Raises `OSError` where it is damaged, or for several entries with the same packed bytes, which only bombs have.
+        If it is damaged, or if several entries share the same packed bytes, which only happens in bombs, this raises
+        `OSError`.
         """
         packed_bytes = 0
         for _, header in self._headers():
@@ -141,9 +145,9 @@ class ZipArchive:
             yield self._entry(header)
 
     def find(self, name: str, normalised: Callable[[str], str]) -> Entry | None:
-        """The first entry whose normalised name is `name`, or `None`.
+        """Return the first entry whose normalised name is `name`, or `None` if there isn't one.
 
-        The first call creates a table of the names' offsets, with 32 bytes for each.
+        To find names quickly, the first call creates a table of their offsets, which takes 32 bytes for each name.
         """
         if self._table is None:
             self._table = _Table(sum(1 for _ in self._headers()))
@@ -162,7 +166,7 @@ class ZipArchive:
         return None
 
     def _headers(self) -> Iterator[tuple[int, _Header]]:
-        """Each entry of the directory and its position."""
+        """Iterate over the entries of the directory. For each of them, you also get its position."""
         piece, piece_at = b"", self._start
         at = 0
         while piece_at + at < self._end:
@@ -199,7 +203,7 @@ class ZipArchive:
         )
 
     def _whole(self, header: _Header) -> bytes | None:
-        """A deflated file, unpacked in one go. `None` if it is damaged or large."""
+        """Unpack a deflated file in one go. Returns `None` if it is damaged or too large for that."""
         if max(header.packed_bytes, header.size_bytes) > min(_WHOLE_BYTES, self.budget.max_member_bytes):
             return None
         self.file.seek(self._start_of(header))
@@ -226,7 +230,7 @@ class ZipArchive:
         return io.BufferedReader(Part(stream, header.size_bytes, crc32=header.crc32))
 
     def _start_of(self, header: _Header) -> int:
-        """The offset of a file's packed bytes. Raises `OSError` if they are not in the archive."""
+        """Return the offset of a file's packed bytes. Raises `OSError` if they aren't inside of the archive."""
         offset = self._shift + header.offset
         local = b""
         if offset < self._size_bytes:
@@ -244,10 +248,10 @@ class ZipArchive:
 
 
 class _Table:
-    """A hash table from names to directory offsets, with open addressing.
+    """A hash table with open addressing that maps names to offsets in the directory.
 
-    The first of several equal names counts. The table has hashes instead of the names, so equal hashes count as equal
-    names.
+    It only stores the hashes of the names, so if two names have the same hash, we treat them as equal. If there are
+    several equal names, the first one counts.
     """
 
     def __init__(self, count: int) -> None:
@@ -265,7 +269,7 @@ class _Table:
         return found - 1 if found else None
 
     def _slot(self, name: str) -> int:
-        """The slot of a name, or the empty one for it."""
+        """Return the slot of a name. If the name isn't in the table, this is the empty slot for it."""
         key, places = hash(name), self._places
         slot = key % len(places)
         while places[slot] and self._hashes[slot] != key:
@@ -274,7 +278,10 @@ class _Table:
 
 
 def _parse(data: bytes, at: int) -> tuple[_Header, int] | None:
-    """The entry at an offset, and the offset after it. `None` without a whole entry."""
+    """Parse the entry at an offset, and return it with the offset after it.
+
+    Returns `None` if the entry isn't complete.
+    """
     if len(data) - at < _DIRECTORY.size or not data.startswith(_DIRECTORY_MAGIC, at):
         return None
     (
@@ -297,7 +304,10 @@ def _parse(data: bytes, at: int) -> tuple[_Header, int] | None:
 
 
 def _zip64(extra: bytes, sizes: list[int]) -> list[int]:
-    """Size, packed size and offset, taken from the Zip64 field where they do not fit into 32 bits."""
+    """Return the size, packed size and offset.
+
+    If one of them doesn't fit into 32 bits, it is taken from the Zip64 field.
+    """
     at = 0
     while at + 4 <= len(extra):
         tag, size_bytes = struct.unpack_from("<2H", extra, at)

@@ -1,8 +1,9 @@
-"""Decide which of the files that exist when a tail starts are no longer being written.
+"""When a tail starts, decide which of the existing files are no longer being written.
 
-A file's modification time shows this, unless it lies in the future. Then either the daemon's clock is slow (a board
-without a battery starts in the past), or the file comes from a machine whose clock is fast. Such a file is at rest if
-its first bytes show that it is finished, or if it is older than another file from the future by the idle time.
+Usually, the modification time of a file is enough to tell. However, it might lie in the future. This happens if the
+clock of the daemon is slow (a board without a battery starts in the past), or if the file comes from a machine whose
+clock is fast. In this case, a file is at rest if its first bytes show that it is finished, or if another file from the
+future is newer by at least the idle time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from slpstream.sources.tail.tailer import FileTail, IsFinished, open_file
 
 
 class FirstLook(NamedTuple):
-    """How to read and judge the first bytes of files below a root."""
+    """How to read the first bytes of files below a root, and how to tell from them whether a file is finished."""
 
     root: str
     rewritable_bytes: int
@@ -27,9 +28,10 @@ class FirstLook(NamedTuple):
 def files_at_rest(
     findings: Mapping[str, Finding], now: float, idle_seconds: float, look: FirstLook | None
 ) -> frozenset[str]:
-    """The paths of the files that have not been written for `idle_seconds` as of `now`, in Unix time.
+    """Return the paths of all files that, at the Unix time `now`, have not been written to for `idle_seconds`.
 
-    Blocks if there are files from the future and `look` is given; without it, only their times are compared.
+    If there are files from the future and you pass a `look`, then this reads from the disk, so it can block. Otherwise,
+    it only compares times.
     """
     modified = {path: found.mtime_ns / 1e9 for path, found in findings.items() if isinstance(found, FileStat)}
     at_rest = {path for path, seconds in modified.items() if seconds < now - idle_seconds}

@@ -1,4 +1,4 @@
-"""A file that a scan has found and that is not open yet."""
+"""Files that a scan has found but that nobody has opened yet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from slpstream.sources.tail.scan import FileStat
 
 
 class Arrival:
-    """A file name that is waiting to be opened."""
+    """The name of a file that is waiting to be opened."""
 
     __slots__ = ("at_start", "changed", "existed", "finished", "path", "stat", "version")
 

@@ -1,4 +1,4 @@
-"""A blocking call in a thread that the event loop does not wait for."""
+"""A blocking call that runs in a thread while the event loop does something else."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class BackgroundCall(Generic[T]):
-    """At most one blocking call at a time. Its outcome is kept until `take`."""
+    """Runs at most one blocking call at a time. When it has ended, its outcome is kept until you `take` it."""
 
     def __init__(self, threads: Threads, on_done: Callable[[], None]) -> None:
-        """`on_done` is called in the event loop when a call has ended."""
+        """`on_done` is called in the event loop each time a call has ended."""
         self._threads = threads
         self._on_done = on_done
         self._ended: trio.Event | None = None
@@ -27,16 +27,16 @@ class BackgroundCall(Generic[T]):
 
     @property
     def is_running(self) -> bool:
-        """Whether a call has started and not ended."""
+        """Whether there's a call that has started but not ended yet."""
         return self._ended is not None
 
     @property
     def has_outcome(self) -> bool:
-        """Whether a call has ended and its outcome was not taken yet."""
+        """Whether a call has ended and you haven't taken its outcome yet."""
         return self._outcome is not None
 
     def start(self, work: Callable[[], T]) -> bool:
-        """Start a call. Returns false if no thread can be started now."""
+        """Start a call. Returns False if it isn't possible to start a thread now."""
         self._ended = trio.Event()
         if self._threads.start(work, self._finish):
             return True
@@ -44,14 +44,14 @@ class BackgroundCall(Generic[T]):
         return False
 
     def take(self) -> T:
-        """Return the result of the call that has ended, or raise its exception."""
+        """Return the result of the call that has ended. If the call raised an exception, this raises it again."""
         if self._outcome is None:
             raise RuntimeError("no call has ended")
         outcome, self._outcome = self._outcome, None
         return outcome.unwrap()
 
     async def wait(self) -> None:
-        """Wait until no call is running."""
+        """Wait until no call is running any more."""
         if self._ended is not None:
             await self._ended.wait()
 

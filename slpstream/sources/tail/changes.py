@@ -1,7 +1,8 @@
-"""The interface to the operating system's reports about files and folders.
+"""The interface through which the operating system tells us about changes to files and folders.
 
-Each platform has its own `ChangeReader`, which `watcher` chooses at the start. Where growth comes from a different
-source than names, as on Windows, a `GrowthReader` reports it.
+Each platform has its own `ChangeReader`, and `watcher` chooses the right one when it starts. On some platforms, such as
+Windows, the growth of files is reported in a different way than changes to their names. These also have a
+`GrowthReader`.
 """
 
 from __future__ import annotations
@@ -11,67 +12,75 @@ from typing import Protocol
 
 
 class ChangeListener(Protocol):
-    """Receives changes, in the event loop."""
+    """Gets told about changes. All methods are called in the event loop."""
 
     def grew(self, path: str) -> None:
-        """A file was written to, or its permissions have changed."""
+        """Called when something has written to a file, or changed its permissions."""
         ...
 
     def changed(self, path: str) -> None:
-        """A file was created, deleted, or moved to this path or away from it."""
+        """Called when a file was created or deleted, or when it was moved to this path or away from it."""
         ...
 
     def tree_changed(self) -> None:
-        """Folders were added or removed, or changes were lost."""
+        """Called when folders were added or removed, or when some changes were lost."""
         ...
 
 
 class OpenFile(Protocol):
-    """A file that is open and read as it grows."""
+    """A file that is open, and that is being read while it grows."""
 
     path: str
     """Its current path."""
 
     def fileno(self) -> int:
-        """Its descriptor."""
+        """Return the descriptor of the file."""
         ...
 
     def note_unchanged(self, at: float) -> None:
-        """The file had not grown yet at this moment, on trio's clock."""
+        """Note that at this moment (on trio's clock), the file had not grown yet."""
         ...
 
 
 class GrowthReader(Protocol):
-    """Reports growth of the files that are open. Its methods do not wait; call them in the event loop."""
+    """Reports when open files have grown.
+
+    You have to call its methods in the event loop. None of them waits.
+    """
 
     def follow(self, listener: ChangeListener, file: OpenFile) -> None:
-        """Report growth of a file to `listener`, until `unfollow`."""
+        """Report to `listener` when a file has grown, until you call `unfollow`."""
         ...
 
     def unfollow(self, file: OpenFile) -> None:
-        """Stop reporting growth of a file, before it is closed. Does nothing for a file that is not followed."""
+        """Stop reporting the growth of a file. You have to call this before you close the file.
+
+        It's fine to call this with a file that isn't followed.
+        """
         ...
 
 
 class ChangeReader(Protocol):
-    """Reports changes in folders: at least the names that are added and removed."""
+    """Reports changes in folders. At the very least, it reports names that are added and removed."""
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
-        """Report what happens in a folder to `listener`. Returns the error if the folder cannot be watched.
+        """Report to `listener` everything that happens in a folder. If the folder can't be watched, this returns the
+        error.
 
-        Blocks; call it in a thread. Every scan watches the root and then each folder in it again: one that was replaced
-        under its old name needs a new watch.
+        This blocks, so you should call it in a thread. Each scan has to call it again, first with the root and then
+        with each folder in it, because if a folder was replaced by another one with the same name, it needs a new
+        watch.
         """
         ...
 
     def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
-        """Stop reporting folders to `listener`, except these. May be called from any thread."""
+        """Stop reporting to `listener` about all folders except these. You can call this from any thread."""
         ...
 
     async def run(self) -> None:
-        """Report changes to the listeners, until cancelled."""
+        """Report changes to the listeners until cancelled."""
         ...
 
     def close(self) -> None:
-        """Free the reader's resources. `run` must have ended."""
+        """Free all resources. Before you call this, `run` must have ended."""
         ...

@@ -1,4 +1,4 @@
-"""Find out which listed files have changed in place, by comparing their bytes with those that were delivered."""
+"""Find out which of the listed files have changed in place, by comparing their bytes with those that were delivered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from slpstream.sources.tail.tailer import COARSE_SECONDS, change_of
 
 
 class Comparisons:
-    """Compares released files with their delivered bytes, one file at a time, and reopens those that have changed."""
+    """Compares released files with the bytes that were delivered, and opens those that have changed again.
+
+    To keep the load low, this only compares one file at a time.
+    """
 
     def __init__(
         self,
@@ -34,19 +37,22 @@ class Comparisons:
         first comparison would leave no trace."""
 
     def deadline(self) -> float:
-        """When the next comparison is due. Never, while one is running."""
+        """Return the time when the next comparison is due. While one is running, this is never."""
         return math.inf if self.call.is_running else min(self._due_at.values(), default=math.inf)
 
     def add_released(self, file: TailedFile, now: float) -> None:
         """Schedule a file that was just released.
 
-        While it was open, only its head was compared; and on a coarse clock, it may have changed without a trace just
-        after the last read.
+        We have to do this because while it was open, we only compared its head. Also, if the clock is coarse, it might
+        have changed right after the last read without leaving a trace.
         """
         self._due_at[file] = now + COARSE_SECONDS
 
     def add_touched(self, now: float) -> list[TailEvent]:
-        """Schedule the files whose status has changed. Returns a `Touched` event for those that were never read."""
+        """Schedule all files whose status has changed.
+
+        If some of them were never read, you get a `Touched` event for these.
+        """
         never_read: list[TailedFile] = []
         for file in self._table.touched:
             entry = self._table.entry_of(file)
@@ -60,13 +66,16 @@ class Comparisons:
         return [Touched(tuple(never_read))] if never_read else []
 
     def reopen_changed(self) -> None:
-        """Have the file of the comparison that has ended opened again if it has changed."""
+        """Take the result of the comparison that has ended.
+
+        If the file has changed, arrange for it to be opened again.
+        """
         file, change = self.call.take()
         if change is not Change.NONE:
             self._table.reopen(file, changed=change is Change.CONTENT)
 
     def start_next(self, now: float) -> None:
-        """Start the next comparison if one is due and none is running."""
+        """Start the next comparison if it is due, unless one is already running."""
         if not self._due_at or self.call.is_running:
             return
         file = min(self._due_at, key=self._due_at.__getitem__)

@@ -1,9 +1,9 @@
-"""Positioned reads from the descriptor of an open file, without blocking the event loop.
+"""Read from certain positions of an open file without blocking the event loop.
 
-On Linux a read runs in the event loop: `RWF_NOWAIT` either reads from the page cache or reports that it would block,
-and `fstat` of a local file does not wait. On Windows, bytes that were appended to a local file since the last read are
-assumed to be in the page cache. Where neither works (other systems, tmpfs, network shares; this is remembered for each
-file) the same read runs in a thread.
+On Linux, we can read in the event loop, because with `RWF_NOWAIT` a read either gets the bytes from the page cache or
+reports that it would have to block. Calling `fstat` on a local file doesn't wait either. On Windows, we assume that if
+bytes were appended to a local file since the last read, they are in the page cache. If neither of these works (on other
+systems, tmpfs or network shares), we do the same read in a thread, and remember for each file that it needs one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HAS_PREAD: Final = hasattr(os, "pread")
 
 
 class ReadResult(NamedTuple):
-    """The outcome of one read, before it is compared with the bytes that were delivered."""
+    """The outcome of one read. It still has to be compared with the bytes that were delivered."""
 
     data: bytes
     head: bytes
@@ -31,7 +31,7 @@ class Descriptor:
     __slots__ = ("_links", "nowait", "number")
 
     def __init__(self, number: int, path: str, links: int) -> None:
-        """`links` is the number of hard links when the file was opened."""
+        """`links` is the number of hard links that the file had when it was opened."""
         self.number = number
         """-1 after `close`."""
         self.nowait = _NOWAIT != 0 or is_local(path)
@@ -39,22 +39,23 @@ class Descriptor:
         self._links = links
 
     def close(self) -> None:
-        """Close the descriptor. Does nothing if it is closed already."""
+        """Close the descriptor. It's fine to call this more than once."""
         if self.number >= 0:
             os.close(self.number)
             self.number = -1
 
     def pread(self, offset: int, count: int) -> bytes:
-        """Read at most `count` bytes. Blocks. Raises `OSError`."""
+        """Read at most `count` bytes. This blocks, and raises `OSError` if it fails."""
         if HAS_PREAD:
             return os.pread(self.number, count, offset)  # type: ignore[attr-defined,no-any-return,unused-ignore]
         os.lseek(self.number, offset, os.SEEK_SET)
         return os.read(self.number, count)
 
     def read(self, offset: int, limit: int, head_limit: int) -> ReadResult:
-        """Read at most `limit` bytes from `offset`, then the head and the status. Blocks. Raises `OSError`.
+        """Read at most `limit` bytes from `offset`, and after that the head and the status.
 
-        The head ends after `head_limit` bytes, or with the bytes that were read.
+        The head consists of the first `head_limit` bytes, but doesn't go beyond the bytes that were read so far. This
+        blocks, and raises `OSError` if it fails.
         """
         data = self.pread(offset, limit) if limit else b""
         head = self.pread(0, min(head_limit, offset + len(data)))
@@ -63,9 +64,9 @@ class Descriptor:
     def read_nowait(
         self, offset: int, chunk: memoryview, head_limit: int, scratch: memoryview, *, caught_up: bool
     ) -> ReadResult | None:
-        """Do the same as `read` in the event loop, with `chunk` and `scratch` as buffers. `None` if it would block.
+        """Like `read`, but for use in the event loop. If it would have to block, it returns `None`.
 
-        `caught_up` is whether the last read reached the end of the file.
+        `chunk` and `scratch` are buffers. `caught_up` tells it whether the last read got to the end of the file.
         """
         if not _NOWAIT:
             return self._read_appended(offset, len(chunk), head_limit) if caught_up else None
@@ -90,7 +91,7 @@ class Descriptor:
         return ReadResult(data, head, status)
 
     def _read_appended(self, offset: int, limit: int, head_limit: int) -> ReadResult | None:
-        """Read the bytes that were appended since the last read, which are assumed to be in the page cache."""
+        """Read the bytes that were appended since the last read, assuming that they are in the page cache."""
         try:
             return self.read(offset, limit, head_limit)
         except OSError:
@@ -98,5 +99,5 @@ class Descriptor:
             return None
 
     def is_unlinked(self, status: os.stat_result) -> bool:
-        """Whether no path leads to the file any more."""
+        """Whether the file can't be reached by any path any more."""
         return status.st_nlink == 0 and self._links > 0  # some file systems do not count links at all

@@ -1,8 +1,9 @@
-"""Changes of files and folders on Windows: ReadDirectoryChangesW, read by the event loop itself.
+"""Changes of files and folders on Windows. The event loop itself calls ReadDirectoryChangesW to find them.
 
-Watchdog has a thread for every root, and by default collects changes for a second before it reports them. Here trio
-waits for the changes of each root on its completion port. The kernel buffers changes between two reads. NTFS does not
-report the growth of a file that its writer has open; `size_polling` finds it.
+We don't use watchdog for this, because it needs a thread for every root, and by default it collects changes for a
+second before it reports them. Instead, trio waits on its completion port for the changes of each root, and the kernel
+buffers the changes that happen between two reads. As long as a writer has a file open, NTFS doesn't report that the
+file grows. That's the job of `size_polling`.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ _STOPPED: Final = "the watcher has stopped"
 
 
 class _Root:
-    """One root of a listener, with one handle for changes of files and one for changes of folders.
+    """One root of a listener. It has a handle for changes of files, and another one for changes of folders.
 
-    Two are needed because a change does not show whether its name is a file or a folder.
+    It needs both because a change doesn't tell you whether its name belongs to a file or a folder.
     """
 
     def __init__(self, listener: ChangeListener, folder: str) -> None:
-        """Raises `OSError`."""
+        """Open the handles. Raises `OSError` if that isn't possible."""
         self.listener = listener
         self.folder = folder
         self.identity = identity_of(os.stat(folder))
@@ -57,18 +58,18 @@ class _Root:
             raise
 
     def is_above(self, folder: str) -> bool:
-        """Whether a folder lies inside this root."""
+        """Whether a folder is inside of this root."""
         return folder.startswith(self.folder.rstrip(os.sep) + os.sep)
 
     def is_current(self) -> bool:
-        """Whether the root is read and its path still leads to it. Blocks."""
+        """Whether the root is still being read and its path still leads to the same folder. This blocks."""
         try:
             return not self.ended and identity_of(os.stat(self.folder)) == self.identity
         except OSError:
             return False
 
     def take_files(self, changes: bytes) -> None:
-        """Report changes of files."""
+        """Report changes of files to the listener."""
         if self.ended:
             return
         for action, name in parse_changes(changes):
@@ -79,16 +80,19 @@ class _Root:
                 self.listener.changed(path)
 
     def take_folders(self, changes: bytes) -> None:
-        """Report that folders were added or removed."""
+        """Report to the listener that folders were added or removed."""
         if changes and not self.ended:
             self.listener.tree_changed()
 
 
 class DirectoryChangesReader:
-    """Reads the changes of any number of roots. A `ChangeReader`."""
+    """A `ChangeReader` that reads the changes of any number of roots."""
 
     def __init__(self, token: trio.lowlevel.TrioToken, *, growth: bool = True) -> None:
-        """Without `growth`, only names are reported, as NTFS does while a writer has a file open."""
+        """If you pass `growth=False`, it only reports changes of names.
+
+        NTFS does the same while a writer has the file open.
+        """
         self._token = token
         self._growth = _GROWTH if growth else 0
         self._lock = threading.Lock()
@@ -97,7 +101,7 @@ class DirectoryChangesReader:
         self._running = trio.Event()
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
-        """Implement `ChangeReader.watch`. The first folder is the root, which is watched with all folders in it."""
+        """See `ChangeReader.watch`. The first folder is the root. Watching it includes all folders in it."""
         with self._lock:
             root = self._roots.get(listener)
         if root is not None and (root.is_above(folder) or (root.folder == folder and root.is_current())):
@@ -117,7 +121,7 @@ class DirectoryChangesReader:
         return None
 
     def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
-        """Implement `ChangeReader.keep`."""
+        """See `ChangeReader.keep`."""
         with self._lock:
             root = self._roots.get(listener)
             if root is None or root.folder in folders:
@@ -130,7 +134,7 @@ class DirectoryChangesReader:
             return
 
     async def run(self) -> None:
-        """Implement `ChangeReader.run`."""
+        """See `ChangeReader.run`."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._running.set()
@@ -140,7 +144,7 @@ class DirectoryChangesReader:
                 self._nursery = None  # it accepts no tasks after this one has left
 
     def close(self) -> None:
-        """Implement `ChangeReader.close`. The tasks of `run` have closed all handles."""
+        """See `ChangeReader.close`. At this point, the tasks of `run` have already closed all handles."""
         with self._lock:
             self._roots.clear()
         try:
@@ -149,7 +153,10 @@ class DirectoryChangesReader:
             return
 
     async def _start(self, root: _Root) -> OSError | None:
-        """Begin to read a root; no change after this is missed. Returns the error if that is impossible."""
+        """Begin to read a root, so that from now on we don't miss any change.
+
+        If that isn't possible, this returns the error.
+        """
         await self._running.wait()
         if self._nursery is None:
             return OSError(_STOPPED)
@@ -192,7 +199,7 @@ async def _read_changes(
     *,
     task_status: trio.TaskStatus[None],
 ) -> None:
-    """Read changes until the scope of the root is cancelled. An error ends the root."""
+    """Read changes until the scope of the root is cancelled. If there's an error, this is the end of the root."""
     buffer = ctypes.create_string_buffer(_BUFFER_BYTES)
     overlapped = windows.Overlapped()
     has_begun = False
@@ -219,7 +226,7 @@ async def _read_changes(
 
 
 def parse_changes(changes: bytes) -> list[tuple[int, str]]:
-    """The actions and relative names in a buffer of FILE_NOTIFY_INFORMATION."""
+    """Parse a buffer of FILE_NOTIFY_INFORMATION, and return the actions together with the relative names."""
     found: list[tuple[int, str]] = []
     offset = 0
     while True:

@@ -1,7 +1,8 @@
-"""The events of a folder tail: the whole interface between this package and its users.
+"""The events that you get from a folder tail. They are the whole interface between this package and its users.
 
-For each `TailedFile` the order is `Opened`; then `Grew` (from offset 0, without gaps), `Rewritten` and `CaughtUp` in
-any order; then at most one `Lost`. No event follows the file's `Lost` or its release.
+For each `TailedFile`, you first get `Opened`. After that, you get `Grew` (beginning at offset 0, and without gaps),
+`Rewritten` and `CaughtUp` in any order, and finally, at most one `Lost`. Once you have seen `Lost` or released the
+file, there are no more events about it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from slpstream.sources.tail.identity import FileIdentity
 
 
 class TailedFile:
-    """A file that a tail knows, whether it is open or not.
+    """A file that a tail knows about. It doesn't have to be open.
 
-    Compared by object: a file that takes the same name later is another `TailedFile`.
+    These are compared by identity. If another file takes over the name later, it gets a different `TailedFile`.
     """
 
     __slots__ = (
@@ -51,21 +52,22 @@ class TailedFile:
 
 
 class Scanned(Struct, frozen=True, gc=False):
-    """The files that were there from the start and are no longer being written. They are listed, not opened.
+    """Lists the files that were there from the start and that are no longer being written. They aren't opened.
 
-    This is always the first event, even if `files` is empty. It comes again only when a missing folder appears and
-    holds such files.
+    This is always the first event that you get, even if `files` is empty. You only get it again if the folder was
+    missing, and such files are in it when it appears.
     """
 
     files: tuple[TailedFile, ...]
 
 
 class Opened(Struct, frozen=True, gc=False):
-    """A file was opened and will be read from offset 0.
+    """A file was opened, and is going to be read from offset 0.
 
-    `existed` is true if the file was in progress when the tail started, or if it was listed or released and has changed
-    since. `changed` is true if bytes that were delivered before its release, other than those of the rewritable header,
-    are other bytes now, so that results computed from them are invalid.
+    `existed` is true if the file was already in progress when the tail started, or if it was listed or released before
+    and has changed since then. `changed` is true if you already got some of its bytes before it was released, and these
+    are different now. You should then throw away everything that you computed from them. Changes in the rewritable
+    header don't count.
     """
 
     file: TailedFile
@@ -74,13 +76,16 @@ class Opened(Struct, frozen=True, gc=False):
 
 
 class Touched(Struct, frozen=True, gc=False):
-    """Listed files that were never read have another modification time: they may have other bytes of the same size."""
+    """Some listed files, which were never read, have another modification time than before.
+
+    This means that their bytes might have changed even though their size is still the same.
+    """
 
     files: tuple[TailedFile, ...]
 
 
 class Grew(Struct, frozen=True, gc=False):
-    """The next bytes of a file. Every byte is delivered once, in order."""
+    """The next bytes of a file. You get every byte exactly once, and in order."""
 
     file: TailedFile
     offset: int
@@ -88,37 +93,46 @@ class Grew(Struct, frozen=True, gc=False):
 
 
 class Rewritten(Struct, frozen=True, gc=False):
-    """The rewritable header has changed. `data` replaces the same number of bytes from offset 0."""
+    """The rewritable header of a file has changed.
+
+    `data` replaces as many bytes as it contains, starting at offset 0.
+    """
 
     file: TailedFile
     data: bytes
 
 
 class CaughtUp(Struct, frozen=True, gc=False):
-    """All bytes that the file has now were delivered.
+    """You have got all bytes that are in the file right now.
 
-    This comes once after `Opened`, and again whenever one read was not enough to reach the end.
+    You get this once after `Opened`, and later again each time when a single read wasn't enough to get to the end.
     """
 
     file: TailedFile
 
 
 class Lost(Struct, frozen=True, gc=False):
-    """The file can no longer be followed. A file that has its name, now or later, is a new one."""
+    """The file can't be followed any more. If there is a file with this name, now or later, it counts as a new one."""
 
     file: TailedFile
     error: SourceError
 
 
 class Refused(Struct, frozen=True, gc=False):
-    """A file or a folder cannot be read. This comes once for each path and reason; every scan tries again."""
+    """A file or folder can't be read.
+
+    Each scan tries it again, but you only get this event once for each path and reason.
+    """
 
     path: Path
     error: Unreadable
 
 
 class Settled(Struct, frozen=True, gc=False):
-    """The first scan is done, and every file that was in progress then has been read to its end. This comes once."""
+    """The first scan is done, and all files that were in progress at that time were read to their end.
+
+    You get this exactly once.
+    """
 
 
 TailEvent: TypeAlias = Scanned | Touched | Opened | Grew | Rewritten | CaughtUp | Lost | Refused | Settled

@@ -1,13 +1,15 @@
-"""Table of the files below one root: which path holds which file.
+"""A table that keeps track of the files below one root, and remembers which path holds which file.
 
-This does no input or output. Scan findings go in; `arrivals`, the files to open, come out.
+The table doesn't do any I/O itself. You put in the findings of scans, and get out `arrivals`, which are the files that
+you should open.
 
-A path is listed (known, not open), active (open), refused, or unknown. Files are also found by identity, and that is
-how a rename is recognised: an open file whose path now holds another file, or nothing, is *displaced* until its
-identity is found under another path.
+A path is either listed (we know about it, but it's not open), active (it's open), refused, or unknown. You can also
+look up files by their identity, which is how we recognise a rename: if the path of an open file suddenly holds another
+file, or nothing, then the file is *displaced* until we find its identity under another path.
 
-A scan runs at the same time as reading, so its findings can be out of date when they arrive. Every change is therefore
-stamped with the number of the newest scan, and a finding never overrides an entry stamped since its own scan began.
+A scan takes a while, and since reading continues in the meantime, its findings might be out of date when they arrive.
+We handle this by stamping every change with the number of the newest scan. A finding never overrides an entry that was
+stamped after its own scan began.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ from slpstream.sources.tail.tailer import FileTail
 
 
 class ListedFile:
-    """A file that is known and not open.
+    """A file that we know about, but that isn't open.
 
-    `delivered` describes the bytes that were delivered before its release. It is `None` if the file was never read.
+    `delivered` describes the bytes that were delivered before its release. If the file was never read, it is `None`.
     """
 
     __slots__ = ("delivered", "exhausted", "file", "stat", "version")
@@ -41,7 +43,7 @@ class ListedFile:
 
 
 class FileTable:
-    """All known files below one root, by path and by identity."""
+    """All files below one root that we know about. You can look them up by path and by identity."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -65,25 +67,25 @@ class FileTable:
 
     @property
     def listed_files(self) -> tuple[TailedFile, ...]:
-        """The listed files. The same tuple as before, unless one of them has changed."""
+        """The listed files. As long as none of them has changed, this is always the same tuple."""
         if self._listed_files is None:
             self._listed_files = tuple([entry.file for entry in self.listed.values()])
         return self._listed_files
 
     def next_version(self) -> int:
-        """Begin a scan: changes made from now on are newer than its findings. Returns the scan's number."""
+        """Begin a scan and return its number. All changes from now on count as newer than its findings."""
         self.version += 1
         return self.version
 
     def known_files(self) -> KnownFiles:
-        """The files that a scan compares with. These are copies, since the scan runs in a thread."""
+        """Return the files that a scan should compare with. We copy them, because the scan runs in a thread."""
         active = {path: tail.file.identity for path, tail in self.active.items()}
         return KnownFiles(self.listed.copy(), active, frozenset(self._refused))
 
     def other_paths(self, findings: Mapping[str, Finding]) -> list[str]:
-        """Other paths under which the files in `findings` are known.
+        """Return other paths under which we know the files in `findings`.
 
-        They must be examined too, to distinguish a rename from a second link.
+        You have to examine these too. Otherwise, you couldn't tell a rename from a second link to the same file.
         """
         others: list[str] = []
         for path, finding in findings.items():
@@ -108,7 +110,7 @@ class FileTable:
         self._listed_by_key[key_of(file.identity, path)] = path
 
     def unlist(self, path: str) -> ListedFile | None:
-        """Remove a file from the listed ones, and return it."""
+        """Remove a file from the listed ones, and return its entry."""
         entry = self.listed.pop(path, None)
         if entry is not None:
             self._listed_files = None
@@ -118,7 +120,11 @@ class FileTable:
         return entry
 
     def activate(self, tail: FileTail) -> bool:
-        """Add an open file. Returns false if it is already open, under this path or another, or the table is closed."""
+        """Add a file that you have just opened.
+
+        Returns False if the file is already open (maybe under another path), or if the table was closed. You should
+        then close the file again.
+        """
         key = key_of(tail.file.identity, tail.path)
         if self.closed or key in self._open_by_key or tail.path in self.active:
             return False
@@ -137,20 +143,23 @@ class FileTable:
         self._forget_key(tail)
 
     def entry_of(self, file: TailedFile) -> ListedFile | None:
-        """The entry of a file that is listed, and `None` for any other."""
+        """Return the entry of a file if it is listed, and otherwise `None`."""
         entry = self.listed.get(str(file.path))
         return entry if entry is not None and entry.file is file else None
 
     def reopen(self, file: TailedFile, *, changed: bool = False) -> None:
-        """Have a listed file opened again; `changed` if it is known that its bytes have changed."""
+        """Arrange for a listed file to be opened again.
+
+        If you know that its bytes have changed, pass `changed=True`.
+        """
         entry = self.entry_of(file)
         if entry is not None:
             self._add_arrival(Arrival(str(file.path), entry.stat, existed=True, changed=changed))
 
     def list_arrivals(self, paths: Collection[str], listed: list[TailedFile]) -> Iterator[None]:
-        """List the arrivals at these paths. The others stay.
+        """List the arrivals at these paths, and add them to `listed`. All other arrivals stay.
 
-        Adds the listed files to `listed`. Each step of the iterator is one file.
+        This returns an iterator that handles one file in each step, so that you can spread the work.
         """
         for arrival in list(self.arrivals.values()):
             if arrival.path in paths:
@@ -161,11 +170,11 @@ class FileTable:
             yield
 
     def has_unread_start(self) -> bool:
-        """Whether a file that was in progress at the start has not been read to its end yet."""
+        """Whether there's a file that was in progress at the start, and that we have not read to its end yet."""
         return any(arrival.at_start for arrival in self.arrivals.values()) or any(tail.at_start for tail in self.open)
 
     def forget_paths(self) -> list[FileTail]:
-        """Forget what each path holds. Returns the open files, all of which are displaced now."""
+        """Forget which file is at which path. Returns the open files, which are all displaced now."""
         for path in list(self.listed):
             self.unlist(path)
         self.arrivals.clear()
@@ -173,7 +182,7 @@ class FileTable:
         return list(self.open)
 
     def refuse(self, refusals: Mapping[str, Refusal]) -> list[Refused]:
-        """Record paths that cannot be read. Returns an event for each reason that is new for its path."""
+        """Note that some paths can't be read. If a reason is new for its path, you get an event for it."""
         events: list[Refused] = []
         for path, refusal in refusals.items():
             reasons = self._refused.setdefault(path, set())
@@ -183,19 +192,19 @@ class FileTable:
         return events
 
     def is_taken(self, path: str) -> bool:
-        """Whether a path holds something, as far as is known."""
+        """Whether, as far as we know, there's something at this path."""
         return path in self.active or path in self.listed or path in self.arrivals or path in self._refused
 
     def displaced(self) -> list[FileTail]:
-        """The open files that are no longer found under their paths."""
+        """Return the open files that aren't found under their paths any more."""
         if len(self.open) == len(self.active):
             return []
         return [tail for tail in self.open if self.active.get(tail.path) is not tail]
 
     def reconcile(self, findings: Mapping[str, Finding], as_of: int) -> dict[str, Refusal]:
-        """Apply the findings of scan number `as_of`: fill `arrivals`, and move files that were renamed.
+        """Apply the findings of the scan with number `as_of`. This fills `arrivals` and moves files that were renamed.
 
-        Returns the paths that cannot be read.
+        Returns the paths that can't be read.
         """
         refusals: dict[str, Refusal] = {}
         for _ in self.reconciling(findings, as_of, refusals):
@@ -203,7 +212,7 @@ class FileTable:
         return refusals
 
     def reconciling(self, findings: Mapping[str, Finding], as_of: int, refusals: dict[str, Refusal]) -> Iterator[None]:
-        """`reconcile` in many small steps. Adds the paths that cannot be read to `refusals`."""
+        """Like `reconcile`, but divided into many small steps. Paths that can't be read are added to `refusals`."""
         unlisted: dict[Key, ListedFile] = {}
         for path, finding in findings.items():
             yield

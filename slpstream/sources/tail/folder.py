@@ -1,15 +1,15 @@
-"""Follow one folder: find its files, read them as they grow, and yield a stream of events.
+"""Follow one folder: find its files, read them while they grow, and turn this into a stream of events.
 
-Three questions are kept apart. *Which files are there* is answered by scans of the tree, every few seconds, in a
-thread (`scanning`, `file_table`). *Is this still the same file* is checked with every read (`tailer`, `identity`).
-*When to read* is decided by notifications and, in their absence, by ticks (`schedule`): no open file goes unread for
-more than one and a half poll intervals. All work is done when the consumer asks for the next event, so events do not
-pile up if it is slow. The cost of a wakeup depends on the number of open files, not on the number of files in the
-folder.
+There are three questions, and we keep them apart. *Which files are there?* To find out, we scan the tree every few
+seconds in a thread (`scanning`, `file_table`). *Is this still the same file?* We check this with every read (`tailer`,
+`identity`). *When should we read?* Usually when there's a notification. If there are none, then on ticks (`schedule`),
+so that no open file goes unread for more than one and a half poll intervals. All work is done when the consumer asks
+for the next event, so events can't pile up if it is slow. The cost of a wakeup only depends on how many files are open,
+and not on how many are in the folder.
 
-State changes only after the await that it depends on, so a consumer that is cancelled and iterates again loses
-nothing. The wall clock is read in one place only: to decide which of the files that were there from the start are
-still being written.
+Whenever a change of state depends on an await, we make the change after it. This means that if a consumer is cancelled
+and then iterates again, it hasn't lost anything. The wall clock is only used for one purpose, which is to decide which
+of the files that were there from the start are still being written.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ _TURN_SECONDS: Final = 0.004
 
 
 class FolderTail:
-    """All files with certain suffixes below one folder. An asynchronous context manager and iterator of `TailEvent`s.
+    """Follows all files with certain suffixes below one folder.
 
-    Only one task may iterate. `release` and `read_again` may be called at any time.
+    Use this as an asynchronous context manager, and iterate over it to get `TailEvent`s. Only one task may iterate, but
+    you can call `release` and `read_again` at any time.
     """
 
     def __init__(
@@ -64,10 +65,12 @@ class FolderTail:
         wall_clock: Callable[[], float] = time.time,
         threads: Threads | None = None,
     ) -> None:
-        """`suffixes` are in lower case. A writer may change the first `rewritable_bytes` of a file at any time.
+        """`suffixes` must be in lower case. The first `rewritable_bytes` of a file are those that its writer can change
+        at any time.
 
-        Files that `is_finished` recognises by these bytes are read after all others; it is also asked about files whose
-        modification times lie in the future, which show nothing. It is called in any thread.
+        If you pass `is_finished`, it is asked whether a file is finished, given these bytes. Files that are finished
+        are read after all others. It is also asked about files whose modification times lie in the future, because
+        these times don't tell us anything. It can be called in any thread.
         """
         name = os.fspath(root)
         if notifications is None:
@@ -119,34 +122,37 @@ class FolderTail:
 
     @property
     def active(self) -> Sequence[TailedFile]:
-        """The open files, in the order in which they were opened."""
+        """The files that are open, in the order in which they were opened."""
         return [tail.file for tail in self._table.open]
 
     @property
     def listed(self) -> Sequence[TailedFile]:
-        """The files that are known and not open, in no particular order.
+        """The files that we know about but that aren't open, in no particular order.
 
-        The same tuple as before, unless one of them has changed.
+        As long as none of them has changed, this is always the same tuple.
         """
         return self._table.listed_files
 
     def knows(self, file: TailedFile) -> bool:
-        """Whether a file exists as far as is known, open or not, under this path or another."""
+        """Whether, as far as we know, a file still exists. It doesn't matter whether it is open or was renamed."""
         return self._table.knows(file)
 
     @property
     def searched(self) -> bool:
-        """Whether the first scan is over. Before that, it is not known whether the folder exists."""
+        """Whether the first scan is over. Before that, we don't even know whether the folder exists."""
         return self._scans.searched
 
     @property
     def root_present(self) -> bool:
-        """Whether the folder was there at the last scan."""
+        """Whether the folder was there during the last scan."""
         return self._scans.root_present
 
     @property
     def root_trouble(self) -> str | None:
-        """The reason why the folder cannot be followed now, or `None`: it is missing, or the last scan failed."""
+        """The reason why we can't follow the folder right now. It might be missing, or the last scan might have failed.
+
+        This is `None` if everything is fine.
+        """
         return self._scans.root_trouble
 
     async def __aenter__(self) -> Self:
@@ -183,17 +189,19 @@ class FolderTail:
         return self._events.popleft()
 
     def hand_over_growth(self, take: Callable[[TailEvent], None]) -> None:
-        """From now on, call `take` with bytes that are appended to a file while the iteration waits.
+        """Get bytes as soon as they are reported. While the iteration is waiting, `take` is called with each event
+        about bytes that were appended to a file.
 
-        It is called as soon as they are reported, without a task switch, and the event is not yielded. All other events
-        are yielded, even if they result from the same read. `take` may call `release` and `read_again`.
+        This saves a task switch, and these events aren't yielded any more. You still get all other events from the
+        iteration, even if they result from the same read. It is fine to call `release` and `read_again` from `take`.
         """
         self._handover.start(take)
 
     async def step(self, now: float | None = None) -> list[TailEvent]:
-        """Do everything that is due at `now` (on trio's clock; by default the current time), once.
+        """Do everything that is due at `now`, once, and return the events. `now` is on trio's clock, and defaults to
+        the current time.
 
-        Reads at most one chunk of each file. Returns the events.
+        This reads at most one chunk of each file.
         """
         await self._advance(trio.current_time() if now is None else now)
         events = list(self._events)
@@ -201,9 +209,9 @@ class FolderTail:
         return events
 
     def release(self, file: TailedFile) -> None:
-        """Stop following a file: close it and list it. If it changes later, it is opened again as another `TailedFile`.
+        """Stop following a file, which means that it is closed and listed. If it isn't open, this does nothing.
 
-        Does nothing if the file is not open.
+        If the file changes later, it is opened again, and you get it as another `TailedFile`.
         """
         tail = self._open_tail(file)
         if tail is None:
@@ -217,11 +225,11 @@ class FolderTail:
             self._comparisons.add_released(file, max(self._now, tail.read_at))
 
     def stop_reading(self, file: TailedFile) -> None:
-        """Stop reading a file whose further bytes do not matter, however many they are. It counts as caught up.
+        """Stop reading a file, because you don't care about the rest of its bytes. It then counts as caught up.
 
-        It stays open until it is released. From now on, only a truncation, a replacement or other first bytes make it a
-        file to read again, not its growth; after its release, so does a change of any byte that was delivered. Does
-        nothing if the file is not open.
+        The file stays open until you release it. From now on, it doesn't matter if it grows. It is only read again if
+        it is truncated or replaced, if its first bytes change, or, after its release, if any of the delivered bytes
+        change. If the file isn't open, this does nothing.
         """
         tail = self._open_tail(file)
         if tail is not None and not tail.exhausted:
@@ -229,7 +237,10 @@ class FolderTail:
             self._schedule.read_soon(tail)
 
     def read_again(self, file: TailedFile) -> None:
-        """Read an open file from its beginning, as another `TailedFile`. Does nothing if the file is not open."""
+        """Read an open file from its beginning.
+
+        You get it as another `TailedFile`. If the file isn't open, this does nothing.
+        """
         if self._open_tail(file) is not None:
             self.release(file)
             self._table.reopen(file)
@@ -239,7 +250,7 @@ class FolderTail:
         return next((tail for tail in self._table.open if tail.file is file), None)
 
     async def _wait(self) -> None:
-        """Wait until there is something to do. Always executes a checkpoint."""
+        """Wait until there is something to do. This always executes a checkpoint."""
         now = trio.current_time()
         self._schedule.schedule_next_part(now)
         arrivals = self._table.arrivals
@@ -255,12 +266,12 @@ class FolderTail:
             await self._handover.wait(self._deadline)
 
     def _deadline(self) -> float:
-        """The latest time at which there is something to do, if nothing is reported."""
+        """Return the time when we have something to do even if nothing is reported until then."""
         now = trio.current_time()
         return min(self._scans.deadline(now), self._schedule.deadline(), self._comparisons.deadline())
 
     async def _advance(self, now: float) -> None:
-        """Do everything that is due at `now`, once, and queue the events."""
+        """Do everything that is due at `now`, once, and queue the events that result from it."""
         self._now = now
         self._schedule.schedule_next_part(now)
         self._take_notifications(now)

@@ -1,4 +1,4 @@
-"""Read growth as soon as it is reported, without waiting for the iteration to be scheduled.
+"""Read growth as soon as it is reported, instead of waiting until the iteration gets its turn.
 
 This saves a task switch for every frame.
 """
@@ -20,7 +20,7 @@ from slpstream.sources.tail.tailer import FileTail
 
 
 class GrowthHandover:
-    """Passes appended bytes directly to the consumer while the iteration of the tail waits."""
+    """Passes appended bytes directly to the consumer, while the iteration of the tail is waiting."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class GrowthHandover:
         notifications: Notifications,
         events: deque[TailEvent],
     ) -> None:
-        """`read` is `Reader.read_in_loop`; it adds its events to `events`."""
+        """`read` is `Reader.read_in_loop`, which adds its events to `events`."""
         self._table = table
         self._schedule = schedule
         self._read = read
@@ -42,7 +42,7 @@ class GrowthHandover:
         self._failure: Error | None = None
 
     def start(self, take: Callable[[TailEvent], None]) -> None:
-        """Hand over growth to `take` from now on, with the context variables of this moment."""
+        """Begin to hand over growth to `take`. It is called with the context variables that are set now."""
         context = contextvars.copy_context()
 
         def take_in_context(event: TailEvent) -> None:
@@ -52,7 +52,10 @@ class GrowthHandover:
         self._notifications.read_now = self._read_now
 
     async def wait(self, deadline: Callable[[], float]) -> None:
-        """Wait for notifications until the deadline, and hand over growth meanwhile. Raises the consumer's error."""
+        """Wait for notifications until the deadline, and hand over growth in the meantime.
+
+        If the consumer raises an error, you get it from here.
+        """
         self._is_open = True
         try:
             await self._notifications.wait(deadline(), deadline)
@@ -63,7 +66,10 @@ class GrowthHandover:
             failure.unwrap()
 
     def _read_now(self, path: str) -> bool:
-        """Read a file that has grown, unless something else must be done first. Returns whether it was read."""
+        """Read a file that has grown.
+
+        Returns whether that was possible, because sometimes other things have to be done first.
+        """
         tail = self._table.active.get(path)
         if tail is None or self._take is None or not self._is_open or not tail.descriptor.nowait:
             return False

@@ -1,13 +1,13 @@
-"""Detect whether a path still holds the file that it held before.
+"""Detect whether a path still holds the same file as before.
 
-A path alone is no identity: files are renamed, and other files take their names. `FileIdentity` (device and inode)
-survives a rename and detects a replacement. It does not detect a file that is truncated and written again in place,
-because the inode stays the same; for that, `Head` keeps the first bytes as they were delivered and compares them again.
-These begin with a container header that the writer updates when the game ends, so the header may change. The bytes
-after it are append-only and may not.
+A path isn't enough to identify a file, because files can be renamed, and then other files might take over their names.
+A `FileIdentity` (device and inode) survives a rename and detects a replacement, but if a file is truncated and written
+again in place, its inode stays the same. To detect this too, `Head` keeps the first bytes as they were delivered, so we
+can compare them again. Replays begin with a container header that the game updates at the end. So the header is allowed
+to change, but the bytes after it are append-only and are not.
 
-Once a file is closed, `Delivered` keeps the checksum of all bytes that were delivered. It shows whether the file was
-filled or edited in place since, anywhere in it, even if its size is the same.
+When a file is closed, `Delivered` keeps a checksum of all bytes that were delivered. This makes it possible to find out
+later whether the file was filled or edited in place, no matter where, even if its size is still the same.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ PREFIX_BYTES: Final = 512
 
 
 class FileIdentity(NamedTuple):
-    """Identity of a file that survives a rename. `inode` is 0 on file systems without inodes."""
+    """Identifies a file in a way that survives a rename. On file systems without inodes, `inode` is 0."""
 
     device: int
     inode: int
 
 
 class Delivered(NamedTuple):
-    """The bytes of a file that were delivered, as a checksum: a file is compared with them long after it was closed."""
+    """Describes the bytes of a file that were delivered, so that we can compare them with the file long after we closed
+    it.
+    """
 
     size_bytes: int
     header: bytes
@@ -38,7 +40,7 @@ class Delivered(NamedTuple):
 
 
 class Change(Enum):
-    """The kind of change in the delivered bytes of a file."""
+    """What kind of change there was in the delivered bytes of a file."""
 
     NONE = auto()
     HEADER = auto()
@@ -50,12 +52,15 @@ Key: TypeAlias = FileIdentity | str
 
 
 def identity_of(status: os.stat_result) -> FileIdentity:
-    """The identity in a stat result."""
+    """Return the identity that is contained in a stat result."""
     return FileIdentity(status.st_dev, status.st_ino)
 
 
 def key_of(identity: FileIdentity, path: str) -> Key:
-    """The key under which a file is looked up: its identity, or its path if it has no inode."""
+    """Return the key for looking up a file.
+
+    Usually this is its identity, but if it has no inode, we have to use its path.
+    """
     return identity if identity.inode else path
 
 
@@ -71,16 +76,16 @@ class Head:
 
     @property
     def header(self) -> bytes:
-        """The rewritable bytes as they were last delivered."""
+        """The rewritable bytes in the form in which they were last delivered."""
         return self.delivered[: self.rewritable_bytes]
 
     def expected(self, data: bytes) -> bytes:
-        """The head that the file must have once `data` has followed the bytes delivered so far."""
+        """Return the head that the file must have, if `data` comes after the bytes that were delivered so far."""
         missing = self.limit - len(self.delivered)
         return self.delivered + data[:missing] if missing else self.delivered
 
     def same_file(self, expected: bytes, found: bytes) -> bool:
-        """Whether the append-only part of `found` equals that of `expected`."""
+        """Whether `found` and `expected` agree in the part that is append-only."""
         end = len(expected)
         start = self.rewritable_bytes
         return len(found) >= end and found[start:end] == expected[start:]

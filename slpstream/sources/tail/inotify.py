@@ -1,12 +1,13 @@
-"""Changes of files and folders on Linux: inotify, read by the event loop itself.
+"""Changes of files and folders on Linux. The event loop itself reads them from inotify.
 
-Watchdog starts a thread or two for every root, and passes an event through three threads before it arrives: 64 files
-with 60 appends a second took more than one core, nearly all of it for switches between threads. On Linux, trio
-therefore waits for the descriptor of one inotify instance for all roots, like for a socket. The instance maintains no
-tree: every scan watches each folder before it lists the names in it, so no name can appear unnoticed in between; and
-when a folder appears or disappears, the whole tree is scanned again.
+Watchdog would start a thread or two for every root, and pass each event through three threads before it arrives. With
+64 files and 60 appends a second, this took more than one core, and nearly all of the time was spent on switching
+between threads. So on Linux, we use a single inotify instance for all roots, and trio waits for its descriptor in the
+same way as for a socket. The instance doesn't keep track of the tree. Instead, every scan watches each folder before it
+lists the names in it, so no name can appear unnoticed in between. When a folder appears or disappears, we scan the
+whole tree again.
 
-The three functions of libc and the constants are watchdog's.
+We take the three functions of libc and the constants from watchdog.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ _TURN_SECONDS: Final = 0.004
 
 
 class InotifyReader:
-    """One inotify instance, which reports names and growth. A `ChangeReader`.
+    """A `ChangeReader` that uses one inotify instance to find out about both names and growth.
 
-    Raises `OSError` if the system has none left. `watch` may be called from any thread.
+    If the system has no more instances, creating it raises `OSError`. You can call `watch` from any thread.
     """
 
     def __init__(self) -> None:
@@ -73,10 +74,12 @@ class InotifyReader:
         set_blocking(self._descriptor, False)
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
-        """Report what happens in a folder to `listener`. Returns the error if the folder cannot be watched.
+        """Report to `listener` everything that happens in a folder. If the folder can't be watched, this returns the
+        error.
 
-        Watch every folder again with each scan: one that was replaced under its old name needs a new watch. The old
-        watch ends with the next `keep`, together with all others, because a scan can find thousands of folders.
+        With each scan, you should watch every folder again, because if a folder was replaced by another one with the
+        same name, it needs a new watch. Since a scan can find thousands of folders, the old watches are not ended here,
+        but all together with the next `keep`.
         """
         with self._lock:
             if self._descriptor < 0:
@@ -93,7 +96,7 @@ class InotifyReader:
         return None
 
     def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
-        """Report no folders except these to `listener` any more."""
+        """Stop reporting to `listener` about all folders except these."""
         with self._lock:
             if self._descriptor < 0:
                 return
@@ -104,7 +107,7 @@ class InotifyReader:
             self._release(listener, {*watches.values(), *self._replaced.pop(listener, ())})
 
     def _release(self, listener: ChangeListener, watches: Iterable[int]) -> None:
-        """Remove the listener from these watches, except those that it still uses for a folder."""
+        """Remove the listener from these watches, but not from those that it still uses for a folder."""
         used = set(self._watches.get(listener, {}).values())
         for watch in set(watches) - used:
             listeners = self._listeners.pop(watch, {})
@@ -115,7 +118,7 @@ class InotifyReader:
                 self._libc.inotify_rm_watch(self._descriptor, self._libc.WatchDescriptor(watch))
 
     async def run(self) -> None:
-        """Report events to the listeners, until cancelled."""
+        """Report events to the listeners until cancelled."""
         read_at = -math.inf
         while True:
             await trio.lowlevel.wait_readable(self._descriptor)
@@ -129,7 +132,7 @@ class InotifyReader:
                 await trio.sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:
-        """Close the instance. `run` must have ended."""
+        """Close the instance. Before you call this, `run` must have ended."""
         with self._lock:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -1,14 +1,14 @@
-"""Changes of files and folders on macOS: kqueue with a vnode filter for each open file and each folder.
+"""Changes of files and folders on macOS. We use a kqueue with a vnode filter for each open file and each folder.
 
-FSEvents, which watchdog uses, does not report appends while the writer has the file open, and collects changes before
-it reports them. kqueue reports each append immediately. It needs a descriptor for each watched file and folder: open
-files have one already, and folders are few.
+Watchdog uses FSEvents, but these don't report appends while the writer has the file open, and they are collected before
+they are reported. A kqueue, on the other hand, reports each append immediately. It needs a descriptor for each file and
+folder, which isn't a problem, because open files already have one and there are only a few folders.
 
-For a folder, kqueue reports only that some name was added or removed. The names are therefore listed again, in a
-thread, and compared with the previous ones.
+For a folder, a kqueue only tells you that some name was added or removed. To find out which one, we list the names
+again in a thread and compare them with the previous ones.
 
-The event loop can wait for a kqueue's descriptor like for a socket. This is documented by FreeBSD and not by macOS,
-whose kernel has always supported it.
+The event loop can wait for the descriptor of a kqueue in the same way as for a socket. FreeBSD documents this but macOS
+doesn't, though its kernel has always supported it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _Names: TypeAlias = Mapping[str, tuple[int, bool]]
 
 
 class _Folder:
-    """A watched folder of one listener."""
+    """A folder that is watched for one listener."""
 
     def __init__(self, listener: ChangeListener, path: str) -> None:
-        """Raises `OSError`."""
+        """Open the folder. Raises `OSError` if that isn't possible."""
         self.listener = listener
         self.path = path
         flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_DIRECTORY", 0)
@@ -46,13 +46,13 @@ class _Folder:
 
 
 class KqueueReader:
-    """One kqueue for all roots. A `ChangeReader` and a `GrowthReader`.
+    """One kqueue for all roots. It is both a `ChangeReader` and a `GrowthReader`.
 
-    Raises `OSError` if the system has none left.
+    If the system has no more kqueues, creating it raises `OSError`.
     """
 
     def __init__(self, kernel: Any = select) -> None:
-        """`kernel` has the functions and constants of the module `select` on macOS."""
+        """`kernel` is an object with the functions and constants that the module `select` has on macOS."""
         self._kernel = kernel
         self._growth = kernel.KQ_NOTE_WRITE | kernel.KQ_NOTE_EXTEND
         self._moves = kernel.KQ_NOTE_DELETE | kernel.KQ_NOTE_RENAME
@@ -67,7 +67,7 @@ class KqueueReader:
         self._closed = False
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
-        """Implement `ChangeReader.watch`."""
+        """See `ChangeReader.watch`."""
         with self._lock:
             watched = self._watched.get(listener, {}).get(folder)
         # Never block while holding the lock, which the event loop takes too.
@@ -95,14 +95,17 @@ class KqueueReader:
         return None
 
     def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
-        """Implement `ChangeReader.keep`."""
+        """See `ChangeReader.keep`."""
         with self._lock:
             for path, watched in list(self._watched.get(listener, {}).items()):
                 if path not in folders:
                     self._drop(watched)
 
     def follow(self, listener: ChangeListener, file: OpenFile) -> None:
-        """Implement `GrowthReader.follow`. Without memory left in the kernel, only regular polls find the growth."""
+        """See `GrowthReader.follow`.
+
+        If the kernel runs out of memory, we don't notice the growth until the next regular poll.
+        """
         descriptor = file.fileno()
         with self._lock:
             if self._closed:
@@ -116,14 +119,14 @@ class KqueueReader:
         listener.grew(file.path)  # it may have grown before the registration
 
     def unfollow(self, file: OpenFile) -> None:
-        """Implement `GrowthReader.unfollow`. Closing the descriptor takes it out of the kqueue."""
+        """See `GrowthReader.unfollow`. To take the file out of the kqueue, it is enough to close its descriptor."""
         with self._lock:
             descriptor = self._descriptors.pop(file, None)
             if descriptor is not None:
                 self._files.pop(descriptor, None)
 
     async def run(self) -> None:
-        """Implement `ChangeReader.run`."""
+        """See `ChangeReader.run`."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._list_changed_folders)
             while True:
@@ -133,7 +136,7 @@ class KqueueReader:
                 await trio.lowlevel.checkpoint()
 
     def close(self) -> None:
-        """Implement `ChangeReader.close`."""
+        """See `ChangeReader.close`."""
         with self._lock:
             self._closed = True
             for folder in list(self._folders.values()):
@@ -201,7 +204,7 @@ class KqueueReader:
                 self._compare(folder, names)
 
     def _compare(self, folder: _Folder, names: _Names) -> None:
-        """Report the differences to the previous names."""
+        """Compare the names in a folder with the previous ones, and report the differences."""
         before, folder.names = folder.names, names
         if before is None:
             return  # the scan that watches the folder lists it after this
@@ -216,6 +219,6 @@ class KqueueReader:
 
 
 def _names_in(folder: str) -> _Names:
-    """The names in a folder. Blocks. Raises `OSError`."""
+    """Return the names in a folder. This blocks, and raises `OSError` if it fails."""
     with os.scandir(folder) as entries:
         return {entry.name: (entry.inode(), entry.is_dir(follow_symlinks=False)) for entry in entries}

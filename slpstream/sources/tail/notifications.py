@@ -1,7 +1,7 @@
-"""Notifications about one root: a bounded set of paths to check before the next poll.
+"""Notifications about one root, which tell us the paths that we should check before the next poll.
 
-A notification is never required. The reader also polls, so notifications may be late, duplicated, wrong or missing;
-they only reduce the delay.
+We never rely on notifications, because we also poll. This means that they can be late, duplicated, wrong or missing
+without doing any harm. All they do is reduce the delay.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_PATHS: Final = 4096
 
 
 class Touched(NamedTuple):
-    """Everything that notifications have reported since the last `Notifications.take`."""
+    """Everything that notifications have reported since the last time you called `Notifications.take`."""
 
     paths: set[str]
     rescan: bool
@@ -30,7 +30,7 @@ class Touched(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """The functions of a watcher for one listener."""
+    """The functions through which a listener uses a watcher."""
 
     watch_root: Callable[[], None]
     """Make sure that the root is being watched. Blocks."""
@@ -45,15 +45,18 @@ class Connection(NamedTuple):
 
 
 class Notifications:
-    """The notifications about one root. Without a watcher it is only a timer.
+    """The notifications about one root. If there's no watcher, this is just a timer.
 
-    `degraded` is the reason why only polling finds changes, or `None` while notifications work. Every scan calls
-    `connection.watch_root`, then `watch_folder` for each folder before it lists the names in it, and finally
-    `keep_folders` with all folders that it has found.
+    As long as notifications work, `degraded` is `None`. Otherwise, it is the reason why only polling finds changes.
+    Every scan has to call `connection.watch_root` first, then `watch_folder` with each folder before it lists the names
+    in it, and finally `keep_folders` with all folders that it has found.
     """
 
     def __init__(self, degraded: str | None, timers: Timers | None = None) -> None:
-        """`timers` keeps the timeouts of many waiters cheaply. Without it each wait has a separate timeout."""
+        """If there are many waiters, you should pass `timers`, because these make timeouts cheap.
+
+        Otherwise, each wait has a timeout of its own.
+        """
         self.degraded = degraded
         self.strategy: Strategy = "polling"
         """How changes are noticed while notifications work."""
@@ -70,18 +73,18 @@ class Notifications:
         self._wakeup = trio.Event()
 
     def detach(self) -> None:
-        """Cut the connection to the watcher; only a timer remains."""
+        """Cut the connection to the watcher. After this, only a timer remains."""
         self.connection = None
         self._timers = None
         self.read_now = None
 
     @property
     def report_first_bytes(self) -> bool:
-        """Whether growth of a file that is not open is reported."""
+        """Whether you get notified when a file grows that isn't open."""
         return self.degraded is None and self.strategy == "inotify"
 
     def take(self) -> Touched:
-        """Everything reported since the last call."""
+        """Return everything that was reported since the last call."""
         with self._lock:
             touched = Touched(self._paths, self._rescan)
             self._paths, self._rescan = set(), False
@@ -90,7 +93,8 @@ class Notifications:
     async def wait(self, deadline: float, recompute: Callable[[], float] | None = None) -> None:
         """Wait until there is something to take, `wake` is called, or trio's clock reaches `deadline`.
 
-        At the deadline `recompute`, if given, is called for the current one, which may be later.
+        If you pass `recompute`, then it is called at the deadline to get the current one. If this is later, we wait for
+        it.
         """
         timers = self._timers  # `detach` may be called in a thread
         if self._paths or self._rescan:
@@ -115,13 +119,13 @@ class Notifications:
         self.wake()
 
     def wake(self) -> None:
-        """End the wait. Call it in the event loop."""
+        """End the wait. You have to call this in the event loop."""
         self._wakeup.set()
 
     def add(self, path: str) -> bool:
-        """Report that a file was touched. May be called from any thread.
+        """Report that a file was touched. You can call this from any thread.
 
-        Returns whether the caller must arrange for `wake` to be called.
+        If it returns True, you have to make sure that `wake` gets called.
         """
         with self._lock:
             first = not self._paths and not self._rescan
@@ -133,9 +137,9 @@ class Notifications:
         return first
 
     def add_rescan(self) -> bool:
-        """Request a scan of the whole tree. May be called from any thread.
+        """Ask for a scan of the whole tree. You can call this from any thread.
 
-        Returns whether the caller must arrange for `wake` to be called.
+        If it returns True, you have to make sure that `wake` gets called.
         """
         with self._lock:
             first = not self._paths and not self._rescan
@@ -143,17 +147,20 @@ class Notifications:
         return first
 
     def grew(self, path: str) -> None:
-        """Report that a file was written to. Call it in the event loop."""
+        """Report that something has written to a file. You have to call this in the event loop."""
         if self.read_now is not None and self.read_now(path):
             return
         self.changed(path)
 
     def changed(self, path: str) -> None:
-        """Report that a file appeared under this path or left it. Call it in the event loop."""
+        """Report that a file has appeared under this path or left it. You have to call this in the event loop."""
         if self.add(path):
             self._wakeup.set()
 
     def tree_changed(self) -> None:
-        """Report that folders were added or removed, or that notifications were lost. Call it in the event loop."""
+        """Report that folders were added or removed, or that notifications were lost.
+
+        You have to call this in the event loop.
+        """
         self.add_rescan()
         self._wakeup.set()

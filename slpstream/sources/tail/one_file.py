@@ -1,4 +1,4 @@
-"""Follow a single file, for callers that want one game and not a whole station."""
+"""Follow a single file. Use this if you are interested in one game and not in a whole station."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from slpstream.sources.tail.watcher import Watcher
 async def tail_of_file(
     file: Path, *, rewritable_bytes: int, poll_seconds: float
 ) -> AsyncIterator[AsyncIterator[TailEvent]]:
-    """Follow one file. `file` must be a resolved path.
+    """Follow one file. You have to pass a resolved path.
 
-    The iterator yields the `Grew` and `Rewritten` events of this file, and all other events of its folder. It raises
-    the file's `SourceError` when the file cannot be opened or is lost.
+    The iterator yields the `Grew` and `Rewritten` events of this file. You can ignore all other events, because they
+    are about the folder. If the file can't be opened or is lost, the iterator raises the `SourceError` of the file.
     """
     async with (
         Watcher() as watcher,

@@ -1,6 +1,7 @@
 """Open the files that were found.
 
-When thousands of files are copied in together, most have been read and released before the last one is opened.
+If somebody copies thousands of files into the folder, most of them were already read and released by the time when the
+last one is opened.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ _MAX_UNFINISHED: Final = 64
 
 
 class Opener:
-    """Opens arrivals, in the order in which they were found. Finished files come last, and only a few at a time."""
+    """Opens arrivals, in the order in which they were found.
+
+    Files that are finished come last, and only a few at a time.
+    """
 
     def __init__(
         self,
@@ -39,7 +43,7 @@ class Opener:
         small_bytes: int,
         is_finished: IsFinished | None,
     ) -> None:
-        """Files of at most `small_bytes` are opened even while many others are unread."""
+        """Files that have at most `small_bytes` are opened even if there are many others that we haven't read yet."""
         self._root = root
         self._table = table
         self._schedule = schedule
@@ -50,7 +54,10 @@ class Opener:
         self._is_finished = is_finished
 
     async def open_arrivals(self) -> list[TailEvent]:
-        """Open the next arrivals, if there is room. Returns their `Opened` and `Refused` events."""
+        """If there is room, open the next arrivals.
+
+        Returns `Opened` events, and `Refused` events for those that can't be opened.
+        """
         table = self._table
         unread = [tail for tail in table.open if tail.has_unread_bytes]
         finished = sum(tail.file.arrived_whole for tail in unread)
@@ -89,7 +96,10 @@ class Opener:
         return events
 
     def _next_arrivals(self, room: int, *, crowded: bool) -> list[Arrival]:
-        """The files to open next. Those that are known to be finished come last, and only if there is room."""
+        """Choose the files to open next.
+
+        If we know that a file is finished, it comes last, and only if there is room for it.
+        """
         found = [arrival for arrival in self._table.arrivals.values() if not arrival.finished]
         if crowded:
             found = [arrival for arrival in found if arrival.stat.size_bytes <= self._small_bytes]

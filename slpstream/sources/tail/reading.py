@@ -21,7 +21,10 @@ _PARTS_PER_CHUNK: Final = 8
 
 
 class Reader:
-    """Reads the files that are due and appends their events to a queue. The only owner of the read buffers."""
+    """Reads the files that are due, and appends the resulting events to a queue.
+
+    It is the only user of the read buffers.
+    """
 
     def __init__(
         self,
@@ -48,10 +51,10 @@ class Reader:
         """Files that were dropped while a thread may have been reading from them."""
 
     async def read_due(self, now: float) -> None:
-        """Read the files that are due, in turn, until about one chunk has been read.
+        """Read the files that are due, in turn, until we have read about one chunk.
 
-        Files for which one read is likely to be enough come first, as it is for a growing game. Files that arrived
-        whole come last, one at a time.
+        Files that probably need just one read come first. This is the case for a game that is growing. Files that
+        arrived whole come last, and only one at a time.
         """
         ready = self._schedule.ready()
         growing = [tail for tail in ready if not tail.file.arrived_whole]
@@ -63,7 +66,7 @@ class Reader:
             await self._read_in_turn([whole], now, part, part)
 
     def read_in_loop(self, tail: FileTail, now: float) -> bool:
-        """Read one file in the event loop. Returns false, without any effect, if that would block."""
+        """Read one file in the event loop. If that would block, this returns False without doing anything."""
         result = tail.read_nowait(self._chunk, self._head)
         if result is None:
             return False
@@ -86,7 +89,10 @@ class Reader:
         return tail.has_unread_bytes and (tail.offset > 0 or tail.file.size_bytes > self._chunk_bytes)
 
     async def _read_in_turn(self, tails: Sequence[FileTail], now: float, budget: int, limit: int) -> int:
-        """Read at most `limit` bytes of each file until `budget` bytes are used up. Returns the remaining budget."""
+        """Read at most `limit` bytes of each file, until `budget` bytes are used up.
+
+        Returns how much of the budget is left.
+        """
         due = self._schedule.due
         blocking: list[FileTail] = []
         for tail in tails:
@@ -108,7 +114,7 @@ class Reader:
         return budget
 
     async def _read_in_thread(self, tails: list[FileTail], now: float, budget: int, limit: int) -> int:
-        """Read files as `_read_in_turn` does, in a thread. Returns the number of bytes read."""
+        """Like `_read_in_turn`, but in a thread. Returns how many bytes were read."""
         due = self._schedule.due
 
         def read_all() -> list[ReadResult | OSError | None]:

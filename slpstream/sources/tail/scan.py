@@ -1,8 +1,10 @@
-"""Scan a folder: the whole tree, or a few paths in it. Everything here blocks and runs in a thread.
+"""Scan a folder, either the whole tree or just a few paths. All functions in this module block, so call them in a
+thread.
 
-A scan reports only differences from the known files. Ten thousand old replays then cost one `stat` each in the thread,
-and nothing in the event loop. The contents of a folder that cannot be read are unknown: they are reported neither as
-found nor as missing. Links to folders are not followed. A link to a file counts if its target lies inside the root.
+A scan only reports differences from the files that we already know. Because of this, ten thousand old replays just cost
+one `stat` each, in the thread, and nothing in the event loop. If a folder can't be read, we don't know anything about
+its contents, so they are reported neither as found nor as missing. We don't follow links to folders. A link to a file
+is fine if its target is inside of the root.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class FileStat(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """The reason why a path with a replay's name cannot be read as one."""
+    """The reason why a path can't be read, even though it has the name of a replay."""
 
     reason: str
 
@@ -40,20 +42,23 @@ Finding: TypeAlias = FileStat | Refusal | None
 
 
 class HasStat(Protocol):
-    """A listed file, as far as a scan needs it."""
+    """A listed file. This contains only the parts of it that a scan needs."""
 
     stat: FileStat
 
 
 class KnownFiles(NamedTuple):
-    """The files that a scan compares with. Growth of an active file is not news, so only its identity counts."""
+    """The files that a scan compares with.
+
+    It's not news if an active file has grown, so for these we only compare the identity.
+    """
 
     listed: Mapping[str, HasStat]
     active: Mapping[str, FileIdentity]
     refused: frozenset[str]
 
     def differs(self, path: str, finding: Finding) -> bool:
-        """Whether `finding` is news about `path`."""
+        """Whether `finding` tells us anything new about `path`."""
         identity = self.active.get(path)
         if identity is not None:
             return not isinstance(finding, FileStat) or finding.identity != identity
@@ -62,7 +67,7 @@ class KnownFiles(NamedTuple):
 
 
 class ScanResult(NamedTuple):
-    """The outcome of a scan of the whole tree, as differences from the known files."""
+    """The outcome of a scan of the whole tree, given as differences from the known files."""
 
     root: FileIdentity | None
     """`None` if there is no such folder, or if `root_error` is set."""
@@ -75,17 +80,17 @@ class ScanResult(NamedTuple):
 
 
 def file_stat_of(status: os.stat_result) -> FileStat:
-    """The compared part of a stat result."""
+    """Return the part of a stat result that scans compare."""
     return FileStat(identity_of(status), status.st_size, modified_ns(status))
 
 
 def refusal_of(error: OSError) -> Refusal:
-    """The reason in an operating system error, without details that vary from one occurrence to the next."""
+    """Turn an error of the operating system into a reason, without details that are different each time."""
     return Refusal(error.strerror or type(error).__name__)
 
 
 def examine(path: str, real_root: str) -> Finding:
-    """Examine a path. Links that lead out of the root, FIFOs and devices are refused."""
+    """Find out what kind of file is at a path. Links that lead out of the root, FIFOs and devices are refused."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
@@ -103,18 +108,21 @@ def examine(path: str, real_root: str) -> Finding:
 
 
 def examine_all(paths: Iterable[str], root: str) -> dict[str, Finding]:
-    """Examine several paths below `root`. The oldest file comes first."""
+    """Examine several paths below `root`. In the result, the oldest file comes first."""
     real_root = os.path.realpath(root)
     return _oldest_first({path: examine(path, real_root) for path in paths})
 
 
 def is_inside(path: str, real_root: str) -> bool:
-    """Whether a resolved path lies below a resolved root."""
+    """Whether a path is below a root. Both must be resolved."""
     return path.startswith(real_root.rstrip(os.sep) + os.sep)
 
 
 def folders_changed(folders: Mapping[str, int]) -> bool:
-    """Whether a name was added or removed in any of these folders, which are given with their modification times."""
+    """Whether a name was added to any of these folders or removed from it.
+
+    You pass the folders with their modification times.
+    """
     for folder, mtime_ns in folders.items():
         try:
             if os.stat(folder).st_mtime_ns != mtime_ns:
@@ -127,9 +135,9 @@ def folders_changed(folders: Mapping[str, int]) -> bool:
 def scan_tree(
     root: str, suffixes: tuple[str, ...], known: KnownFiles, watch_folder: Callable[[str], None] | None = None
 ) -> ScanResult:
-    """Scan everything below `root`. The oldest file comes first in the findings.
+    """Scan everything below `root`. In the findings, the oldest file comes first.
 
-    `watch_folder` is called with each folder before the names in it are listed.
+    If you pass `watch_folder`, it is called with each folder before the names in it are listed.
     """
     findings: dict[str, Finding] = {}
     folders: dict[str, int] = {}
@@ -184,7 +192,7 @@ def scan_tree(
 
 
 def _oldest_first(findings: Mapping[str, Finding]) -> dict[str, Finding]:
-    """Files that are found together are opened in this order, so that the games of a setup stay in theirs."""
+    """Sort findings by age. We open files in this order, so that the games of a setup stay in theirs."""
 
     def age(item: tuple[str, Finding]) -> tuple[int, str]:
         path, finding = item
@@ -194,7 +202,7 @@ def _oldest_first(findings: Mapping[str, Finding]) -> dict[str, Finding]:
 
 
 def _examine_entry(entry: os.DirEntry[str], real_root: str) -> Finding:
-    """Examine the path of an entry, with only one stat for a plain file."""
+    """Examine the path of an entry. For a plain file, this only needs one stat."""
     if _WINDOWS or entry.is_symlink():
         # On Windows, the cached result of scandir has no inode, and a stale size while the file is open.
         return examine(entry.path, real_root)

@@ -1,6 +1,6 @@
-"""Keep the file table up to date: scans of the whole tree, and examinations of single paths.
+"""Keep the file table up to date, by scanning the whole tree and by examining single paths.
 
-Scans run in a thread, at regular intervals and additionally when folders come and go.
+Scans run in a thread. They are done at regular intervals, and also when folders come and go.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Scan: TypeAlias = tuple[ScanResult, frozenset[str]]
 
 
 class TreeScanner(NamedTuple):
-    """The blocking part of a scan of one root."""
+    """The part of a scan of one root that blocks."""
 
     root: str
     suffixes: tuple[str, ...]
@@ -45,7 +45,10 @@ class TreeScanner(NamedTuple):
     notifications: Notifications
 
     def scan(self, known: KnownFiles, *, judge_by_age: bool) -> Scan:
-        """Scan the tree, watch the folders in it, and if asked to, find the files that are no longer being written."""
+        """Scan the tree and watch the folders in it.
+
+        If you ask for it, also find the files that are no longer being written.
+        """
         connection = self.notifications.connection
         if connection is None:
             result = scan_tree(self.root, self.suffixes, known)
@@ -60,7 +63,7 @@ class TreeScanner(NamedTuple):
 
 
 class ScanTimes:
-    """When to scan the tree, and when to check the folders' modification times."""
+    """Knows when it is time to scan the tree, or to check the modification times of the folders."""
 
     def __init__(self, root: str, scan_seconds: float) -> None:
         self.next_scan = 0.0
@@ -73,7 +76,7 @@ class ScanTimes:
         self._has_scanned = False
 
     def begin(self, now: float) -> None:
-        """A scan begins; schedule the next one."""
+        """Note that a scan begins, and schedule the next one."""
         # The second scan comes sooner, by a different amount for each root. Fifty roots that start together would
         # otherwise always be scanned together.
         share = 1.0 if self._has_scanned else (1 + phase_of(self._root)) / 2
@@ -81,29 +84,35 @@ class ScanTimes:
         self._began_at = now
 
     def end(self, now: float) -> None:
-        """A scan has ended; limit how soon the next one may begin on request."""
+        """Note that a scan has ended, and limit how soon the next one can begin if somebody asks for it."""
         self._has_scanned = True
         self._allowed_at = now + _SCAN_GAP * (now - self._began_at)
 
     def scan_soon(self, now: float) -> None:
-        """Scan as soon as the last scan's duration allows it."""
+        """Ask for a scan.
+
+        It happens as soon as possible, but if the last scan took a long time, we have to wait a bit.
+        """
         self.next_scan = min(self.next_scan, max(now, self._allowed_at))
 
     def retry(self, now: float) -> None:
-        """Scan again within `MISSING_SECONDS`."""
+        """Scan again after at most `MISSING_SECONDS`."""
         self.next_scan = min(self.next_scan, now + MISSING_SECONDS)
 
     def end_check(self, now: float) -> None:
-        """The folders were checked; schedule the next check."""
+        """Note that the folders were checked, and schedule the next check."""
         self.next_check = now + _FOLDERS_SECONDS
 
     def while_scanning(self, now: float) -> float:
-        """The deadline while a scan is running: it wakes the iteration itself."""
+        """Return the deadline to use while a scan is running.
+
+        It can be far away, because the scan itself wakes the iteration.
+        """
         return now + self._scan_seconds
 
 
 class Scans:
-    """Applies scans and examinations to the file table, and knows the state of the root."""
+    """Applies scans and examinations to the file table, and keeps track of the state of the root."""
 
     def __init__(
         self,
@@ -132,23 +141,26 @@ class Scans:
 
     @property
     def root_present(self) -> bool:
-        """Whether the folder was there at the last scan."""
+        """Whether the folder was there during the last scan."""
         return self._root_identity is not None
 
     @property
     def root_trouble(self) -> str | None:
-        """The reason why the folder cannot be followed now, or `None`: it is missing, or the last scan failed."""
+        """The reason why we can't follow the folder right now. It might be missing, or the last scan might have failed.
+
+        This is `None` if everything is fine.
+        """
         if self._root_identity is None:
             return "the folder is missing"
         return None if self._root_error is None else f"the folder cannot be read: {self._root_error.reason}"
 
     @property
     def has_paths_to_examine(self) -> bool:
-        """Whether `examine` has work to do. Before the first scan it has none, since the scan covers all paths."""
+        """Whether `examine` has any work to do. Before the first scan, it doesn't, since the scan covers all paths."""
         return self.searched and bool(self._table.doubtful)
 
     def deadline(self, now: float) -> float:
-        """When the next scan or the next check of the folders is due."""
+        """Return the time when the next scan, or the next check of the folders, is due."""
         if self.call.is_running:
             return self._times.while_scanning(now)
         is_polling = self._tree.notifications.degraded is not None
@@ -156,11 +168,14 @@ class Scans:
         return min(self._times.next_scan, check_at)
 
     def scan_soon(self, now: float) -> None:
-        """Scan as soon as the last scan's duration allows it."""
+        """Ask for a scan.
+
+        It happens as soon as possible, but if the last scan took a long time, we have to wait a bit.
+        """
         self._times.scan_soon(now)
 
     def start(self, now: float) -> None:
-        """Start a scan if one is due and none is running."""
+        """Start a scan if it is due, unless one is already running."""
         if now < self._times.next_scan or self.call.is_running or self.call.has_outcome:
             return
         self._times.begin(now)
@@ -170,7 +185,7 @@ class Scans:
             self._times.next_scan = now + MISSING_SECONDS
 
     async def apply(self, now: float) -> list[TailEvent]:
-        """Apply the scan that has ended to the table. Returns its `Scanned` and `Refused` events."""
+        """Apply the scan that has ended to the table, and return its `Scanned` and `Refused` events."""
         scan, old_files = self.call.take()
         self._times.end(now)
         moved = self._root_identity is not None and scan.root != self._root_identity and scan.root_error is None
@@ -200,7 +215,7 @@ class Scans:
         return events
 
     async def examine(self, now: float) -> list[TailEvent]:
-        """Examine the doubtful paths, and apply the findings to the table. Returns `Refused` events."""
+        """Examine the doubtful paths and apply the findings to the table. Returns `Refused` events."""
         paths = frozenset(self._table.doubtful)
         root = self._tree.root
         version = self._table.next_version()
@@ -221,7 +236,7 @@ class Scans:
         return list(events)
 
     async def check_folders(self, now: float) -> None:
-        """Once a second, request a scan if the modification time of a folder has changed."""
+        """Once a second, check the modification times of the folders. If one has changed, ask for a scan."""
         if now < self._times.next_check or self.call.is_running:
             return
         folders = self._folders
@@ -239,13 +254,13 @@ class Scans:
                 self.scan_soon(now)
 
     def _forget_root(self) -> None:
-        """The root is gone or is another folder, so nothing that was known about it is still valid."""
+        """Forget everything about the root, because it is gone or has become a different folder."""
         for tail in self._table.forget_paths():
             tail.missed_scans = MAX_MISSED_SCANS
         self._judge_by_age = True
 
     async def _list_old_files(self, old_files: Collection[str]) -> tuple[TailedFile, ...]:
-        """List the files that are no longer being written. The others are left to be opened."""
+        """List the files that are no longer being written. All other files are left, so that they get opened."""
         listed: list[TailedFile] = []
         await self._in_slices(self._table.list_arrivals(old_files, listed))
         for arrival in self._table.arrivals.values():
@@ -253,7 +268,7 @@ class Scans:
         return tuple(listed)
 
     async def _in_slices(self, steps: Iterator[None]) -> None:
-        """Do all steps, and let other tasks run from time to time."""
+        """Do all steps, but let other tasks run from time to time."""
         for count, _ in enumerate(steps):
             if count % _FINDINGS_PER_SLICE == _FINDINGS_PER_SLICE - 1:
                 await self._threads.give_way()

@@ -1,8 +1,8 @@
-"""Decide when each open file is read.
+"""Decide when each open file should be read.
 
-A file is *due* after a notification about it, and on ticks. Growing files take turns. A file that arrived whole is read
-in small parts, with pauses between them while other files are followed, so that a pile of copied files does not delay a
-game. A new game waits until the older ones have been read to their end.
+A file is *due* after a notification about it, and on ticks. Files that grow take turns. A file that arrived whole is
+read in small parts, and as long as other files are followed too, there are pauses between these parts. This way, a pile
+of copied files doesn't delay a game. A new game has to wait until the older ones were read to their end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_WAIT_CHUNKS: Final = 64
 
 
 class ReadSchedule:
-    """The files that are due, in the order of their turns. Does no input or output."""
+    """The files that are due, in the order of their turns. This doesn't do any I/O."""
 
     def __init__(self, open_files: Collection[FileTail], poll_seconds: float, chunk_bytes: int) -> None:
         self.due: dict[FileTail, bool] = {}
@@ -42,15 +42,15 @@ class ReadSchedule:
         """Not before this time is another part read. The pause is as long as the last part took."""
 
     def read_soon(self, tail: FileTail) -> None:
-        """Read a file in its next turn, even if its status is unchanged."""
+        """Read a file when it's its turn, even if its status hasn't changed."""
         self.due[tail] = True
 
     def check_soon(self, tail: FileTail) -> None:
-        """Read a file in its next turn, unless its status is unchanged."""
+        """Read a file when it's its turn, but only if its status has changed."""
         self.due.setdefault(tail, False)
 
     def admit(self, tail: FileTail) -> None:
-        """Add a file that was just opened. Unless it was there at the start, it waits for the older games."""
+        """Add a file that was just opened. It has to wait for older games, unless it was there at the start."""
         if not tail.at_start and not tail.file.arrived_whole:
             older = {other for other in self._open if other is not tail and not other.file.arrived_whole}
             if older:
@@ -59,13 +59,16 @@ class ReadSchedule:
         self.due[tail] = True
 
     def remove(self, tail: FileTail) -> None:
-        """Forget a file that is no longer followed."""
+        """Forget a file, because it isn't followed any more."""
         self.due.pop(tail, None)
         self.waiting_for.pop(tail, None)
         self._stop_waiting_for(tail)
 
     def tick(self, now: float) -> bool:
-        """Once per poll interval, make the files due that have not been read recently, and return true."""
+        """Once per poll interval, make those files due that have not been read recently.
+
+        Returns whether it was time to do so.
+        """
         if now < self._next_tick:
             return False
         self._next_tick = now + self._poll_seconds
@@ -76,43 +79,46 @@ class ReadSchedule:
         return True
 
     def is_idle(self) -> bool:
-        """Whether no file is due or waiting."""
+        """Whether there are no files that are due or waiting."""
         return not self.due and not self.waiting_for
 
     def ready(self) -> list[FileTail]:
-        """The files to read now, in the order of their turns. Ends waits that have lasted too long."""
+        """Return the files to read now, in the order of their turns.
+
+        If a file has waited too long, it doesn't have to wait any more.
+        """
         for tail, (limit, _) in list(self.waiting_for.items()):
             if limit <= self._bytes_read:
                 del self.waiting_for[tail]
         return [tail for tail in self.due if tail not in self.waiting_for]
 
     def end_turn(self, tail: FileTail, byte_count: int) -> None:
-        """Record that bytes of a file were read. A growing file gives up its place to the next."""
+        """Note that bytes of a file were read. If the file is growing, the next one gets its turn."""
         self._bytes_read += byte_count
         if not tail.file.arrived_whole:
             self.due.pop(tail, None)
 
     def queue_unread(self, tail: FileTail) -> None:
-        """Give a file with unread bytes another turn."""
+        """Give a file another turn, because it has more bytes to read."""
         self.due[tail] = True
         if self.waiting_for and tail.file.arrived_whole:
             self._stop_waiting_for(tail)
 
     def finish(self, tail: FileTail) -> None:
-        """Record that a file was read to its end."""
+        """Note that a file was read to its end."""
         self.due.pop(tail, None)
         if self.waiting_for:
             self._stop_waiting_for(tail)
 
     def may_read_part(self, now: float) -> bool:
-        """Whether another part of a finished file may be read now. The caller must then read one."""
+        """Whether you can read another part of a finished file now. If this returns True, you have to do so."""
         if now < self._next_part_at:
             return False
         self._part_read_at = now
         return True
 
     def schedule_next_part(self, now: float) -> None:
-        """Once the consumer has processed the last part, set the time of the next one."""
+        """If the consumer has processed the last part, decide when to read the next one."""
         if self._part_read_at is not None:
             self._next_part_at = now + min(now - self._part_read_at, _MAX_PAUSE_SECONDS)
             self._part_read_at = None
@@ -120,11 +126,13 @@ class ReadSchedule:
                 self._next_part_at = now
 
     def is_paused(self, now: float) -> bool:
-        """Whether only finished files are due, and none may be read yet."""
+        """Whether we have to wait because only finished files are due, and it's too early to read another part of
+        them.
+        """
         return now < self._next_part_at and all(tail.file.arrived_whole for tail in self.due)
 
     def deadline(self) -> float:
-        """The time of the next tick or the next part that needs a read."""
+        """Return the time of the next tick, or of the next part, whichever comes first."""
         deadline = self._next_part_at if self.due else math.inf
         if self._open:
             # Files that notifications report are read all the time, and need no wakeup for a tick.

@@ -1,12 +1,12 @@
-"""Find the growth of open files by polling their sizes every few milliseconds.
+"""Notice when open files grow, by polling their sizes every few milliseconds.
 
-NTFS reports no appends while the writer has the file open, and some systems do not report growth at all. A poll costs a
-few microseconds for each file, and polls are frequent only while a game runs: the longer a file has not grown, the
-longer the pauses. A game writes its frames at regular times, so most polls are around the time at which the next one is
-expected.
+We need this because NTFS doesn't report appends while the writer has the file open, and some systems don't report
+growth at all. A poll only costs a few microseconds for each file. Besides, we only poll often while a game is running:
+the longer a file has not grown, the longer the pauses become. A game writes its frames at regular times, so we do most
+polls around the time when we expect the next one.
 
-The polls run in a separate thread. Python's `time.sleep` is accurate to a millisecond on Windows, where the event
-loop's timeouts can be 16 ms late; and a hanging file server blocks only this thread.
+The polls run in a separate thread. There are two reasons for this. On Windows, `time.sleep` is accurate to a
+millisecond, while timeouts of the event loop can be 16 ms late. And if a file server hangs, it only blocks this thread.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ if sys.platform == "win32":
 else:
 
     def size_of(descriptor: int) -> int:
-        """Size of an open file, in bytes."""
+        """Return the size of an open file, in bytes."""
         return os.fstat(descriptor).st_size
 
 
 def interval_seconds(quiet_seconds: float) -> float:
-    """The pause before the next poll of a file that has not grown for this long."""
+    """Return how long to wait before we poll a file again that has not grown for this long."""
     return min(max(quiet_seconds * _PART_OF_QUIET_TIME, MIN_INTERVAL_SECONDS), MAX_INTERVAL_SECONDS)
 
 
 class Rhythm:
-    """The growth rhythm of a file: when it grew last, and when it is expected to grow again.
+    """The rhythm in which a file grows: when it grew for the last time, and when we expect it to grow again.
 
-    All times are in seconds, on one clock.
+    All times are in seconds, and must come from the same clock.
     """
 
     __slots__ = ("_expected_at", "_is_in_step", "_period_seconds", "grew_at")
@@ -72,7 +72,7 @@ class Rhythm:
         self._is_in_step = False
 
     def grow(self, now: float, looked_at: float) -> None:
-        """Record growth since the last poll at `looked_at`."""
+        """Note that the file has grown since the last poll, which was at `looked_at`."""
         period_seconds = now - self.grew_at
         self.grew_at = now
         if self._keep_step(now, now - looked_at):
@@ -83,10 +83,11 @@ class Rhythm:
         self._expected_at = now + period_seconds if self._is_in_step else None
 
     def _keep_step(self, now: float, pause_seconds: float) -> bool:
-        """Predict the next growth after this one, which a poll after a pause has found.
+        """Predict the next growth, given that a poll after a pause has found this one. Returns False if we have lost
+        the step.
 
-        Returns false if the step is lost. A single frame can be early or late: after a short delay, a game is on time
-        again with the next. Growth that was found at the end of a long pause may have happened long before.
+        A single frame can be early or late, but after a short delay, a game is on time again with the next frame. If
+        there was a long pause before the poll, the growth might have happened long before we found it.
         """
         if self._expected_at is None:
             return False
@@ -104,7 +105,7 @@ class Rhythm:
         return True
 
     def pause_seconds(self, now: float) -> float:
-        """The pause before the next poll."""
+        """Return how long to wait before the next poll."""
         if self._expected_at is not None:
             remaining_seconds = self._expected_at - now
             if remaining_seconds > EARLY_SECONDS:
@@ -116,7 +117,7 @@ class Rhythm:
 
 
 class _Polled:
-    """A file with a separate descriptor, so that the reader can close the file at any time."""
+    """A file that we poll. It has a separate descriptor, so that the reader can close the file at any time."""
 
     __slots__ = ("descriptor", "due", "file", "listener", "looked_at", "rhythm", "size_bytes", "unchanged_at")
 
@@ -130,7 +131,7 @@ class _Polled:
         self.due = now
 
     def look(self, now: float) -> bool:
-        """Whether the size has changed since the last poll. True for the first poll."""
+        """Whether the size has changed since the last poll. For the first poll, this is always true."""
         try:
             size_bytes = size_of(self.descriptor)
         except OSError:
@@ -145,7 +146,7 @@ class _Polled:
 
 
 class SizePolling:
-    """Reports growth of the followed files. A `GrowthReader`; its thread starts with the first file."""
+    """A `GrowthReader` that reports when the followed files have grown. Its thread starts with the first file."""
 
     def __init__(
         self,
@@ -167,7 +168,10 @@ class SizePolling:
         self._closed = False
 
     def follow(self, listener: ChangeListener, file: OpenFile) -> None:
-        """Implement `GrowthReader.follow`. Without a free descriptor or thread, only regular polls find the growth."""
+        """See `GrowthReader.follow`.
+
+        If there's no descriptor or thread left, we don't notice the growth until the next regular poll.
+        """
         with self._lock:
             if self._closed or file in self._polled:
                 return
@@ -187,7 +191,7 @@ class SizePolling:
         self._changed.set()
 
     def unfollow(self, file: OpenFile) -> None:
-        """Implement `GrowthReader.unfollow`."""
+        """See `GrowthReader.unfollow`."""
         with self._lock:
             polled = self._polled.pop(file, None)
             if polled is not None:
@@ -195,7 +199,7 @@ class SizePolling:
         self._changed.set()
 
     def close(self) -> None:
-        """End the thread, and wait for it only a moment, because a file server may hang. Blocks."""
+        """End the thread. This blocks, but if the thread hangs in a file server, it only waits for a moment."""
         with self._lock:
             self._closed = True
             self._dropped += self._polled.values()
@@ -227,7 +231,7 @@ class SizePolling:
                 self._sleep(max(pause_seconds, EXPECTING_INTERVAL_SECONDS))
 
     def _report(self, grown: list[OpenFile]) -> bool:
-        """Hand files over to the event loop. Returns false if it has ended."""
+        """Hand over files to the event loop. Returns False if the event loop has ended."""
         with self._lock:
             self._grown.update(dict.fromkeys(grown))
         try:

@@ -1,8 +1,8 @@
-"""An open file and the position up to which it was delivered.
+"""An open file, together with the position up to which its bytes were delivered.
 
-Each read takes, in this order, the bytes after the delivered ones, the head, and the status, and only then compares
-them with the delivered bytes. Bytes written after a truncation are therefore never mistaken for growth: the head, which
-is read after them, has changed too.
+Each read takes three things, in this order: the bytes after the delivered ones, the head, and the status. Only then
+does it compare them with the delivered bytes. This makes sure that if the file was truncated and written again, we
+never take its new bytes for growth, because the head is read after them, and it has changed too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ IsFinished: TypeAlias = Callable[[str, bytes], bool]
 
 
 class FileTail:
-    """One open file, and how far it has been delivered."""
+    """One open file, which keeps track of how far it was delivered."""
 
     __slots__ = (
         "_changed_at",
@@ -95,16 +95,16 @@ class FileTail:
 
     @property
     def given_up(self) -> bool:
-        """Whether the file is out of reach. It counts as lost once it is read to its end."""
+        """Whether the file is out of reach. Once it is read to its end, it counts as lost."""
         return self.missed_scans >= MAX_MISSED_SCANS
 
     @property
     def delivered(self) -> Delivered:
-        """The bytes that were delivered so far."""
+        """Describes the bytes that were delivered so far."""
         return Delivered(self.offset, self.head.header, self._checksum)
 
     def change_since(self, delivered: Delivered) -> Change:
-        """Compare the file with the bytes that were delivered before. Blocks. Raises `OSError`."""
+        """Compare the file with the bytes that were delivered before. This blocks, and raises `OSError` if it fails."""
         header = self.descriptor.pread(0, len(delivered.header))
         checksum, offset = 0, len(header)
         while offset < delivered.size_bytes:
@@ -118,33 +118,36 @@ class FileTail:
         return Change.NONE if header == delivered.header else Change.HEADER
 
     def fileno(self) -> int:
-        """The descriptor's number."""
+        """Return the number of the descriptor."""
         return self.descriptor.number
 
     def note_unchanged(self, at: float) -> None:
-        """The file had not grown yet at this moment, on trio's clock."""
+        """Note that at this moment (on trio's clock), the file had not grown yet."""
         self._complete_at = max(self._complete_at, at)
 
     def move(self, path: str) -> None:
-        """Record that the file was found under another path."""
+        """Note that the file was found under another path."""
         self.path = path
         self.file.path = Path(path)
         self.missed_scans = 0
 
     def judge(self, head: bytes) -> None:
-        """Decide from the first bytes, once there are enough of them, whether the file has arrived whole."""
+        """If there are enough bytes, decide from them whether the file has arrived whole."""
         if self._is_finished is not None and len(head) >= self.head.rewritable_bytes:
             self.file.arrived_whole = self._is_finished(self.file.path.name, head)
             self._is_finished = None
 
     def judge_early(self) -> None:
-        """Call `judge` before the first regular read, if the file has enough bytes. Blocks."""
+        """Call `judge` before the first regular read, if there are enough bytes in the file. This blocks."""
         if self.file.size_bytes >= self.head.rewritable_bytes:
             with suppress(OSError):  # the first regular read will fail too, and report it
                 self.judge(self.descriptor.pread(0, self.head.limit))
 
     def is_unchanged(self, now: float) -> bool:
-        """Whether the status alone shows that a read would bring nothing new. Cheap for a local file."""
+        """Whether we can tell from the status alone that a read wouldn't get anything new.
+
+        For a local file, this is cheap.
+        """
         try:
             status = os.fstat(self.descriptor.number)
         except OSError:
@@ -158,20 +161,21 @@ class FileTail:
         )
 
     def read_nowait(self, chunk: memoryview, scratch: memoryview) -> ReadResult | None:
-        """Read in the event loop. `None` if that would block; the read must then run in a thread."""
+        """Read in the event loop. If this returns `None`, the read would block, so you have to do it in a thread."""
         if self.exhausted:
             chunk = chunk[:0]
         caught_up = not self.has_unread_bytes
         return self.descriptor.read_nowait(self.offset, chunk, self.head.limit, scratch, caught_up=caught_up)
 
     def read(self, limit: int) -> ReadResult:
-        """Read at most `limit` bytes after the delivered ones. Blocks. Raises `OSError`."""
+        """Read at most `limit` bytes after those that were delivered. This blocks, and raises `OSError` if it fails."""
         return self.descriptor.read(self.offset, 0 if self.exhausted else limit, self.head.limit)
 
     def apply(self, result: ReadResult, now: float) -> list[TailEvent]:
-        """Compare a read with the delivered bytes, and return the resulting events.
+        """Compare the result of a read with the delivered bytes, and return the events that follow from it.
 
-        Raises `Truncated` or `Replaced`; nothing of the read is delivered then.
+        If it turns out that the file was truncated or replaced, this raises `Truncated` or `Replaced`. In this case,
+        nothing of the read is delivered.
         """
         data, found, status = result
         self.read_at = now
@@ -211,7 +215,7 @@ class FileTail:
 
 
 def source_error_of(error: OSError, path: str) -> Unreadable | Vanished:
-    """The source error for an operating system error while an open file is read."""
+    """Convert an error that the operating system reported while we were reading an open file into a `SourceError`."""
     if error.errno in (ESTALE, ENOENT):
         return Vanished(path, "it no longer exists on the server")
     return Unreadable(path, error.strerror or type(error).__name__)
@@ -220,7 +224,7 @@ def source_error_of(error: OSError, path: str) -> Unreadable | Vanished:
 def open_arrival(
     path: str, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
 ) -> FileTail | Refusal | None:
-    """Open a file that has arrived. Blocks. `None` when the file is gone."""
+    """Open a file that has arrived. Returns `None` if the file is gone. This blocks."""
     tail = open_file(path, real_root, rewritable_bytes, is_finished)
     if isinstance(tail, FileTail):
         tail.judge_early()
@@ -228,9 +232,10 @@ def open_arrival(
 
 
 def change_of(path: str, real_root: str, rewritable_bytes: int, delivered: Delivered) -> Change:
-    """Compare a file with the bytes that were delivered of it. Blocks.
+    """Compare a file with those of its bytes that were delivered. This blocks.
 
-    A file that cannot be read counts as changed: the error is reported when it is opened. One that is gone does not.
+    If the file can't be read, it counts as changed, because you get the error when you open it. If it is gone, it
+    doesn't count as changed.
     """
     tail = open_file(path, real_root, rewritable_bytes)
     if not isinstance(tail, FileTail):
@@ -246,9 +251,9 @@ def change_of(path: str, real_root: str, rewritable_bytes: int, delivered: Deliv
 def open_file(
     path: str, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
 ) -> FileTail | Refusal | None:
-    """Open the file under a path, safely: no links out of the root, no FIFOs, no devices. Blocks.
+    """Open the file at a path safely, which means that this refuses links out of the root, FIFOs and devices.
 
-    `None` when the file is gone.
+    Returns `None` if the file is gone. This blocks.
     """
     try:
         status = os.lstat(path)

@@ -1,9 +1,11 @@
-"""Blocking calls in worker threads.
+"""Run blocking calls in worker threads.
 
-Opening, stat-ing and scanning can hang on a sleeping disk or a network share, so they never run in the event loop.
-Threads can be scarce (systemd's `TasksMax`, with a thousand folders): work then waits until one can be started.
+If you open, stat or scan something, this can hang, for example because a disk is asleep or a network share is away.
+That's why we never do it in the event loop. It is also possible that there aren't enough threads (for example, with a
+thousand folders and systemd's `TasksMax`). In this case, we wait until a thread can be started.
 
-`Threads` is an interface so that a test can run the same code inline, thousands of times, without threads.
+`Threads` is an interface because this makes it possible for a test to run the same code thousands of times without any
+threads.
 """
 
 from __future__ import annotations
@@ -21,32 +23,36 @@ RETRY_SECONDS: Final = 1.0
 
 
 class Threads(Protocol):
-    """Runs blocking work outside the event loop."""
+    """Runs blocking work outside of the event loop."""
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run `work` and wait for its result.
 
-        Once `work` has started, this waits for it even when cancelled, because `work` uses open descriptors.
+        Once `work` has started, this keeps waiting even if it is cancelled, because `work` uses descriptors that are
+        open.
         """
         ...
 
     def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
-        """Start `work` without waiting for it. `deliver` is called in the event loop with the outcome.
+        """Start `work`, but don't wait for it. When it is done, `deliver` is called in the event loop with the outcome.
 
-        Returns false, without starting anything, if no thread can be started now.
+        If no thread can be started now, this returns False without starting anything.
         """
         ...
 
     async def give_way(self) -> None:
-        """Let other tasks run in the middle of long work in the event loop. Not a point of cancellation."""
+        """Let other tasks run while you are doing something in the event loop that takes long.
+
+        This can't be cancelled.
+        """
         ...
 
 
 class TrioThreads:
-    """Trio's worker threads."""
+    """Runs blocking work in trio's worker threads."""
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Implement `Threads.run`."""
+        """See `Threads.run`."""
         begun = False
 
         def begin() -> T:
@@ -63,7 +69,7 @@ class TrioThreads:
             await trio.sleep(RETRY_SECONDS)
 
     def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
-        """Implement `Threads.start`."""
+        """See `Threads.start`."""
         token = trio.lowlevel.current_trio_token()
 
         def deliver_soon(outcome: Outcome[Any]) -> None:
@@ -79,5 +85,5 @@ class TrioThreads:
         return True
 
     async def give_way(self) -> None:
-        """Implement `Threads.give_way`."""
+        """See `Threads.give_way`."""
         await trio.lowlevel.cancel_shielded_checkpoint()

@@ -1,8 +1,8 @@
-"""Timeouts for many waiters, kept by one task.
+"""Timeouts for many waiters, which are all handled by a single task.
 
-A tail waits for a notification, at most until its next poll. It does so sixty times a second, and the timeout is almost
-never reached. A cancel scope for each wait would cost more than reading the new bytes. Here a wait only records its
-deadline, in place of the previous one, and one task sleeps until the earliest of all deadlines.
+Sixty times a second, a tail waits for a notification, but at most until its next poll. It almost never gets there. If
+we used a cancel scope for each wait, this would cost more than reading the new bytes. So instead, a wait just
+overwrites its previous deadline, and a single task sleeps until the earliest one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Callback = Callable[[], None]
 
 
 class Timers:
-    """One deadline for each callback.
+    """Keeps one deadline for each callback.
 
-    Run `run` once. It ends only by cancellation, and no callback is called after that.
+    You have to run `run` in exactly one task. It only ends if it is cancelled, and then no callback is called any more.
     """
 
     def __init__(self) -> None:
@@ -28,13 +28,16 @@ class Timers:
         self._earlier = trio.Event()
 
     def set(self, callback: Callback, deadline: float) -> None:
-        """Call `callback` once at `deadline` on trio's clock. This replaces its previous deadline."""
+        """Call `callback` once when trio's clock reaches `deadline`.
+
+        If it had another deadline before, this replaces it.
+        """
         self._deadlines[callback] = deadline
         if deadline < self._earliest:
             self._earlier.set()
 
     async def run(self) -> None:
-        """Call each callback at its deadline, until cancelled."""
+        """Call each callback at its deadline until cancelled."""
         while True:
             self._earlier = trio.Event()
             self._earliest = min(self._deadlines.values(), default=math.inf)

@@ -1,6 +1,6 @@
 """Notifications from the operating system, for all roots of the process.
 
-Each platform has its strategy, which is chosen when the watcher starts:
+Each platform has a strategy, which is chosen when the watcher starts:
 
 - `inotify` on Linux: one instance reports everything to the event loop, without a thread (`InotifyReader`).
 - `directory changes` on Windows: the event loop reads what happens to names (`DirectoryChangesReader`), and a thread
@@ -10,11 +10,11 @@ Each platform has its strategy, which is chosen when the watcher starts:
   two for each root, and `SizePolling`. The observer's threads do as little as possible: they add a path to a set, and
   wake trio if the set was empty.
 
-Whatever fails here (a missing folder, no inotify watches or instances left, a root that was deleted and recreated)
-degrades a root to polling, and every scan tries again.
+Many things can fail here: the folder might be missing, the system might have no inotify watches or instances left, or a
+root might have been deleted and created again. Whatever it is, we poll the root instead, and every scan tries again.
 
-Only events that matter to a reader are subscribed to. This narrows the inotify mask, so that opening and closing files
-here causes no events.
+We only subscribe to events that a reader needs. This keeps the inotify mask narrow, so that we don't cause events by
+opening and closing files ourselves.
 """
 
 from __future__ import annotations
@@ -83,12 +83,15 @@ left."""
 
 
 class Watcher:
-    """Source of notifications for any number of roots. An asynchronous context manager; one per process."""
+    """The source of notifications for any number of roots. You only need one of them per process.
+
+    Use this as an asynchronous context manager.
+    """
 
     def __init__(self, *, polling_only: bool = False, readers_of: ReadersOf | None = None) -> None:
-        """`polling_only` is for folders about which the system reports no changes, or too many.
+        """Pass `polling_only=True` if the system doesn't report changes in your folders, or reports too many.
 
-        `readers_of` makes the readers; by default they are those of the platform.
+        `readers_of` makes the readers. By default, you get the readers of the platform.
         """
         self._polling_only = polling_only
         self._system = _System(self._on_reader, readers_of or readers_of_platform)
@@ -119,9 +122,9 @@ class Watcher:
             await trio.to_thread.run_sync(self._system.stop, abandon_on_cancel=True)
 
     def watch(self, root: Path) -> Notifications:
-        """Notifications about everything below a folder, which need not exist yet.
+        """Return notifications about everything below a folder, which doesn't even have to exist yet.
 
-        Watching begins with the first call of `Connection.watch_root`.
+        Watching begins when `Connection.watch_root` is called for the first time.
         """
         if self._polling_only or self._token is None:
             return Notifications("polling was asked for")
@@ -133,7 +136,10 @@ class Watcher:
         return watched.add_listener()
 
     def unwatch(self, notifications: Notifications) -> None:
-        """Stop sending these notifications. Blocks; call it in a thread, after the last scan that uses them."""
+        """Stop sending these notifications.
+
+        This blocks, so you should call it in a thread. Make sure that there won't be another scan that uses them.
+        """
         for name, watched in list(self._roots.items()):
             if watched.remove_listener(notifications):
                 del self._roots[name]
@@ -141,7 +147,7 @@ class Watcher:
             self._system.reader.keep(notifications, ())
 
     def _on_reader(self) -> None:
-        """Let the event loop read the changes. Called in a thread."""
+        """Tell the event loop that it can begin to read changes. This is called in a thread."""
         if self._token is not None:
             with contextlib.suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(self._reader_started.set)
@@ -157,7 +163,7 @@ class Watcher:
 
 
 def readers_of_platform(token: trio.lowlevel.TrioToken) -> tuple[Strategy, ChangeReader | None, GrowthReader | None]:
-    """The readers of this platform; see `ReadersOf`."""
+    """Return the readers for this platform (see `ReadersOf`)."""
     if sys.platform == "linux":
         return "inotify", InotifyReader(), None
     elif sys.platform == "win32":  # noqa: RET505 -- mypy finds what follows a return unreachable
@@ -172,13 +178,14 @@ def readers_of_platform(token: trio.lowlevel.TrioToken) -> tuple[Strategy, Chang
 
 
 class _System:
-    """The process's reader of changes, or else its observer, started as soon as the system has resources for it.
+    """The reader of changes that the whole process shares. If there's none, this is an observer instead.
 
-    All methods block, except `follow` and `unfollow`; call them in a thread.
+    It is started as soon as the system has the resources for it. All methods except `follow` and `unfollow` block, so
+    call them in a thread.
     """
 
     def __init__(self, on_reader: Callable[[], None], readers_of: ReadersOf) -> None:
-        """`on_reader` is called, in the same thread, when there is a reader to run."""
+        """`on_reader` is called as soon as there is a reader to run. This happens in the same thread."""
         self.strategy: Strategy = "watchdog"
         self.observer: BaseObserver | None = None
         self.reader: ChangeReader | None = None
@@ -195,7 +202,10 @@ class _System:
         self._stopped = False
 
     def start(self, token: trio.lowlevel.TrioToken) -> None:
-        """Start the reader or the observer, if that failed before. Another failure costs one system call."""
+        """Start the reader or the observer if this has failed before.
+
+        If it fails again, we have only lost one system call.
+        """
         with self._lock:
             if self._stopped or self.reader is not None:
                 return
@@ -222,17 +232,22 @@ class _System:
                 self.observer, self.trouble = observer, None
 
     def follow(self, notifications: Notifications, file: OpenFile) -> None:
-        """Report growth of a file that was opened, if the platform needs a reader for it. Call it in the event loop."""
+        """Report when a file grows that was just opened, if the platform needs a reader for that.
+
+        You have to call this in the event loop.
+        """
         if self.growth is not None:
             self.growth.follow(notifications, file)
 
     def unfollow(self, file: OpenFile) -> None:
-        """Stop reporting growth of a file that is about to be closed. Call it in the event loop."""
+        """Stop reporting the growth of a file that is about to be closed. You have to call this in the event loop."""
         if self.growth is not None:
             self.growth.unfollow(file)
 
     def spare_threads(self) -> None:
-        """Stop watching some roots, because no more threads can be started and other work needs them too."""
+        """Stop watching some of the roots, because no more threads can be started and we need some for other work
+        too.
+        """
         with self._lock:
             self.max_watched = min(self.max_watched, max(0, len(self.watched) - SPARE_THREADS))
             surplus = list(self.watched)[self.max_watched :]
@@ -242,7 +257,10 @@ class _System:
             root.give_up(_TOO_MANY)
 
     def stop(self) -> None:
-        """Stop both for ever. The inotify instance must not be read any more."""
+        """Stop the reader and the observer.
+
+        They can't be started again. By now, the inotify instance must not be read any more.
+        """
         with self._lock:
             self._stopped = True
             if isinstance(self.growth, SizePolling):
@@ -255,10 +273,10 @@ class _System:
 
 
 class _WatchedRoot(FileSystemEventHandler):
-    """One root and its listeners.
+    """One root with its listeners.
 
-    With a reader, each listener has separate watches, on the folders that its scans have found. Otherwise the observer
-    watches the root once for all of them, and `dispatch` runs in the observer's thread.
+    If there is a reader, each listener has its own watches for the folders that its scans have found. Otherwise, the
+    observer watches the root once for all of them, and calls `dispatch` in its own thread.
     """
 
     def __init__(
@@ -283,7 +301,7 @@ class _WatchedRoot(FileSystemEventHandler):
         self._real_root = root
 
     def add_listener(self) -> Notifications:
-        """Notifications for one more listener."""
+        """Return notifications for one more listener."""
         notifications = Notifications(self._system.trouble or _NOT_YET, self._timers)
         notifications.connection = Connection(
             watch_root=partial(self.watch_root, notifications),
@@ -296,7 +314,7 @@ class _WatchedRoot(FileSystemEventHandler):
         return notifications
 
     def remove_listener(self, notifications: Notifications) -> bool:
-        """Remove a listener. Returns true if it was the last one; the root is then no longer watched."""
+        """Remove a listener. If it was the last one, this returns True, and the root isn't watched any more."""
         if notifications not in self._listeners:
             return False
         self._listeners = tuple(other for other in self._listeners if other is not notifications)
@@ -308,7 +326,7 @@ class _WatchedRoot(FileSystemEventHandler):
         return True
 
     def detach_all(self) -> None:
-        """Let the listeners fall back to polling, with their own timers, since the watcher has ended."""
+        """Let all listeners fall back to polling with their own timers, because the watcher has ended."""
         self._set_degraded("the watcher has stopped")
         listeners, self._listeners = self._listeners, ()
         for notifications in listeners:
@@ -316,7 +334,7 @@ class _WatchedRoot(FileSystemEventHandler):
             notifications.wake()
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Handle one event. Watchdog calls this."""
+        """Handle one event. This is called by watchdog."""
         if event.is_directory:
             if isinstance(event, DirDeletedEvent) and event.src_path == self._real_root:
                 self._emitter_ended = True  # watchdog's emitter ends with this event
@@ -327,7 +345,7 @@ class _WatchedRoot(FileSystemEventHandler):
                 self._report(event.dest_path)
 
     def watch_root(self, notifications: Notifications) -> None:
-        """Begin a scan for one listener: watch the root if it exists. May be called in any thread."""
+        """Begin a scan for one listener, by watching the root if it exists. You can call this in any thread."""
         self._system.start(self._token)
         notifications.strategy = self._system.strategy
         if self._system.reader is None:
@@ -360,7 +378,7 @@ class _WatchedRoot(FileSystemEventHandler):
             self._degrade(notifications)
 
     def _degrade(self, notifications: Notifications) -> None:
-        """Set the reason why polling is needed, unless the watcher has stopped."""
+        """Set the reason why we have to poll. If the watcher has stopped, this does nothing."""
         if notifications not in self._listeners:
             return
         failure = self._failures.get(notifications)
@@ -372,7 +390,7 @@ class _WatchedRoot(FileSystemEventHandler):
             notifications.degraded = _reason_of(failure)
 
     def _observe_root(self) -> None:
-        """Let the observer watch the root, unless it already watches the same folder."""
+        """Let the observer watch the root. If it is already watching the same folder, this does nothing."""
         with self._lock:
             try:
                 real_root = os.path.realpath(self._root)
@@ -403,7 +421,7 @@ class _WatchedRoot(FileSystemEventHandler):
             self._set_degraded(None)
 
     def give_up(self, reason: str) -> None:
-        """Stop watching the root, without waiting for a thread that is in `_observe_root`."""
+        """Stop watching the root. If there's a thread in `_observe_root`, this doesn't wait for it."""
         watch, observer = self._watch, self._system.observer
         self._emitter_ended = True
         if watch is not None and observer is not None:

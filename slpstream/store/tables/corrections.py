@@ -1,4 +1,4 @@
-"""The corrections that operators made to the sets of a station. No replay file can restore them."""
+"""The corrections that operators have made to the sets of a station. These can't be restored from any replay file."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Corrections:
         self._file = file
 
     def keep(self, station: str, corrections: bytes) -> None:
-        """Store the corrections to the sets of a station, as JSON, instead of earlier ones."""
+        """Store the corrections to the sets of a station, as JSON. They replace those that were stored before."""
         with self._file.transaction() as writer:
             writer.execute(
                 "INSERT OR REPLACE INTO corrections (station, document) VALUES (?, ?)", (station, corrections.decode())
             )
 
     def all(self) -> dict[str, bytes]:
-        """The corrections, as JSON, by station."""
+        """Return all corrections by station, as JSON."""
         with self._file.reader() as reader:
             rows = reader.execute("SELECT station, document FROM corrections")
             found = dict(rows)

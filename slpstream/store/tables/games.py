@@ -1,6 +1,6 @@
 """The tables of games, of the files that contain them, and of the times when they ended.
 
-If several files hold the same game, the file with most of it counts, and the row of the game is made from that file.
+If there are several files with the same game, we use the one that has most of it to make the row of the game.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _TO_COLUMN: Mapping[type, Callable[[Any], str]] = {
 
 
 class GameTables(Protocol):
-    """A family of tables with rows about games."""
+    """A family of tables that also has rows about games."""
 
     def add_game(self, writer: sqlite3.Connection, entry: Entry, record: GameRecord, *, counts: bool) -> None:
         """Store the rows of a game that was added or updated.
 
-        `counts` is whether the row of the game was made from this file.
+        If `counts` is true, then the row of the game was made from this file.
         """
 
     def delete_game(self, writer: sqlite3.Connection, game_id: str) -> None:
@@ -56,10 +56,10 @@ class GameTables(Protocol):
 
 
 class Games:
-    """The tables of games, files and endings, and the search facts."""
+    """The tables of games, files and endings, and the facts that you can search for."""
 
     def __init__(self, file: DatabaseFile, others: Sequence[GameTables]) -> None:
-        """`others` are the table families that have further rows about games."""
+        """`others` are all other families of tables that have rows about games."""
         self._file = file
         self._others = others
 
@@ -71,7 +71,10 @@ class Games:
                 rows.add(entry)
 
     def correct_arrivals(self, arrivals: Mapping[str, int]) -> None:
-        """Store new arrivals of games, in order of arrival, and list the games at these times."""
+        """Store new arrival times of games, which must be in order of arrival.
+
+        In lists, the games move to these times.
+        """
         with self._file.transaction() as writer:
             statement = "SELECT arrived_at_ms FROM games WHERE game_id = ?"
             before = {
@@ -86,7 +89,7 @@ class Games:
                 rows.refresh(game_id)
 
     def remove_files(self, paths: Iterable[bytes]) -> None:
-        """Remove deleted files, and the games whose last file was removed."""
+        """Remove files that were deleted. If this removes the last file of a game, then the game is removed too."""
         with self._file.transaction() as writer:
             for path in paths:
                 row = writer.execute("SELECT game_id FROM files WHERE path = ?", (path,)).fetchone()
@@ -100,9 +103,9 @@ class Games:
             writer.execute("UPDATE games SET stats = ? WHERE game_id = ?", (stats.decode(), game_id))
 
     def page(self, query: GamesQuery, folders: Sequence[bytes] = (), only: MakeFilter | None = None) -> Page:
-        """A page of the games that match a query; `folders` are the paths of the folders that are watched now.
+        """Return a page of the games that match a query. `folders` are the paths of the folders that are watched now.
 
-        `only` makes the condition in `query.query`.
+        `only` is used to turn `query.query` into a condition.
         """
         with self._file.reader() as reader:
             reader.execute("BEGIN")  # the facts and the games are read in the same state
@@ -124,7 +127,7 @@ class Games:
         return Page(rows, GameKey((moment_ms, last.game_id)))
 
     def get(self, game_id: str) -> StoredGame | None:
-        """One game; `None` if it is not in the index."""
+        """Return one game, or `None` if it isn't in the index."""
         with self._file.reader() as reader:
             found = reader.execute(
                 f"SELECT {ROW}, {_DETAILS}, s.codes FROM games g LEFT JOIN endings e ON e.game_id = g.game_id"  # noqa: S608 -- the names of our columns
@@ -144,9 +147,10 @@ class Games:
         return StoredGame(row, details, [FileRow(*file) for file in files], *found[end:])
 
     def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
-        """The files of a station that were read: modification time in nanoseconds and size in bytes, by path.
+        """Return the files of a station that were already read, with their modification time in nanoseconds and size in
+        bytes, by path.
 
-        Files that must be read again have the size -1.
+        If a file has to be read again, its size is -1.
         """
         with self._file.reader() as reader:
             rows = reader.execute(
@@ -156,7 +160,7 @@ class Games:
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
 
     def stale_members(self, archive: bytes, mtime_ns: int) -> list[bytes]:
-        """The members of an archive that were read when it had another modification time than `mtime_ns`."""
+        """Return the members of an archive that were read when its modification time was different from `mtime_ns`."""
         prefix = members_prefix(archive)
         with self._file.reader() as reader:
             rows = reader.execute(
@@ -166,7 +170,9 @@ class Games:
             return [path for (path,) in rows]
 
     def game_ids(self, station: str) -> dict[bytes, tuple[int, int, str]]:
-        """The games in the files of a station: modification time in nanoseconds, size in bytes and game id, by path."""
+        """Return the modification time in nanoseconds, the size in bytes and the game id of each file of a station, by
+        path.
+        """
         with self._file.reader() as reader:
             rows = reader.execute(
                 "SELECT path, mtime_ns, size_bytes, game_id FROM files WHERE station = ? AND game_id IS NOT NULL",
@@ -175,7 +181,7 @@ class Games:
             return {path: (mtime_ns, size_bytes, game_id) for path, mtime_ns, size_bytes, game_id in rows}
 
     def played(self, station: str, limit: int) -> list[IndexedGame]:
-        """The newest games of a station, newest first."""
+        """Return the newest games of a station, beginning with the newest."""
         with self._file.reader() as reader:
             rows = reader.execute(
                 f"SELECT {_PLAYED} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns
@@ -189,11 +195,12 @@ class Games:
             ]
 
     def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
-        """Remove old games from the index and return their number.
+        """Remove old games from the index, and return how many were removed.
 
-        Removes the games whose place in lists is before `before_ms` (Unix time), then the oldest games while more than
-        `max_bytes` are in use. `None` disables a limit. Games in `spared` stay. The files of removed games stay in
-        the index, so that they are not read again.
+        First, this removes the games whose place in lists is before the Unix time `before_ms`. Then, as long as more
+        than `max_bytes` are used, it removes the oldest games. To disable one of these limits, pass `None`. Games in
+        `spared` are never removed. The files of the games stay in the index, because otherwise they would be read
+        again.
         """
         expired = 0
         if before_ms is not None:
@@ -223,7 +230,7 @@ class Games:
         return len(rows)
 
     def count(self) -> int:
-        """Number of games."""
+        """Return the number of games."""
         with self._file.reader() as reader:
             count: int = reader.execute("SELECT count(*) FROM games").fetchone()[0]
             return count
@@ -233,7 +240,7 @@ class _Rows:
     """Writes the rows of games in one transaction."""
 
     def __init__(self, writer: sqlite3.Connection, others: Sequence[GameTables]) -> None:
-        """`others` are the table families that have further rows about games."""
+        """`others` are all other families of tables that have rows about games."""
         self._writer = writer
         self._others = others
 
@@ -258,7 +265,7 @@ class _Rows:
             self._add_game(entry, record)
 
     def _add_game(self, entry: Entry, record: GameRecord) -> None:
-        """Store a game, unless another file has more of it. Unknown values do not replace known ones."""
+        """Store a game, unless another file has more of it. If we don't know a value, the old one stays."""
         columns = ("arrived_at_ms", "listed_at_ms", *_RECORD_COLUMNS)
         known = self._writer.execute(
             f"SELECT {', '.join(columns)} FROM games WHERE game_id = ?",  # noqa: S608 -- the names of our columns
@@ -289,7 +296,10 @@ class _Rows:
             self.refresh(record.game_id)
 
     def _add_ending(self, game_id: str, entry: Entry) -> None:
-        """Store when a game was seen to end, or else the last write to its file, but never a time in the future."""
+        """Store when a game ended.
+
+        If we didn't see it end, we use the time of the last write to its file, but we never store a time in the future.
+        """
         if entry.ended_at_ms is not None:
             self._writer.execute("INSERT OR REPLACE INTO endings VALUES (?, ?)", (game_id, entry.ended_at_ms))
         else:
@@ -297,19 +307,19 @@ class _Rows:
             self._writer.execute("INSERT OR IGNORE INTO endings VALUES (?, ?)", (game_id, written_ms))
 
     def correct_ending(self, game_id: str, before_ms: int | None, arrived_ms: int) -> None:
-        """Move the end of a game by as much as its arrival, if the end was stored before the clock was set."""
+        """If the end of a game was stored before the clock was set, move it by as much as its arrival."""
         row = self._writer.execute("SELECT ended_at_ms FROM endings WHERE game_id = ?", (game_id,)).fetchone()
         if row is not None and before_ms is not None and abs(row[0] - before_ms) < abs(row[0] - arrived_ms):
             ended_ms = row[0] + arrived_ms - before_ms
             self._writer.execute("UPDATE endings SET ended_at_ms = ? WHERE game_id = ?", (ended_ms, game_id))
 
     def _files(self, game_id: str) -> list[tuple[bytes, str]]:
-        """Path and station of the files of a game. The file that counts comes first."""
+        """Return the path and station of each file of a game. The file that counts comes first."""
         found = self._writer.execute(f"SELECT path, station FROM files WHERE game_id = ? {MOST_FIRST}", (game_id,))  # noqa: S608 -- a constant
         return found.fetchall()
 
     def _write_game(self, game_id: str, values: dict[str, Any], entry: Entry) -> int | None:
-        """Write the row of a game. Returns its `listed_at_ms`; `None` if `place` has to decide it."""
+        """Write the row of a game. Returns its `listed_at_ms`, or `None` if you have to call `place` to find it out."""
         names = ("game_id", "started_at_ms", "listed_at_ms", "arrived_at_ms", "station", "path", *_RECORD_COLUMNS)
         # A game ends with the last write to its file.
         ended_ms = entry.mtime_ns // 1_000_000
@@ -325,10 +335,10 @@ class _Rows:
         return listed_at_ms
 
     def place(self, game_id: str, arrived_at_ms: int) -> int:
-        """Store when a game arrived and return its new place in lists.
+        """Store when a game arrived, and return its new place in lists.
 
-        The place is the arrival, but after each game that arrived earlier: games are listed in the order in which they
-        arrived, even if the clock is set back between them.
+        Usually the place is the arrival time, but it always comes after the places of all games that arrived earlier.
+        This means that games are listed in the order in which they arrived, even if the clock was set back in between.
         """
         last_ms: int | None = self._writer.execute(
             "SELECT max(listed_at_ms) FROM games WHERE arrived_at_ms IS NOT NULL AND game_id != ?", (game_id,)
@@ -341,9 +351,10 @@ class _Rows:
         return listed_at_ms
 
     def refresh(self, game_id: str) -> None:
-        """Update the file that counts and the search facts of a game after its files have changed.
+        """Find out which file counts, and update the facts of a game. You have to call this when its files have
+        changed.
 
-        A game without files is deleted.
+        If there are no files left, the game is deleted.
         """
         delete_facts(self._writer, game_id)
         files = self._files(game_id)
@@ -361,7 +372,7 @@ class _Rows:
         add_facts(self._writer, game_id, listed_at_ms, format_, files, decode_summary(summary))
 
     def delete(self, game_id: str) -> None:
-        """Delete a game. Its files must be deleted or updated by the caller."""
+        """Delete a game. You have to delete or update its files yourself."""
         delete_facts(self._writer, game_id)
         self._delete_rows(game_id)
 

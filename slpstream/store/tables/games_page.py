@@ -1,7 +1,8 @@
-"""The SQL of a page of games.
+"""The SQL that reads a page of games.
 
-Lists are ordered newest first and paged by the key of that order. Each page therefore costs as much as the first one,
-and games that are added between two pages do not shift later pages.
+Lists begin with the newest game, and to get the next page, you pass the key of the last game that you have seen. This
+means that each page costs as much as the first one, and if games are added between two pages, the later pages don't
+shift.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ ROW = ", ".join(_COMPUTED.get(name, f"g.{name}") for name in GameRow._fields)
 
 
 def narrowed(condition: Filter, known: KnownFacts) -> Filter:
-    """The condition, extended so that SQLite reads only the games of the players in question if these are few."""
+    """Return the condition.
+
+    If only a few players are in question, it is extended so that SQLite just reads their games.
+    """
     if condition.lines is None or not known.are_few(condition.lines):
         return condition
     sql, values = games_with(condition.lines)
@@ -37,10 +41,10 @@ def narrowed(condition: Filter, known: KnownFacts) -> Filter:
 
 
 def page_statement(query: GamesQuery, folders: Sequence[bytes], only: Filter | None) -> tuple[str, list[Any]]:
-    """The SQL statement that reads a page and one more game, and its values.
+    """Return the SQL statement that reads a page and one more game, and its values.
 
-    For the order `ended`, it reads along the endings. For the order `began`, it reads along the facts if `only` is a
-    condition on these, else along the most selective tag, else along the games.
+    If the order is `ended`, it reads along the endings. If it is `began`, it depends: if `only` is a condition on the
+    facts, it reads along these, and otherwise along the most selective tag, or the games if there's no tag.
     """
     tags = [
         (kind, value)

@@ -1,4 +1,7 @@
-"""Highlights by score: those of the log, which are a column of the games, and situations that are highlights."""
+"""Highlights by their score.
+
+They are either from the log, and then a column of the games, or situations that count as highlights.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ class Highlights:
         self._file = file
 
     def keep(self, game_id: str, highlights: Sequence[Highlight]) -> None:
-        """Store the highlights of a game, in the order in which they ended."""
+        """Store the highlights of a game. They must be in the order in which they ended."""
         with self._file.transaction() as writer:
             text = msgspec.json.encode(highlights).decode()
             updated = writer.execute("UPDATE games SET highlights = ? WHERE game_id = ?", (text, game_id))
@@ -46,7 +49,7 @@ class Highlights:
                 _store_order(writer, game_id, highlights)
 
     def page(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
-        """A page of highlights; `game_ids` are the only games to search, and `None` searches all games."""
+        """Return a page of highlights. If you don't pass `game_ids`, this searches all games."""
         statement, values = _page_statement(query, game_ids)
         with self._file.reader() as reader:
             rows = [_row(*row) for row in reader.execute(statement, values)]
@@ -57,7 +60,7 @@ class Highlights:
         return HighlightPage(rows[: query.limit], HighlightKey((first, last.game_id, last.number)))
 
     def add_game(self, writer: sqlite3.Connection, entry: Entry, record: GameRecord, *, counts: bool) -> None:
-        """Store the order of the highlights of a game, if the file counts and they are computed."""
+        """Store the order of the highlights of a game, if this file counts and if they were computed."""
         if counts and record.highlights is not None:
             _store_order(writer, record.game_id, record.highlights)
 
@@ -67,7 +70,10 @@ class Highlights:
 
 
 def _store_order(writer: sqlite3.Connection, game_id: str, highlights: Sequence[Highlight]) -> None:
-    """Store the order of a game's logged highlights by score, instead of an earlier one."""
+    """Store the order in which the highlights of a game's log come by score.
+
+    This replaces the order that was stored before.
+    """
     writer.execute("DELETE FROM highlights WHERE game_id = ? AND situation IS NULL", (game_id,))
     writer.executemany(
         "INSERT INTO highlights (game_id, number, score) VALUES (?, ?, ?)",
@@ -84,7 +90,7 @@ class _Index(msgspec.Struct):
 
 @prepared
 class _Situation(msgspec.Struct, rename="camel"):
-    """The part of a payload that makes a highlight."""
+    """The part of a payload that we need to make a highlight."""
 
     name: str
     player: _Index
@@ -97,7 +103,10 @@ _decode_situation = msgspec.json.Decoder(_Situation).decode
 
 
 def _of_situation(document: str, score: float) -> Highlight:
-    """The highlight for a situation. It ends when the situation is known: with `kill`, when the opponent dies."""
+    """Make the highlight for a situation.
+
+    It ends when we know about the situation. With `kill`, for example, this is when the opponent dies.
+    """
     found = _decode_situation(document)
     return Highlight(
         of="situation",
@@ -116,17 +125,17 @@ def _row(
 ) -> HighlightRow:
     """Make a `HighlightRow` from a row of the statement.
 
-    `highlights` is the list of the game's logged highlights. `situation` is the payload of the situation that is the
-    highlight; `None` for a logged highlight.
+    `highlights` is the list of highlights in the log of the game. If the highlight is a situation, then `situation` is
+    its payload, and otherwise `None`.
     """
     highlight = _decode(highlights)[number] if situation is None else _of_situation(situation, score / 10)
     return HighlightRow(game_id, number, listed_at_ms, highlight)
 
 
 def _page_statement(query: HighlightsQuery, game_ids: list[str] | None) -> tuple[str, list[Any]]:
-    """The SQL statement that reads a page and one more highlight, and its values.
+    """Return the SQL statement that reads a page and one more highlight, and its values.
 
-    `game_ids` are the only games to search; `None` searches all games.
+    If you don't pass `game_ids`, it searches all games.
     """
     values: list[Any] = []
     conditions: list[str] = []

@@ -1,4 +1,4 @@
-"""Values that parts of the daemon need again after a restart. No replay file can restore them."""
+"""Values that parts of the daemon need again after a restart. These can't be restored from any replay file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RememberedValues:
         self._file = file
 
     def keep(self, values: Mapping[str, bytes | None]) -> None:
-        """Store values, as JSON, by key, instead of earlier ones. `None` removes a value."""
+        """Store values by key, as JSON. They replace those that were stored before, and `None` removes a value."""
         with self._file.transaction() as writer:
             for key, value in values.items():
                 if value is None:
@@ -38,7 +38,7 @@ class RememberedValues:
                     )
 
     def get(self, key: str) -> bytes | None:
-        """The value stored under a key, as JSON; `None` if the key is not in the table."""
+        """Return the value that is stored under a key, as JSON, or `None` if the key isn't in the table."""
         with self._file.reader() as reader:
             found = reader.execute("SELECT value FROM remembered WHERE key = ?", (key,)).fetchone()
             if found is None:

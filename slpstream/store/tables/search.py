@@ -1,6 +1,6 @@
-"""The tables that games are searched by: tags, the facts that queries search, and the terms and lines in all facts.
+"""The tables that we use to search for games: tags, facts, and the terms and lines that occur in any of the facts.
 
-A tag selects games by player, station or format in the order of lists. The other facts are those of
+With a tag, you can select games by player, station or format, in the order of lists. All other facts are described in
 `slpstream.model.game_facts`.
 """
 
@@ -82,7 +82,10 @@ def add_facts(
     files: Sequence[tuple[bytes, str]],
     summary: GameSummary,
 ) -> None:
-    """Write the tags and facts of a game that has none yet. `files` are path and station; the first one counts."""
+    """Write the tags and facts of a game that doesn't have any yet.
+
+    For each file, you pass its path and station. The first file is the one that counts.
+    """
     tags = {("format", format_), *(("station", station) for _, station in files)}
     tags |= {("player", term) for term in search_terms(summary.players)}
     words = words_of(summary, _file_name(files[0][0]))
@@ -107,7 +110,7 @@ def add_facts(
 
 
 def delete_facts(writer: sqlite3.Connection, game_id: str) -> None:
-    """Delete the tags and facts of a game. The terms and lines stay."""
+    """Delete the tags and facts of a game. Its terms and lines stay."""
     writer.execute("DELETE FROM tags WHERE game_id = ?", (game_id,))
     writer.execute("DELETE FROM search WHERE game_id = ?", (game_id,))
 
@@ -115,7 +118,10 @@ def delete_facts(writer: sqlite3.Connection, game_id: str) -> None:
 def stored_facts(
     format_: str, summary: str, path: bytes, duration_seconds: float | None, began_ms: int | None, stations: str
 ) -> str:
-    """The `GameFacts` of a game that an older version has indexed, as JSON. `stations` is a JSON list."""
+    """Return the `GameFacts` of a game that was indexed by an older version, as JSON.
+
+    `stations` must be a JSON list.
+    """
     try:
         described = decode_summary(summary)
     except msgspec.DecodeError:
@@ -132,17 +138,17 @@ def stored_facts(
 
 
 def stored_terms(terms: str) -> str:
-    """The single terms of a game that an older version has indexed, as a JSON list."""
+    """Return the single terms of a game that was indexed by an older version, as a JSON list."""
     return msgspec.json.encode(split_terms(terms)).decode()
 
 
 def stored_lines(words: str) -> str:
-    """The rows of `search_lines` and the tags for these words, as a JSON list of kind, line and tag."""
+    """Return the rows of `search_lines` for these words, and the tags, as a JSON list of kind, line and tag."""
     file_name, lines = split_words(words)
     rows = [(FILE, shape(file_name), None), *((PLAYER, line, tag_of_line(line)) for line in lines)]
     return msgspec.json.encode(rows).decode()
 
 
 def _file_name(path: bytes) -> str:
-    """The name of a file without its folders. Bytes that are not UTF-8 become U+FFFD."""
+    """Return the name of a file without its folders. If it contains bytes that aren't UTF-8, they become U+FFFD."""
     return os.path.basename(path).decode("utf-8", "replace")  # noqa: PTH119 -- names that are not UTF-8

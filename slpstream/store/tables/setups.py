@@ -1,4 +1,4 @@
-"""The facts about the setups of games beyond their settings: codes, and the pacing of frames."""
+"""Facts about the setup of a game that aren't in its settings: the codes, and how evenly its frames arrived."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MIGRATIONS: Mapping[int, tuple[str, ...]] = {
 
 
 class SetupRow(NamedTuple):
-    """The parts of a game that show its setup. Settings, metadata, summary and pacing are JSON."""
+    """The parts of a game that tell us about its setup. The settings, metadata, summary and pacing are JSON."""
 
     game_id: str
     format: str
@@ -58,7 +58,7 @@ class Setups:
         self._file = file
 
     def newest(self, station: str, limit: int) -> list[SetupRow]:
-        """The setups of a station's newest games, newest first."""
+        """Return the setups of a station's newest games, beginning with the newest."""
         with self._file.reader() as reader:
             rows = reader.execute(
                 f"SELECT {_COLUMNS} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns
@@ -73,7 +73,7 @@ class Setups:
             return setups
 
     def keep_codes(self, game_id: str, codes: CodeList | None) -> None:
-        """Store the codes of a game; `None` for a replay without a list of codes."""
+        """Store the codes of a game. If the replay doesn't have a list of codes, pass `None`."""
         fingerprint = "" if codes is None else codes.fingerprint
         with self._file.transaction() as writer:
             if writer.execute("SELECT 1 FROM games WHERE game_id = ?", (game_id,)).fetchone() is None:
@@ -88,13 +88,13 @@ class Setups:
             )
 
     def codes(self, fingerprint: str) -> CodeList | None:
-        """The codes with a fingerprint; `None` if no game has them."""
+        """Return the codes that have this fingerprint, or `None` if there is no game with them."""
         with self._file.reader() as reader:
             found = reader.execute("SELECT document FROM code_lists WHERE fingerprint = ?", (fingerprint,)).fetchone()
             return None if found is None else decode_codes(found[0])
 
     def add_game(self, writer: sqlite3.Connection, entry: Entry, record: GameRecord, *, counts: bool) -> None:
-        """Store how evenly the frames of a game arrived, if that was measured."""
+        """Store how evenly the frames of a game arrived. If that wasn't measured, this does nothing."""
         if entry.pacing is not None:
             writer.execute(
                 "INSERT INTO setups (game_id, pacing) VALUES (?, ?)"
@@ -103,7 +103,7 @@ class Setups:
             )
 
     def delete_game(self, writer: sqlite3.Connection, game_id: str) -> None:
-        """Delete the setup of a game, and its list of codes if no other game has the same list."""
+        """Delete the setup of a game. If no other game has the same list of codes, it is deleted too."""
         found = writer.execute("DELETE FROM setups WHERE game_id = ? RETURNING codes", (game_id,)).fetchall()
         for (fingerprint,) in found:
             writer.execute(

@@ -1,4 +1,7 @@
-"""The configured situations that were found in games. No replay file can restore them."""
+"""The situations that you have configured, and that were found in games.
+
+These can't be restored from any replay file.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,10 @@ class Situations:
         self._file = file
 
     def add(self, found: Iterable[FoundSituation]) -> int:
-        """Store situations, in the order in which they were found, and return the number of new ones.
+        """Store situations in the order in which they were found, and return how many of them are new.
 
-        After a query was changed, its situations replace those of the earlier query with the same name and game.
+        If a query was changed, its situations replace those that the earlier query with the same name has found in the
+        same game.
         """
         new = 0
         with self._file.transaction() as writer:
@@ -56,7 +60,7 @@ class Situations:
         return new
 
     def page(self, query: SituationsQuery) -> SituationPage:
-        """A page of situations, the one that was found last first."""
+        """Return a page of situations, beginning with the one that was found last."""
         statement, values = _page_statement(query)
         with self._file.reader() as reader:
             rows = [SituationRow(*row) for row in reader.execute(statement, values)]
@@ -66,7 +70,7 @@ class Situations:
         return SituationPage(rows[: query.limit], SituationKey(rows[query.limit - 1].id))
 
     def add_game(self, writer: sqlite3.Connection, entry: Entry, record: GameRecord, *, counts: bool) -> None:
-        """Do nothing: the record of a game has no situations."""
+        """Do nothing, because the record of a game doesn't contain any situations."""
 
     def delete_game(self, writer: sqlite3.Connection, game_id: str) -> None:
         """Delete the situations of a game."""
@@ -74,7 +78,10 @@ class Situations:
 
 
 def _add(writer: sqlite3.Connection, found: FoundSituation) -> bool:
-    """Store a situation, and its place among the highlights if it has a score. Returns whether it was new."""
+    """Store a situation, and if it has a score, also its place among the highlights.
+
+    Returns whether the situation is new.
+    """
     game_id, name, query = found.game_id, found.payload["name"], found.payload["query"]
     stale = writer.execute(
         "DELETE FROM situations WHERE game_id = ? AND name = ? AND query <> ? RETURNING id", (game_id, name, query)
@@ -104,7 +111,7 @@ def _add(writer: sqlite3.Connection, found: FoundSituation) -> bool:
 
 
 def _page_statement(query: SituationsQuery) -> tuple[str, list[Any]]:
-    """The SQL statement that reads a page and one more situation, and its values."""
+    """Return the SQL statement that reads a page and one more situation, and its values."""
     conditions, values = [], list[Any]()
     for condition, value in (
         ("game_id = ?", query.game),

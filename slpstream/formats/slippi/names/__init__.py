@@ -1,13 +1,14 @@
-"""Names of the ids in a Slippi replay: characters, stages, attacks and teams.
+"""The names that belong to the ids in a Slippi replay: characters, stages, attacks and teams.
 
-A lookup never fails: it returns `None` for an id without a name, since new builds of the game and mods use ids that no
-table lists, in replays that are otherwise good.
+If there's no name for an id, you get `None`. A lookup never fails, because new builds of the game and mods use ids that
+aren't in any table, and there's nothing wrong with their replays otherwise.
 
-Characters have two numberings. Game Start has the external id, which is the slot on the character select screen.
-Post-Frame Update and the metadata have the internal id, which is the fighter in the game: Popo and Nana have one each.
+For characters, there are two kinds of numbers. In Game Start, you find the external id, which is the slot on the
+character select screen. In Post-Frame Update and in the metadata, you find the internal id, which is the fighter in the
+game. For example, Popo and Nana have one each.
 
-The folder also has tables that only pages and other programs use: `action_states.json`, `items.json`,
-`enumerations.json` (enumerations and bit fields) and `swatches.json`.
+There are some more tables in the folder that are only used by pages and other programs: `action_states.json`,
+`items.json`, `enumerations.json` (enumerations and bit fields) and `swatches.json`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ FOLDER: Final = Path(__file__).parent
 
 
 class Character(msgspec.Struct, frozen=True):
-    """A slot on the character select screen. `costumes` are in the order of the costume index, the default first."""
+    """A slot on the character select screen.
+
+    The `costumes` are in the order of the costume index, so the default one comes first.
+    """
 
     name: str
     short_name: str
@@ -31,7 +35,7 @@ class Character(msgspec.Struct, frozen=True):
 
 
 class InternalCharacter(msgspec.Struct, frozen=True):
-    """A fighter in the game, and the slot on the character select screen that the fighter comes from."""
+    """A fighter in the game, together with the slot on the character select screen to which it belongs."""
 
     name: str
     external_id: int
@@ -39,20 +43,23 @@ class InternalCharacter(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct, frozen=True):
-    """An attack, as the game counts attacks for staling."""
+    """An attack. These are the attacks that the game distinguishes for staling."""
 
     name: str
     short_name: str
 
 
 class Outline(msgspec.Struct, frozen=True):
-    """Geometry of a stage, in game units: `edge` is the x of the right ledge, the left one is its mirror image."""
+    """The geometry of a stage, in game units.
+
+    `edge` is the x of the right ledge, and the left one is its mirror image.
+    """
 
     edge: float
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """A stage; `outline` is `None` where the ledges are not symmetric, or move."""
+    """A stage. If its ledges aren't symmetric, or move, then `outline` is `None`."""
 
     name: str
     outline: Outline | None = None
@@ -71,30 +78,36 @@ in_game_modes = names_of(FOLDER, "enumerations", "in_game_modes")
 
 
 def character_name(external_id: int) -> str | None:
-    """Name of an external character id (0 to 32), as in Game Start."""
+    """Return the name of an external character id (0 to 32), as you find it in Game Start."""
     character = characters().get(external_id)
     return character.name if character else None
 
 
 def landing_lag_frames(internal_id: int) -> tuple[int, int, int, int, int] | None:
-    """Frames that a fighter's landing takes after a neutral, forward, back, up and down aerial without an L-cancel."""
+    """Return how many frames it takes a fighter to land after an aerial without an L-cancel.
+
+    There's one number each for a neutral, forward, back, up and down aerial.
+    """
     character = internal_characters().get(internal_id)
     return character.landing_lag_frames if character else None
 
 
 def stage_name(stage_id: int) -> str | None:
-    """Name of a stage id (0 to 85 have names), as in Game Start."""
+    """Return the name of a stage id, as you find it in Game Start. The ids from 0 to 85 have names."""
     stage = stages().get(stage_id)
     return stage.name if stage else None
 
 
 def stage_edge(stage_id: int) -> float | None:
-    """x of the right ledge of the main platform, in game units; `None` where it is not known."""
+    """Return the x of the right ledge of the main platform in game units, or `None` if we don't know it."""
     stage = stages().get(stage_id)
     return stage.outline.edge if stage and stage.outline else None
 
 
 def move_name(move_id: int) -> str | None:
-    """Name of the attack that hit last (1 to 94). 0, no attack yet, has no name."""
+    """Return the name of the attack that hit last (1 to 94).
+
+    If there was no attack yet, the id is 0, which has no name.
+    """
     move = moves().get(move_id)
     return move.name if move else None
