@@ -112,8 +112,8 @@ def test_set_length_and_zip(page: Page, daemon: DaemonProcess) -> None:
 
 
 def test_gateway_has_no_zip_and_no_audit(page: Page, daemon: DaemonProcess) -> None:
-    """A gateway, which this daemon imitates, has no station on air."""
-    page.route("**/v1/on-air", lambda route: route.fulfill(status=404, json={"error": "not found"}))
+    """A gateway, which this daemon imitates, has no search."""
+    page.route("**/v1/search", lambda route: route.fulfill(status=404, json={"error": "not found"}))
     page.goto(f"{daemon.url}/#station/main")
     expect(page.locator(".set .points")).to_have_count(2)
     expect(page.get_by_role("link", name="Setups")).to_have_count(0)

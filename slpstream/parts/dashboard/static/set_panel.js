@@ -20,11 +20,12 @@ import { reasonOf, sideName } from "./set_words.js";
  * @typedef {import("../slpstream_types.js").SetGame} SetGame
  * @typedef {import("../slpstream_types.js").SetPlayer} SetPlayer
  * @typedef {HTMLInputElement | HTMLSelectElement} Field
+ *
+ * @typedef {object} CrewFields  The fields of the part `crews`.
+ * @property {(set: SetScore) => void} draw
  */
 
 const LENGTHS = Array.from({ length: 99 }, (_, i) => i + 1);
-/** The crews that the fields suggest: five players each. */
-const USUAL_CREWS = Object.freeze({ crews: [{ name: "", stocks: 20 }, { name: "", stocks: 20 }], stocksPerPlayer: 4 });
 const RETRY_MS = 3000;
 const OPERATOR = "slpstream.operator";
 const SEPARATOR = /[,、，;]/u;
@@ -43,8 +44,8 @@ export class SetPanel {
   #isRefused = false;
   /** Whether the last request had no response. Entered text then stays in its field. */
   #isCutOff = false;
-  /** Whether the fields of the crews have text that was not sent: a button sends all of them together. */
-  #areCrewsEdited = false;
+  /** The fields of crew battles; `null` until they are loaded, and without the part `crews`. @type {CrewFields | null} */
+  #crewFields = null;
   /** Requests that have no response yet. They are sent one after the other. */
   #pending = 0;
   /** @type {Promise<void>} */ #queue = Promise.resolve();
@@ -67,11 +68,7 @@ export class SetPanel {
     this.#whenEdited(this.#input(".round"), (value) => ({ round: value || null }));
     this.#whenEdited(this.#input(".event"), (value) => ({ event: value || null }));
     this.#whenEdited(this.#input(".casters"), (value) => ({ casters: castersIn(value) }));
-    const crews = find(".crew-battle", root);
-    crews.addEventListener("input", () => (this.#areCrewsEdited = true));
-    crews.addEventListener("keydown", (event) => event.key === "Escape" && this.#restoreCrews());
-    find(".crew-begin", crews).addEventListener("click", () => this.#sendCrews(this.#crewsInFields()));
-    find(".crew-end", crews).addEventListener("click", () => this.#sendCrews(null));
+    this.#loadCrewFields();
     const operator = this.#input(".operator");
     operator.value = rememberedOperator();
     operator.addEventListener("change", () => rememberOperator(operator.value.trim()));
@@ -104,6 +101,16 @@ export class SetPanel {
     find(".to-login", problem).hidden = !this.#isRefused;
   }
 
+  async #loadCrewFields() {
+    const part = await import(new URL("../crews/crew_fields.js", import.meta.url).href).catch(() => null);
+    if (part !== null) {
+      const put = (/** @type {Field} */ field, /** @type {string} */ value) => this.#put(field, value);
+      const change = (/** @type {Record<string, any>} */ patch) => this.#change(patch);
+      this.#crewFields = new part.CrewFields(find(".crew-battle", this.#root), put, change);
+      this.#onChange();
+    }
+  }
+
   /** @returns {HTMLSelectElement} */
   get #bestOf() {
     return /** @type {HTMLSelectElement} */ (find(".best-of", this.#root));
@@ -121,11 +128,12 @@ export class SetPanel {
     setText(find(".standing", this.#root), `${text(`panel.state_${state}`)}${won}`);
     fill(this.#bestOf, LENGTHS, () => element("option"), (option, length) => setText(option, String(length)));
     this.#put(this.#bestOf, String(bestOf));
+    this.#bestOf.disabled = set.crewBattle !== undefined;
     this.#put(this.#input(".round"), set.round ?? "");
     this.#put(this.#input(".event"), set.event ?? "");
     this.#put(this.#input(".casters"), (set.casters ?? []).join(", "));
     this.#offerReplays(set);
-    this.#showCrews(set);
+    this.#crewFields?.draw(set);
     const swap = find(".swap", this.#root);
     swap.hidden = sides.length !== 2;
     setAttribute(swap, "aria-pressed", String(swapped));
@@ -139,59 +147,6 @@ export class SetPanel {
     const list = find(".set-games", this.#root);
     list.hidden = games.length === 0;
     fill(list, games, () => this.#newGame(), (row, game, i) => this.#showGame(row, game, set, i));
-  }
-
-  /** @param {SetScore} set */
-  #showCrews({ crewBattle, sides = [] }) {
-    const isCrewBattle = crewBattle !== undefined;
-    const details = /** @type {HTMLDetailsElement} */ (find(".crew-battle", this.#root));
-    details.hidden = sides.length !== 2 || sides.some(({ players }) => players.length !== 1);
-    const { crews, stocksPerPlayer } = crewBattle ?? USUAL_CREWS;
-    const names = /** @type {NodeListOf<HTMLInputElement>} */ (details.querySelectorAll(".crew-name"));
-    const stocks = /** @type {NodeListOf<HTMLInputElement>} */ (details.querySelectorAll(".crew-stocks"));
-    crews.forEach((crew, i) => {
-      setText(find("span", /** @type {HTMLElement} */ (names[i].parentElement)), text("panel.crew_name", { number: i + 1 }));
-      setAttribute(stocks[i], "aria-label", text("panel.crew_stocks_of", { number: i + 1 }));
-      this.#putCrew(names[i], crew.name);
-      this.#putCrew(stocks[i], String(crew.stocks));
-    });
-    this.#putCrew(this.#input(".player-stocks"), String(stocksPerPlayer));
-    setText(find(".crew-begin", details), text(isCrewBattle ? "panel.crew_change" : "panel.crew_begin"));
-    find(".crew-end", details).hidden = !isCrewBattle;
-    /** @type {HTMLSelectElement} */ (this.#bestOf).disabled = isCrewBattle;
-  }
-
-  /**
-   * @param {HTMLInputElement} field
-   * @param {string} value
-   */
-  #putCrew(field, value) {
-    if (!this.#areCrewsEdited) {
-      this.#put(field, value);
-    }
-  }
-
-  #restoreCrews() {
-    this.#areCrewsEdited = false;
-    for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (this.#root.querySelectorAll(".crew-battle input"))) {
-      field.value = field.dataset.shown ?? "";
-    }
-  }
-
-  /** @param {Record<string, any> | null} crewBattle */
-  #sendCrews(crewBattle) {
-    this.#change({ crewBattle });
-    this.#areCrewsEdited = false; // from now on, the request that has no response yet keeps the text
-  }
-
-  #crewsInFields() {
-    const all = (/** @type {string} */ selector) =>
-      [.../** @type {NodeListOf<HTMLInputElement>} */ (this.#root.querySelectorAll(selector))].map(({ value }) => value.trim());
-    const stocks = all(".crew-stocks");
-    return {
-      crews: all(".crew-name").map((name, i) => ({ name, stocks: Number(stocks[i]) })),
-      stocksPerPlayer: Number(this.#input(".player-stocks").value),
-    };
   }
 
   /** @param {SetScore} set */

@@ -1,0 +1,7 @@
+"""Declares the fields of crew battles, whose files are in `static`."""
+
+from __future__ import annotations
+
+from slpstream.parts.interface import Part
+
+PART = Part(name="crews")
