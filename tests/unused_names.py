@@ -11,7 +11,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "__init__.py": {"__getattr__": "called by Python (PEP 562)"},
     "api.py": {"training_rows": "for users: docs/data/training.md"},
     "cli/__init__.py": {"format_commands": "called by click"},
-    "cli/export.py": {"parameter": "passed by click"},
+    "parts/export/cli.py": {"parameter": "passed by click"},
     "cli/replay_options.py": {"parameter": "passed by click"},
     "cli/situations.py": {"parameter": "passed by click"},
     "cli/terminal.py": {"on_broken_pipe": "called by rich"},

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from slpstream.config.sections import Config, Section, StationConfig
 from slpstream.system.metric_row import Row
 
 if TYPE_CHECKING:
+    from slpstream.config.sections import Config, Section, StationConfig
     from slpstream.daemon.deliveries.queue import DeliveryQueue
     from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames

@@ -12,10 +12,10 @@ import pytest
 from click.testing import Result
 
 from slpstream.api import open_replay
-from slpstream.cli.stats import command
-from slpstream.cli.stats_rows import Figures, GameRow, PlayerRow, game_row, summaries
-from slpstream.cli.stats_tables import ratio_text, share_text
 from slpstream.formats.slplog.writer import pack
+from slpstream.parts.stats.cli import command
+from slpstream.parts.stats.rows import Figures, GameRow, PlayerRow, game_row, summaries
+from slpstream.parts.stats.tables import ratio_text, share_text
 from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, error_line, on_terminal, slpstream
 from tests.formats.games import games as finished_games
 from tests.replays import SLP, needs_shared, replay_path

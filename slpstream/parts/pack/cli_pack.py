@@ -60,7 +60,7 @@ def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite:
             if follow:
                 import trio
 
-                from slpstream.cli.pack_growing import pack_growing
+                from slpstream.parts.pack.growing import pack_growing
 
                 source_bytes, log_bytes = trio.run(pack_growing, file, target, keyframe_frames)
             else:

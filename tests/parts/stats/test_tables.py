@@ -10,9 +10,11 @@ import pytest
 from rich.cells import cell_len
 
 from slpstream.api import open_replay
-from slpstream.cli import info, stats, terminal
-from slpstream.cli.stats_rows import GameRow, PlayerRow, game_row
-from slpstream.cli.stats_tables import percent_text, print_rows, ratio_text, share_text
+from slpstream.cli import terminal
+from slpstream.parts.info import cli as info
+from slpstream.parts.stats import cli as stats
+from slpstream.parts.stats.rows import GameRow, PlayerRow, game_row
+from slpstream.parts.stats.tables import percent_text, print_rows, ratio_text, share_text
 from tests.cli.command_line import called
 from tests.synthetic.match import synthetic_match
 

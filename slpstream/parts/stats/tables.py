@@ -15,10 +15,10 @@ from rich.text import Text
 
 from slpstream.api import Replay
 from slpstream.cli.game_text import length_text, mode_text, player_text, summary_of
-from slpstream.cli.stats_rows import Figures, GameRow, Grouping, PlayerRow, figures_of, summaries
 from slpstream.cli.terminal import table_console, table_width
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.names import move_name
+from slpstream.parts.stats.rows import Figures, GameRow, Grouping, PlayerRow, figures_of, summaries
 from slpstream.stats.home_run import HomeRun
 from slpstream.stats.schema import Combo, Move, Stats, Stock
 from slpstream.stats.targets import TargetTest

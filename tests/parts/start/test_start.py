@@ -17,7 +17,8 @@ from unittest.mock import Mock
 import click
 import pytest
 
-from slpstream.cli import cli, main, start
+from slpstream.cli import cli, main
+from slpstream.parts.start import cli as start
 from tests.cli.command_line import CONFIG, USAGE, error_line, slpstream
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from slpstream.api import Replay
-    from slpstream.cli.stats_rows import GameRow, Grouping
+    from slpstream.parts.stats.rows import GameRow, Grouping
 
 MIN_PARALLEL_BYTES = 24_000_000
 """For less data, starting processes takes longer than it saves."""
@@ -164,7 +164,7 @@ def examine(options: Options, found: FoundReplay) -> FileResult:
     import msgspec
 
     from slpstream.api import open_replay
-    from slpstream.cli.stats_rows import game_row
+    from slpstream.parts.stats.rows import game_row
 
     try:
         replay = open_replay(at_hand(found))
@@ -198,7 +198,7 @@ def _print_lines(files: list[ReplayFile], options: Options, jobs: int | None) ->
 
 
 def _print_rows(files: list[ReplayFile], options: Options, jobs: int | None, by: Grouping) -> int:
-    from slpstream.cli.stats_tables import print_rows
+    from slpstream.parts.stats.tables import print_rows
 
     rows = []
     code = 0
@@ -213,7 +213,7 @@ def _print_rows(files: list[ReplayFile], options: Options, jobs: int | None, by:
 
 def _print_game(file: Path, options: Options) -> int:
     from slpstream.api import open_replay
-    from slpstream.cli.stats_tables import print_game
+    from slpstream.parts.stats.tables import print_game
 
     try:
         replay = open_replay(file)

@@ -16,8 +16,9 @@ import pytest
 from click.testing import Result
 
 from slpstream.api import open_replay
-from slpstream.cli import export, pack
 from slpstream.formats.slippi import arrow
+from slpstream.parts.export import cli as export
+from slpstream.parts.pack import cli_pack as pack
 from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, slpstream
 from tests.formats.games import games as finished_games
 from tests.formats.slippi.built import METADATA, ONLINE, Built, varied_replay

@@ -22,9 +22,9 @@ from websockets.sync.client import ClientConnection, connect
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
 from slpstream.cli.access_token import read_token
 from slpstream.cli.answers import decoded
-from slpstream.cli.log_comparison import Message, compare, log_of
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPIC_OF_TYPE
+from slpstream.parts.verify.log_comparison import Message, compare, log_of
 
 _RESPONSE_SECONDS = 10.0
 """After this long without a message, the daemon is assumed to have sent all it has."""

@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 
 from slpstream.api import read_game
-from slpstream.cli.reindex import command
 from slpstream.game.record import record_of
+from slpstream.parts.reindex.cli import command
 from slpstream.store import FILE_NAME, Entry, GamesQuery, open_database
 from slpstream.store.backfill import path_key
 from tests.cli.command_line import called, exit_code

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from slpstream import api
 from slpstream.api import preview_replay, read_game
 from slpstream.cli.game_text import length_text
-from slpstream.cli.info import command, describe, describe_quickly
 from slpstream.formats.slippi.preview import read_preview
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slplog.writer import pack
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata
+from slpstream.parts.info.cli import command, describe, describe_quickly
 from tests.cli.command_line import called, on_terminal, slpstream
 from tests.formats.games import games as finished_games
 from tests.formats.slippi.built import ONLINE, Built, varied_replay

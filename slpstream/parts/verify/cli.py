@@ -10,13 +10,13 @@ from click.core import ParameterSource
 
 from slpstream.api import open_replay, read_chunks
 from slpstream.cli import EXIT_NO
-from slpstream.cli.log_comparison import compare, log_of
 from slpstream.cli.replay_options import frames_option, topics_option
 from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.compare import Found, first_difference
 from slpstream.formats.slplog.open_log import is_log
 from slpstream.model.errors import FormatError
 from slpstream.model.messages import FramesMode
+from slpstream.parts.verify.log_comparison import compare, log_of
 
 _OUTSIDE_THE_LOG = {"header", "file"}
 """Parts in which two replays with the same log may differ."""
@@ -43,7 +43,7 @@ def command(
     the file A, by default the daemon's own file of that game. The exit code is 0 for equal logs, 1 for different ones.
     """
     if url is not None:
-        from slpstream.cli.live_comparison import compare_live
+        from slpstream.parts.verify.live_comparison import compare_live
 
         if len(files) > 1:
             raise click.UsageError("--live expects at most one file")
