@@ -28,7 +28,7 @@ from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.search.games.sql import to_sql
 from slpstream.search.query.conditions import Condition
 from slpstream.search.query.parse import Context
-from slpstream.sources.archives.packed import open_replay_file, origin_of, replay_name
+from slpstream.sources.packed import open_replay_file, origin_of, replay_name
 from slpstream.store import WHOLE, FileRow, Filter, GameIndex, GameRow, GamesQuery, KnownFacts, StoredGame
 from slpstream.stream import Game, Hub
 from slpstream.system.member_paths import shown_name

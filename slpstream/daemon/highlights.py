@@ -13,7 +13,7 @@ from slpstream.daemon.game_log import links_of
 from slpstream.daemon.sets import StationSets
 from slpstream.model.messages import timestamp
 from slpstream.model.summary import GameSummary
-from slpstream.sources.archives.packed import is_packed
+from slpstream.sources.packed import is_packed
 from slpstream.store.game_rows import GameRow, StoredGame
 from slpstream.store.highlights_query import HighlightPage, HighlightRow, HighlightsQuery
 from slpstream.store.index import GameIndex

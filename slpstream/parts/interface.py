@@ -78,8 +78,8 @@ class Part(NamedTuple):
     pages: Sequence[Page] = ()
     commands: Sequence[Command] = ()
     functions: Mapping[str, str] = MappingProxyType({})
-    """Functions of the command `export` and of the Python interface that the part implements, each as
-    `module:function`, by the names under which the core looks them up."""
+    """Functions that the part implements for the core and for commands, each as `module:function`, by the names under
+    which they are looked up."""
     without_stations: str = ""
     """The note of `check-config` on a configuration that asks for the part and has no stations."""
 

@@ -15,8 +15,8 @@ from slpstream.parts.info import cli as info
 from slpstream.parts.reindex import cli as reindex
 from slpstream.parts.stats import cli as stats
 from tests.cli.command_line import called
-from tests.sources.archives.games import GAMES
-from tests.sources.archives.packing import KINDS, zipped
+from tests.parts.archives.games import GAMES
+from tests.parts.archives.packing import KINDS, zipped
 
 
 @pytest.fixture(params=["deflated.zip", "a.tar.gz", "lzma2.7z"])

@@ -27,7 +27,7 @@ from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.parts import registry
-from slpstream.sources.archives.names import is_archive
+from slpstream.sources.packed_names import is_archive
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
 from slpstream.store.backfill import ARCHIVE, OldFile, archive_entry, member_entry, path_key, read_entry
 from slpstream.system.file_times import modified_ns

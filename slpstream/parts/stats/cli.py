@@ -27,7 +27,7 @@ from slpstream.cli.replay_files import (
     has_archives,
 )
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.sources.archives.names import is_archive
+from slpstream.sources.packed_names import is_archive
 from slpstream.system.member_paths import path_text
 
 if TYPE_CHECKING:

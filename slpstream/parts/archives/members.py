@@ -10,15 +10,14 @@ import contextlib
 import errno
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, Protocol
 
-from slpstream.sources.archives.compressed import read_replay
-from slpstream.sources.archives.entry import Entry
-from slpstream.sources.archives.names import holds_replay, is_archive, is_compressed
-from slpstream.sources.archives.seven_zip import SevenZipArchive
-from slpstream.sources.archives.streams import (
+from slpstream.parts.archives.compressed import read_replay
+from slpstream.parts.archives.entry import Entry
+from slpstream.parts.archives.seven_zip import SevenZipArchive
+from slpstream.parts.archives.streams import (
     MAX_FILE_BYTES,
     Budget,
     NewDecompressor,
@@ -31,8 +30,10 @@ from slpstream.sources.archives.streams import (
     xz_decompressor,
     zstd_decompressor,
 )
-from slpstream.sources.archives.tar_archive import TarArchive
-from slpstream.sources.archives.zip_archive import ZipArchive
+from slpstream.parts.archives.tar_archive import TarArchive
+from slpstream.parts.archives.zip_archive import ZipArchive
+from slpstream.sources.packed import Member
+from slpstream.sources.packed_names import holds_replay, is_archive, is_compressed
 from slpstream.system.files import open_regular
 from slpstream.system.member_paths import SEPARATOR, member_path, path_text
 
@@ -44,20 +45,6 @@ _TARS: Mapping[str, NewDecompressor] = {
     ".tar.xz": xz_decompressor,
     ".txz": xz_decompressor,
 }
-
-
-class Member(NamedTuple):
-    """A replay in an archive, or the problem with one. Call `read` before the next member is requested."""
-
-    path: Path
-    """The name of the archive, `::`, and the name in it. The archive's name alone if the problem is the archive's."""
-    size_bytes: int
-    """The unpacked size that the archive claims."""
-    read: Callable[[], bytes]
-    """Returns the replay, decompressed. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
-    problem: str | None = None
-    nested: bool = False
-    """Whether it is in a nested archive, which must be read from its beginning to find it by name."""
 
 
 class _Archive(Protocol):

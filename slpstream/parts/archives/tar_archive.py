@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import BinaryIO
 
-from slpstream.sources.archives.entry import Entry
-from slpstream.sources.archives.streams import Part, skip, unreadable
+from slpstream.parts.archives.entry import Entry
+from slpstream.parts.archives.streams import Part, skip, unreadable
 
 _BLOCK_BYTES = tarfile.BLOCKSIZE
 _MAX_EXTENSION_BYTES = 1 << 20

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, BinaryIO, NamedTuple
 
-from slpstream.sources.archives.entry import Entry
-from slpstream.sources.archives.streams import (
+from slpstream.parts.archives.entry import Entry
+from slpstream.parts.archives.streams import (
     MAX_FILE_BYTES,
     Budget,
     Decompressor,

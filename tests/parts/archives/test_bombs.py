@@ -22,7 +22,7 @@ import pytest
 
 from tests.formats.slippi.built import Built
 from tests.formats.slippi.slpz_writer import assemble, pack
-from tests.sources.archives.packing import (
+from tests.parts.archives.packing import (
     Block,
     Coder,
     Files,
@@ -411,8 +411,8 @@ def test_hundreds_of_thousands_of_members_stay_below_the_limit(
     path.write_bytes(make())
     program = (
         f"import re, sys\nfrom pathlib import Path\n{_PEAK}"
-        "from slpstream.sources.archives.members import members\n"
-        "from slpstream.sources.archives.packed import read_packed\n"
+        "from slpstream.parts.archives.members import members\n"
+        "from slpstream.sources.packed import read_packed\n"
         "path = Path(sys.argv[1])\n"
         "count, last = 0, None\n"
         "for last in members(path, ('.slp',)): count += 1\n"

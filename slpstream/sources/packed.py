@@ -1,7 +1,7 @@
-"""Read one replay by its name, which names a compressed replay or a member of an archive.
+"""Read replays in archives and compressed replays, in memory; nothing is unpacked to disk.
 
-A process caches the most recently unpacked replays, because a replay is read in several steps, and the offsets of the
-members of the most recent zip archive. Blocks.
+The part `archives` unpacks them. A process caches the most recently unpacked replays, because a replay is read in
+several steps. Blocks.
 """
 
 from __future__ import annotations
@@ -10,21 +10,15 @@ import errno
 import io
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from slpstream.model.errors import FormatError
-from slpstream.sources.archives.compressed import read_replay
-from slpstream.sources.archives.names import base_name, is_archive, is_compressed, plain_name
-from slpstream.sources.archives.streams import Budget, unreadable
+from slpstream.sources.packed_names import base_name, is_archive, is_compressed, plain_name
 from slpstream.system.file_times import modified_ns
 from slpstream.system.files import open_regular
 from slpstream.system.member_paths import path_text, split_member
-
-if TYPE_CHECKING:
-    from slpstream.sources.archives.zip_archive import ZipArchive
 
 _KEPT_BYTES = 8 << 20
 """Limit for the size of the cached replays. The most recent one is always kept."""
@@ -38,13 +32,26 @@ class Origin(NamedTuple):
     size_bytes: int
 
 
+class Member(NamedTuple):
+    """A replay in an archive, or the problem with one. Call `read` before the next member is requested."""
+
+    path: Path
+    """The name of the archive, `::`, and the name in it. The archive's name alone if the problem is the archive's."""
+    size_bytes: int
+    """The unpacked size that the archive claims."""
+    read: Callable[[], bytes]
+    """Returns the replay, decompressed. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
+    problem: str | None = None
+    nested: bool = False
+    """Whether it is in a nested archive, which must be read from its beginning to find it by name."""
+
+
 class _Last:
-    """Cache of the most recent replays and archive, shared by threads."""
+    """Cache of the most recent replays, shared by threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.replays: OrderedDict[str, tuple[Origin, bytes]] = OrderedDict()
-        self.zip: tuple[Origin, ZipArchive] | None = None
 
 
 _last = _Last()
@@ -77,7 +84,7 @@ def open_replay_file(path: Path) -> BinaryIO:
     try:
         return io.BytesIO(read_packed(path))
     except FormatError as error:
-        raise unreadable(str(error)) from error
+        raise OSError(errno.EIO, str(error)) from error
 
 
 def read_packed(path: Path) -> bytes:
@@ -101,16 +108,28 @@ def head_of_member(path: Path, max_bytes: int) -> tuple[bytes, int] | None:
 
     `None` if the whole must be read to know them: any other file, or a damaged replay.
     """
-    from slpstream.sources.archives.members import head_in_zip  # noqa: PLC0415 -- few have archives
-
     split = split_member(path)
     if split is None or not split[0].name.lower().endswith(".zip"):
         return None
     try:
-        with _last.lock, _opened_zip(origin_of(path)) as archive:
-            return head_in_zip(archive, split[1], max_bytes)
+        head: tuple[bytes, int] | None = _unpacking("head_of_member")(origin_of(path), split[1], max_bytes)
     except OSError:
         return None
+    return head
+
+
+def members(path: Path, endings: tuple[str, ...] | None, *, by_name: bool = False) -> Iterator[Member]:
+    """Iterate over the replays with these lower-case endings in an archive on disk; `None` stands for all files.
+
+    With `by_name`, the caller reads the replays that are not nested by their names, so they count with their claimed
+    sizes. Blocks. Errors of the archive become a member with a problem.
+    """
+    try:
+        members_of = _unpacking("archive_members")
+    except OSError as error:
+        yield Member(path, 0, bytes, error.strerror)
+    else:
+        yield from members_of(path, endings, by_name=by_name)
 
 
 def keep(path: Path, data: bytes) -> None:
@@ -131,27 +150,20 @@ def _keep(path: Path, origin: Origin, data: bytes) -> None:
 
 
 def _read(path: Path, origin: Origin, member: str | None) -> bytes:
-    if member is None:
+    data: bytes
+    if member is not None:
+        data = _unpacking("read_member")(origin, member)
+    else:
         with open_regular(path) as file:
-            return read_replay(path.name, file, origin.size_bytes, Budget(origin.size_bytes))
-    from slpstream.sources.archives.members import find_in_zip, find_member  # noqa: PLC0415 -- few have archives
-
-    if not origin.path.name.lower().endswith(".zip"):
-        return find_member(origin.path, member)
-    with _last.lock, _opened_zip(origin) as archive:
-        return find_in_zip(origin.path, archive, member)
+            data = _unpacking("read_compressed")(path.name, file, origin.size_bytes)
+    return data
 
 
-@contextmanager
-def _opened_zip(origin: Origin) -> Iterator[ZipArchive]:
-    """Open a zip archive, with the offsets of its members cached. Call it with the lock held. Raises `OSError`."""
-    from slpstream.sources.archives.zip_archive import ZipArchive  # noqa: PLC0415 -- see above
+def _unpacking(name: str) -> Callable[..., Any]:
+    """A function of the part `archives`. Raises `OSError` without the part."""
+    from slpstream.parts import registry  # noqa: PLC0415 -- few replays are packed
 
-    with open_regular(origin.path) as file:
-        budget = Budget(origin.size_bytes)
-        if _last.zip is None or _last.zip[0] != origin:
-            _last.zip = None
-            _last.zip = (origin, ZipArchive(file, budget))
-        archive = _last.zip[1]
-        archive.file, archive.budget = file, budget
-        yield archive
+    function = registry.function(name)
+    if function is None:
+        raise OSError(errno.ENOTSUP, "this installation reads neither archives nor compressed replays")
+    return function

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slpstream.sources.archives import streams
-from tests.sources.archives.games import GAMES, game, packed_once, read, written
-from tests.sources.archives.packing import KINDS, zipped
+from slpstream.parts.archives import streams
+from tests.parts.archives.games import GAMES, game, packed_once, read, written
+from tests.parts.archives.packing import KINDS, zipped
 
 DEFLATED = ("deflated.zip", "a.tar.gz", "deflate.7z")
 

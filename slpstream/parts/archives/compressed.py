@@ -10,8 +10,7 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from slpstream.formats.slippi import container, slpz
-from slpstream.sources.archives.names import REFUSED, is_compressed, is_slpz
-from slpstream.sources.archives.streams import (
+from slpstream.parts.archives.streams import (
     Budget,
     NewDecompressor,
     gzip_decompressor,
@@ -22,6 +21,7 @@ from slpstream.sources.archives.streams import (
     xz_decompressor,
     zstd_decompressor,
 )
+from slpstream.sources.packed_names import REFUSED, is_compressed, is_slpz
 
 _DECOMPRESSORS: Mapping[bytes, NewDecompressor] = {
     b"\x1f\x8b": gzip_decompressor,

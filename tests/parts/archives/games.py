@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 
 from slpstream.model.errors import FormatError
-from slpstream.sources.archives.members import members
+from slpstream.parts.archives.members import members
 from slpstream.system.member_paths import path_text
 from tests.formats.slippi.built import Built
-from tests.sources.archives.packing import KINDS
+from tests.parts.archives.packing import KINDS
 
 ENDINGS = (".slp", ".slplog")
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import BinaryIO, NamedTuple
 
-from slpstream.sources.archives.entry import Entry
-from slpstream.sources.archives.streams import (
+from slpstream.parts.archives.entry import Entry
+from slpstream.parts.archives.streams import (
     Budget,
     Decompressor,
     NewDecompressor,

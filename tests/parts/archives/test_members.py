@@ -20,15 +20,14 @@ from hypothesis import strategies as st
 
 from slpstream.api import messages, open_replay, preview_replay, read_game
 from slpstream.model.errors import SourceError, Unreadable
-from slpstream.sources.archives import streams
-from slpstream.sources.archives.members import members
-from slpstream.sources.archives.packed import head_of_member, keep, read_packed
+from slpstream.parts.archives import streams
+from slpstream.parts.archives.members import members
+from slpstream.sources.packed import head_of_member, keep, read_packed
 from slpstream.store import path_key
 from slpstream.system.member_paths import member_path, path_text, shown_name
 from tests.formats.slippi.slpz_writer import Refused, pack
-from tests.replays import replays
-from tests.sources.archives.games import ENDINGS, GAMES, game, packed_once, read, written
-from tests.sources.archives.packing import (
+from tests.parts.archives.games import ENDINGS, GAMES, game, packed_once, read, written
+from tests.parts.archives.packing import (
     COMPRESSED,
     KINDS,
     Block,
@@ -39,6 +38,7 @@ from tests.sources.archives.packing import (
     zipped,
     zstd,
 )
+from tests.replays import replays
 
 
 @pytest.mark.parametrize("kind", KINDS)
