@@ -25,8 +25,8 @@ from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metada
 from slpstream.model.messages import FramesMode, LogMessage
 from slpstream.model.setup import CodeList
 from slpstream.model.topics import TOPICS
-from slpstream.sources.archives.packed import is_packed, read_packed
-from slpstream.sources.archives.packed import replay_name as packed_name
+from slpstream.sources.packed import is_packed, read_packed
+from slpstream.sources.packed import replay_name as packed_name
 from slpstream.system.files import open_regular, read_start, read_to_end, real_path
 from slpstream.system.member_paths import path_text
 

@@ -31,7 +31,7 @@ _SHIPPED = "a file of the package"
 _OPERATOR = "a file of the operator, of which a part that is not UTF-8 is a `ConfigError`"
 _EXPORT = "a file of an export; its paths can have lone surrogates, which msgspec refuses"
 OWN: Mapping[str, str] = {
-    "cli/log_comparison.py": _LOG,
+    "parts/verify/log_comparison.py": _LOG,
     "parts/handover/cli.py": _STORED,
     "config/loading.py": _OPERATOR,
     "config/secrets.py": _OPERATOR,

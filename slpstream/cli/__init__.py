@@ -34,19 +34,9 @@ EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 
 _COMMANDS = {
-    "start": "Watch the usual folders and open the dashboard.",
     "serve": "Run the daemon: watch folders, serve websocket and HTTP.",
     "dump": "Print the log messages of a replay as JSON lines.",
     "follow": "Print the log messages of a file that is still being written.",
-    "info": "Show players, stage, length and result of replays.",
-    "find": "Find games by players, characters, stage, length and date.",
-    "export": "Write tables of replays as Parquet, Arrow or CSV.",
-    "stats": "Show the stats of games.",
-    "pack": "Pack replays into replay logs, a twentieth of the size.",
-    "unpack": "Restore the replay from a replay log, byte for byte.",
-    "play": "Print a range of frames of a replay or a replay log.",
-    "verify": "Find the first difference between two replays or logs.",
-    "reindex": "Rebuild the index of games from the replays.",
     "check-config": "Validate a configuration file.",
     "reference": "Print the reference pages.",
 }
@@ -61,10 +51,13 @@ class _Commands(click.Group):
         return [*_COMMANDS, *_commands_of_parts()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        reference = f"slpstream.cli.{cmd_name.replace('-', '_')}:command" if cmd_name in _COMMANDS else ""
         with _without_garbage_collection():
-            if not reference:
-                of_part = _commands_of_parts().get(cmd_name)
+            if cmd_name in _COMMANDS:
+                reference = f"slpstream.cli.{cmd_name.replace('-', '_')}:command"
+            else:
+                from slpstream.parts import registry
+
+                of_part = registry.command(cmd_name)
                 if of_part is None:
                     return None
                 reference = of_part.click
@@ -75,7 +68,7 @@ class _Commands(click.Group):
         """Without arguments, choose `start` for people on a terminal, and the help for everything else."""
         if not args:
             terminals = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-            if terminals and not is_remote(os.environ):
+            if terminals and not is_remote(os.environ) and self.get_command(ctx, "start") is not None:
                 args = ["start"]
         return super().parse_args(ctx, args)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from slpstream.cli import EXIT_NO, fail
 from slpstream.model.errors import FormatError, SourceError, Unreadable, UnsupportedFile
-from slpstream.sources.archives.names import holds_replay, is_archive
+from slpstream.sources.packed_names import holds_replay, is_archive
 
 if TYPE_CHECKING:
     from slpstream.api import Replay
@@ -91,7 +91,7 @@ def each_replay(
 
 
 def _members(archive: Path, endings: tuple[str, ...], *, by_name: bool) -> Iterator[FoundReplay]:
-    from slpstream.sources.archives.members import members
+    from slpstream.sources.packed import members
     from slpstream.system.member_paths import path_text
 
     for member in members(archive, endings, by_name=by_name):
@@ -157,7 +157,7 @@ def at_hand(found: FoundReplay) -> Path:
     if found.error is not None:
         raise found.error
     if found.data is not None:
-        from slpstream.sources.archives.packed import keep
+        from slpstream.sources.packed import keep
 
         keep(found.path, found.data)
     return found.path

@@ -9,8 +9,7 @@ from slpstream.api import read_game
 from slpstream.formats.registry import suffixes
 from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.sources.archives.members import members
-from slpstream.sources.archives.packed import keep
+from slpstream.sources.packed import keep, members
 from slpstream.store.backfill import ArchivedGame
 from slpstream.system.member_paths import path_text
 

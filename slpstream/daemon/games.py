@@ -28,7 +28,7 @@ from slpstream.game.queries.sql import to_sql
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
-from slpstream.sources.archives.packed import open_replay_file, origin_of, replay_name
+from slpstream.sources.packed import open_replay_file, origin_of, replay_name
 from slpstream.store import WHOLE, FileRow, Filter, GameIndex, GameRow, GamesQuery, KnownFacts, StoredGame
 from slpstream.stream import Game, Hub
 from slpstream.system.member_paths import shown_name

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from slpstream.sources.archives.packed import is_packed
+from slpstream.sources.packed import is_packed
 
 if TYPE_CHECKING:
     from slpstream.store import StoredGame

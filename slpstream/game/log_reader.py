@@ -28,7 +28,7 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.events import GameStart, first_of
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
-from slpstream.sources.archives.packed import is_packed, open_replay_file, replay_name
+from slpstream.sources.packed import is_packed, open_replay_file, replay_name
 from slpstream.stream.game import Game
 from slpstream.system.files import WHOLE_FILE_BYTES, read_regular
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from slpstream.config.sections import Config, Section, StationConfig
 from slpstream.system.metric_row import Row
 
 if TYPE_CHECKING:
+    from slpstream.config.sections import Config, Section, StationConfig
     from slpstream.daemon.deliveries.queue import DeliveryQueue
     from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames
@@ -89,8 +89,8 @@ class Part(NamedTuple):
     function that tells whether a station exists, and returns a list of `starlette.routing.Route`."""
     commands: Sequence[Command] = ()
     functions: Mapping[str, str] = MappingProxyType({})
-    """Functions of the command `export` and of the Python interface that the part implements, each as
-    `module:function`, by the names under which the core looks them up."""
+    """Functions that the part implements for the core and for commands, each as `module:function`, by the names under
+    which they are looked up."""
     without_stations: str = ""
     """The note of `check-config` on a configuration that asks for the part and has no stations."""
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules, resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from slpstream import config
 from slpstream import parts as folder
-from slpstream.config import Config, Section
 from slpstream.model.errors import ConfigError
 from slpstream.parts.interface import Command, Part, RunningPart
 from slpstream.system.metric_row import Row
@@ -25,6 +22,7 @@ from slpstream.system.metric_row import Row
 if TYPE_CHECKING:
     from starlette.routing import Route
 
+    from slpstream.config import Config, Section
     from slpstream.system.metrics import Metrics
     from slpstream.web.endpoint import Endpoint
     from slpstream.web.site import Page
@@ -54,8 +52,12 @@ def _registered() -> tuple[_Registered, ...]:
     Raises `ConfigError` if a package can't be loaded, if it registers something that isn't a `Part`, or if one of its
     names, sections or commands is already taken.
     """
+    from importlib.metadata import entry_points  # noqa: PLC0415 -- commands of built-in parts start without these
+
+    from slpstream import config  # noqa: PLC0415
+
     built_in = sorted(module.name for module in iter_modules(folder.__path__) if module.ispkg)
-    found = [_loaded(f"{folder.__name__}.{name}.part", "PART") for name in built_in]
+    found = [_built_in(name) for name in built_in]
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         where = f"entry point {entry.name}"
         try:
@@ -71,6 +73,10 @@ def _registered() -> tuple[_Registered, ...]:
                 raise ConfigError(where, entry.value, f"the {kind} {min(taken & others)} is taken")
         found.append(added)
     return tuple(found)
+
+
+def _built_in(name: str) -> _Registered:
+    return _loaded(f"{folder.__name__}.{name}.part", "PART")
 
 
 def _loaded(module: str, attribute: str) -> _Registered:
@@ -108,6 +114,18 @@ def labels() -> list[str]:
 def commands() -> Mapping[str, Command]:
     """Return the commands of all parts, by name."""
     return {command.name: command for part in parts() for command in part.commands}
+
+
+def command(name: str) -> Command | None:
+    """The command of this name; `None` if no part has it.
+
+    A built-in part of the same name is loaded without the other ones, so that its command starts quickly.
+    """
+    if name.isidentifier() and Path(folder.__path__[0], name, "part.py").is_file():
+        of_same_name = next((each for each in _built_in(name).part.commands if each.name == name), None)
+        if of_same_name is not None:
+            return of_same_name
+    return commands().get(name)
 
 
 def function(name: str) -> Callable[..., Any] | None:
@@ -150,6 +168,8 @@ def load(path: Path) -> Config:
 
     Raises `ConfigError` if something is wrong.
     """
+    from slpstream import config  # noqa: PLC0415 -- as above
+
     return config.load(path, sections())
 
 

@@ -17,11 +17,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from slpstream.cli.play import jump
 from slpstream.formats.slplog.container import HEADER_BYTES, SOURCE_KINDS
 from slpstream.formats.slplog.inputs import gx_inputs, stunts_inputs
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import pack
+from slpstream.parts.play.cli import jump
 from tests.bench.report import Figure, Form
 from tests.replays import SHARED, SLP
 from tests.synthetic.match import synthetic_match

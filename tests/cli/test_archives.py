@@ -8,11 +8,16 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from slpstream.cli import dump, export, find, info, reindex, stats
+from slpstream.cli import dump
+from slpstream.parts.export import cli as export
+from slpstream.parts.find import cli as find
+from slpstream.parts.info import cli as info
+from slpstream.parts.reindex import cli as reindex
 from slpstream.parts.situations import cli as situations
+from slpstream.parts.stats import cli as stats
 from tests.cli.command_line import called
-from tests.sources.archives.games import GAMES
-from tests.sources.archives.packing import KINDS, zipped
+from tests.parts.archives.games import GAMES
+from tests.parts.archives.packing import KINDS, zipped
 
 
 @pytest.fixture(params=["deflated.zip", "a.tar.gz", "lzma2.7z"])

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from slpstream.cli import info, stats
+from slpstream.parts.info import cli as info
+from slpstream.parts.stats import cli as stats
 from tests.formats.slippi.timed_game import TimedGame
 
 

@@ -16,7 +16,7 @@ REASONS: Mapping[str, str] = {
     r"deploy/release dist": "takes minutes; tests/deploy/test_release.py",
     r"sudo env UV_PYTHON_INSTALL_DIR=": "downloads a Python, which registries of packages do not have",
     r"sudo systemctl|systemctl|journalctl": SYSTEM,
-    r"sudo nsenter": "needs the service under systemd; tests/cli/test_reindex.py runs the command inside it",
+    r"sudo nsenter": "needs the service under systemd; tests/parts/reindex/test_reindex.py runs the command inside it",
     r"sudo systemd-sysusers|sudo userdel": USERS,
     r"sudo setfacl": "needs the user slpstream and a file system with ACLs",
     r"slpstream import-pictures": "needs the folder of another tool; tests/parts/pictures makes some",

@@ -1,1 +1,4 @@
-"""Archives and compressed replays in watched folders, whose games are indexed."""
+"""Archives and compressed replays: read in memory, and indexed if they are in watched folders.
+
+`members` reads an archive once, in order; `by_name` finds one replay by its name.
+"""

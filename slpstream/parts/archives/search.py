@@ -15,7 +15,7 @@ from pathlib import Path
 
 import trio
 
-from slpstream.sources.archives.names import COMPRESSED_ENDINGS, is_archive
+from slpstream.sources.packed_names import COMPRESSED_ENDINGS, is_archive
 from slpstream.store import GameIndex
 from slpstream.store.backfill import OldFile
 from slpstream.system.file_times import modified_ns

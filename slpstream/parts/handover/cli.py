@@ -23,7 +23,7 @@ from slpstream.parts.handover.archive import free_name, write_zip_file
 from slpstream.parts.handover.handed_set import ReplayFile, Templates, handed_set
 from slpstream.parts.handover.part import Handover
 from slpstream.sets import Corrections, Rules, played_games, score_of, sets_of
-from slpstream.sources.archives.packed import open_replay_file, replay_name
+from slpstream.sources.packed import open_replay_file, replay_name
 from slpstream.store import GameRecord
 from slpstream.system.file_times import modified_ns
 from slpstream.system.text import printable

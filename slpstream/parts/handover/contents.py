@@ -15,7 +15,7 @@ from slpstream.model.clock_skew import skew_of_set
 from slpstream.model.summary import GameSummary, IndexedGame
 from slpstream.parts.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
 from slpstream.sets import SetScore
-from slpstream.sources.archives.packed import replay_name
+from slpstream.sources.packed import replay_name
 from slpstream.store.game_rows import StoredGame
 from slpstream.store.index import GameIndex
 from slpstream.system.logs import get_logger

@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 
 from slpstream.parts.handover import archive
 from slpstream.parts.handover.handed_set import HandedSet
-from slpstream.sources.archives.packed import open_replay_file
+from slpstream.sources.packed import open_replay_file
 
 Report = Callable[[Path, str], None]
 """Called with the file of a replay and a problem with it."""

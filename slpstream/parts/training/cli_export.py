@@ -40,9 +40,9 @@ from slpstream.model.version import __version__
 from slpstream.parts.training.cli_folder import prepare, tidy
 from slpstream.parts.training.names import INDEX
 from slpstream.parts.training.parts import WrittenPart, complete_part, finish_set, game_name, list_of, split_of
-from slpstream.sources.archives.names import is_archive
-from slpstream.sources.archives.packed import head_of_member
-from slpstream.sources.archives.packed import replay_name as packed_name
+from slpstream.sources.packed import head_of_member
+from slpstream.sources.packed import replay_name as packed_name
+from slpstream.sources.packed_names import is_archive
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 

@@ -1,4 +1,4 @@
-"""Declares `[verify]`."""
+"""Declares `[verify]` and the command `verify`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from slpstream.config.sections import Section
-from slpstream.parts.interface import Part
+from slpstream.parts.interface import Command, Part
 from slpstream.system.metric_row import Row
 
 
@@ -32,6 +32,11 @@ PART = Part(
             "counter",
             "Finished games that were decoded again, by result: equal, different, unreadable, skipped.",
             ("station", "result"),
+        ),
+    ],
+    commands=[
+        Command(
+            "verify", "Find the first difference between two replays or logs.", "slpstream.parts.verify.cli:command"
         ),
     ],
 )

@@ -12,13 +12,13 @@ import pytest
 import trio
 
 from slpstream.api import messages, open_file, open_replay, preview_replay, read_game
-from slpstream.cli.pack_growing import pack_growing
-from slpstream.cli.play import frames
 from slpstream.formats.slplog.container import END_BYTES, HEADER_BYTES, MAGIC
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import pack as packed
 from slpstream.model.errors import FormatError
 from slpstream.parts.demo.play import write_replay
+from slpstream.parts.pack.growing import pack_growing
+from slpstream.parts.play.cli import frames
 from tests.cli.command_line import exit_code
 from tests.formats.games import games
 from tests.formats.slplog.logs import synthetic

@@ -22,8 +22,8 @@ from slpstream.store.backfill import ArchivedGame
 from slpstream.stream import Hub
 from slpstream.web.games import FramesQuery
 from tests.daemons.station import TIMEOUT_SECONDS
-from tests.sources.archives.games import GAMES, game
-from tests.sources.archives.packing import COMPRESSED, KINDS, zipped
+from tests.parts.archives.games import GAMES, game
+from tests.parts.archives.packing import COMPRESSED, KINDS, zipped
 
 pytestmark = pytest.mark.trio
 OLD_SECONDS = 1_700_000_000

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from slpstream.api import open_replay
-from slpstream.cli.export import command
+from slpstream.parts.export.cli import command
 from slpstream.parts.training import slippi_ai
 from tests.cli.command_line import called
 from tests.formats.slippi.built import ONLINE, Built

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 
 from slpstream.api import Sending, open_replay
-from slpstream.cli.export import command
+from slpstream.parts.export.cli import command
 from slpstream.parts.training import windows
 from slpstream.parts.training.cli_folder import prepare
 from slpstream.parts.training.columns import COLUMNS

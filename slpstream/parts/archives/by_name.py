@@ -1,0 +1,51 @@
+"""Read one replay in an archive by its name. The offsets of the members of the most recent zip archive are cached."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from slpstream.parts.archives.members import find_in_zip, find_member, head_in_zip
+from slpstream.parts.archives.streams import Budget
+from slpstream.parts.archives.zip_archive import ZipArchive
+from slpstream.sources.packed import Origin
+from slpstream.system.files import open_regular
+
+
+class _Last:
+    """Cache of the most recent zip archive, shared by threads."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.zip: tuple[Origin, ZipArchive] | None = None
+
+
+_last = _Last()
+
+
+def read_member(origin: Origin, member: str) -> bytes:
+    """The bytes of a replay in an archive. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
+    if not origin.path.name.lower().endswith(".zip"):
+        return find_member(origin.path, member)
+    with _last.lock, _opened_zip(origin) as archive:
+        return find_in_zip(origin.path, archive, member)
+
+
+def head_of_member(origin: Origin, member: str, max_bytes: int) -> tuple[bytes, int] | None:
+    """The first bytes of a replay in a zip archive and its size; see `sources.packed`. Raises `OSError`."""
+    with _last.lock, _opened_zip(origin) as archive:
+        return head_in_zip(archive, member, max_bytes)
+
+
+@contextmanager
+def _opened_zip(origin: Origin) -> Iterator[ZipArchive]:
+    """Open a zip archive, with the offsets of its members cached. Call it with the lock held. Raises `OSError`."""
+    with open_regular(origin.path) as file:
+        budget = Budget(origin.size_bytes)
+        if _last.zip is None or _last.zip[0] != origin:
+            _last.zip = None
+            _last.zip = (origin, ZipArchive(file, budget))
+        archive = _last.zip[1]
+        archive.file, archive.budget = file, budget
+        yield archive

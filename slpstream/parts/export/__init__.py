@@ -1,0 +1,1 @@
+"""The command `export`: tables of replays for analysis."""

@@ -1,0 +1,1 @@
+"""The command `find`: games by players, characters, stage, length and date."""

@@ -1,0 +1,1 @@
+"""The command `info`: players, stage, length and result of replays."""

@@ -1,0 +1,1 @@
+"""The commands `pack` and `unpack`: replays to replay logs and back."""

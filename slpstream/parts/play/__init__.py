@@ -1,0 +1,1 @@
+"""The command `play`: a range of frames."""

@@ -1,0 +1,1 @@
+"""The command `reindex`: rebuilds the index of games."""

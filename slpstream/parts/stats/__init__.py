@@ -1,0 +1,1 @@
+"""The command `stats`: the stats of games as tables or JSON."""

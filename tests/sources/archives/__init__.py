@@ -1,1 +1,0 @@
-"""Tests of reading replays in archives and compressed replays."""
