@@ -17,16 +17,16 @@ from slpstream.cli.reference import PAGES
 def on_files(files: Files, /, *, config: MkDocsConfig) -> Files:
     """Add `reference/NAME.md` for every page that `slpstream reference NAME` prints."""
     for name, lines in PAGES.items():
-        content = _with_links("\n".join(lines()), Path(config.docs_dir))
+        content = _with_links("\n".join(lines()), Path(config.docs_dir).parent)
         files.append(File.generated(config, f"reference/{name}.md", content=content))
     return files
 
 
-def _with_links(text: str, docs: Path) -> str:
-    """Replace the path of each page below `docs/` with a link to it, which has its title."""
+def _with_links(text: str, root: Path) -> str:
+    """Replace the path of each page below the root of the checkout with a link to it, which has its title."""
 
     def link(path: re.Match[str]) -> str:
-        title = (docs / path[1]).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        return f"[{title}](../{path[1]})"
+        title = (root / path[1]).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        return f"[{title}](../../{path[1]})"
 
-    return re.sub(r"`docs/([\w/]+\.md)`", link, text)
+    return re.sub(r"`((?:docs|slpstream/parts)/[\w/]+\.md)`", link, text)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "__init__.py": {"__getattr__": "called by Python (PEP 562)"},
-    "api.py": {"training_rows": "for users: docs/data/training.md"},
+    "api.py": {"training_rows": "for users: slpstream/parts/training/docs.md"},
     "cli/__init__.py": {"format_commands": "called by click"},
     "parts/export/cli.py": {"parameter": "passed by click"},
     "cli/replay_options.py": {"parameter": "passed by click"},
@@ -22,7 +22,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
     "parts/sql/lazy_table.py": {"scanner": "called by DuckDB", "to_reader": "called by DuckDB"},
-    "parts/training/windows.py": {"TrainingSet": "for users: docs/data/training.md"},
+    "parts/training/windows.py": {"TrainingSet": "for users: slpstream/parts/training/docs.md"},
     "parts/archives/compressed.py": {"readinto": "called by `io.BufferedReader`"},
     "parts/archives/streams.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},

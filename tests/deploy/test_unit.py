@@ -1,4 +1,4 @@
-"""deploy/slpstream.service and the drop-ins of docs/howto/install.md and docs/tournament/discovery.md."""
+"""deploy/slpstream.service and the drop-ins of docs/howto/install.md and slpstream/parts/announce/docs.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.project import ROOT
 
 PAGE = "docs/howto/install.md"
 INSTALL = (ROOT / PAGE).read_text(encoding="utf-8")
-(ANNOUNCE,) = [block.text for block in blocks("ini") if block.page == "docs/tournament/discovery.md"]
+(ANNOUNCE,) = [block.text for block in blocks("ini") if block.page == "slpstream/parts/announce/docs.md"]
 DROP_INS = [*(block.text for block in blocks("ini") if block.page == PAGE), ANNOUNCE]
 
 

@@ -7,10 +7,13 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
+from slpstream.parts.registry import parts
 from tests.project import ROOT
 
 DOCS = ROOT / "docs"
-PAGES = tuple(sorted(DOCS.rglob("*.md")))
+OF_PARTS = {f"slpstream/parts/{part.name}/docs.md": part.docs for part in parts() if part.docs}
+"""The paths of the pages of parts on the site, by their paths below the root of the checkout."""
+PAGES = (*sorted(DOCS.rglob("*.md")), *(ROOT / page for page in OF_PARTS))
 WITH_README = (ROOT / "README.md", *PAGES)
 DOCUMENTS = (
     *WITH_README,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.cli.reference import PAGES as GENERATED
-from tests.docs.pages import DOCS, DOCUMENTS, WITH_README, links
+from tests.docs.pages import DOCS, DOCUMENTS, OF_PARTS, PAGES, WITH_README, links
 from tests.project import IN_CI, ROOT
 
 CONFIG = ROOT / "mkdocs.yml"
@@ -42,7 +42,7 @@ def test_links_lead_to_files_of_the_checkout(page: Path) -> None:
         if not target or re.match(r"https?:", target):
             continue
         path = (page.parent / target).resolve()
-        generated = path.parent == DOCS / "reference" and path.stem in GENERATED and page.is_relative_to(DOCS)
+        generated = path.parent == DOCS / "reference" and path.stem in GENERATED and page in PAGES
         if not (path.exists() or generated):
             missing.append(link.target)
     assert not missing
@@ -51,8 +51,16 @@ def test_links_lead_to_files_of_the_checkout(page: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     named = re.findall(r"(\S+\.md)$", CONFIG.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(named) == len(set(named))
-    there = {page.relative_to(DOCS).as_posix() for page in WITH_README[1:]}
+    there = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     assert set(named) == there | {f"reference/{name}.md" for name in GENERATED}
+    folders = {path.partition("/")[0] for path in named}
+    assert {path.partition("/")[0] for path in OF_PARTS.values()} <= folders  # the hook adds the pages of parts
+
+
+def test_every_page_of_a_part_is_declared() -> None:
+    found = {page.relative_to(ROOT).as_posix() for page in ROOT.glob("slpstream/parts/*/docs.md")}
+    assert found == set(OF_PARTS)
+    assert len(set(OF_PARTS.values())) == len(OF_PARTS)
 
 
 @pytest.mark.parametrize("page", WITH_README, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -236,7 +236,7 @@ Kills, full disks (a small one is mounted) and permissions (the daemon runs with
 are real. Read errors, clock jumps and inotify faults are injected at the system call by a library that the daemon
 loads. For unmounting, a file system is mounted over the folder and unmounted again. For a full disk while a console is
 recorded, see [Consoles on the network](../howto/consoles.md); for a broker that is unreachable, full or deletes
-messages, see [More than one machine](../howto/fanout.md).
+messages, see [More than one machine](../../slpstream/parts/fanout/docs.md).
 """
 
 MUTATED_FILES = """

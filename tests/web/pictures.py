@@ -39,7 +39,7 @@ from tests.web.on_air import game_picture
 from tests.web.shown import written_live
 
 PICTURES = ROOT / "docs" / "pictures"
-EXAMPLE = ROOT / "slpstream" / "web" / "static" / "dashboard" / "overlay_example.png"
+EXAMPLE = ROOT / "slpstream/parts/dashboard/static/overlay_example.png"
 WIDE = {"width": 1280, "height": 800}
 TALL = {"width": 1280, "height": 1000}
 PHONE = {"width": 390, "height": 844}

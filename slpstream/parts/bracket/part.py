@@ -98,6 +98,7 @@ class Bracket(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="bracket",
+    docs="tournament/bracket.md",
     sections=[Section("bracket", Bracket, check="slpstream.parts.bracket.checks:check")],
     wanted=lambda config: bool(config.section(Bracket).kind),
     start="slpstream.parts.bracket.configured:ConfiguredBracket",

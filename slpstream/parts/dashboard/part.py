@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from slpstream.parts.interface import Page, Part
 
-PART = Part(name="dashboard", pages=[Page("/", "index.html", frames=True)])
+PART = Part(name="dashboard", docs="howto/dashboard.md", pages=[Page("/", "index.html", frames=True)])

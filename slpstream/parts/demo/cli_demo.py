@@ -34,7 +34,7 @@ OBS_RULES: tuple[dict[str, Any], ...] = (
     {"on": "set_end", "station": STATION, "scene": "Result", "text": {"Winner": "{set_winner} wins"}},
     {"on": "event", "station": STATION, "event": "conversion_ended", "kill": True, "save_replay": True},
 )
-"""The rules of `--obs`, as in docs/production/obs.md."""
+"""The rules of `--obs`, as on the page about OBS."""
 _PAUSE_SECONDS = 5.0
 
 

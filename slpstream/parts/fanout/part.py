@@ -42,6 +42,7 @@ class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="fanout",
+    docs="howto/fanout.md",
     sections=[Section("fanout", Fanout, check="slpstream.parts.fanout.checks:check")],
     wanted=lambda config: bool(config.section(Fanout).url),
     start="slpstream.parts.fanout.configured:Broker",

@@ -1,5 +1,5 @@
 /**
- * The options in the URL of a scene: one table for all scenes. `docs/howto/scenes.md` documents them.
+ * The options in the URL of a scene: one table for all scenes. The page about scenes documents them.
  */
 
 import { LANGUAGES, text as textOf } from "./texts/texts.js";

@@ -14,7 +14,7 @@ from tests.parts.fanout.redis_process import RedisProcess
 from tests.project import ROOT
 from tests.stream.fakes import FakeLog, FakeStation
 
-PAGE = ROOT / "docs" / "howto" / "fanout.md"
+PAGE = ROOT / "slpstream/parts/fanout/docs.md"
 
 
 def worker() -> Any:

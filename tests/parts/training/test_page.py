@@ -1,4 +1,4 @@
-"""The examples of `docs/data/training.md` run, one after another, over a set that its first command wrote."""
+"""The examples of the page of training sets run, one after another, over a set that its first command wrote."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import trio
 from tests.docs.pages import blocks
 from tests.formats.slippi.built import Built
 
-PAGE = "docs/data/training.md"
+PAGE = "slpstream/parts/training/docs.md"
 
 
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
 """start.gg, over its GraphQL interface.
 
-The facts come from its developer portal and from the community's tools. `docs/tournament/bracket.md` lists how certain
-each of them is.
+The facts come from its developer portal and from the community's tools. `slpstream/parts/bracket/docs.md` lists how
+certain each of them is.
 """

@@ -1,6 +1,6 @@
 /**
  * Links to the pages and views of parts: pages of installed parts are added, and elements are hidden whose `data-part` names a
- * missing part.
+ * missing part. The page lists the installed parts in its own `data-parts`, for stylesheets.
  */
 
 import { Status } from "../api.js";
@@ -16,6 +16,7 @@ export async function linkPages(navigation, daemon) {
   if (status !== Status.OK) {
     return;
   }
+  document.body.dataset.parts = body.parts.join(" ");
   const templates = [...document.querySelectorAll("template")].map(({ content }) => content);
   for (const root of [document, ...templates]) {
     for (const link of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-part]"))) {
