@@ -1,7 +1,7 @@
 """`slpstream situations`: find situations in the frames of replays.
 
-`examine` searches one file and returns only what is printed. It runs in this process or in several worker processes;
-the results come in the order of the files.
+`examine` searches one file and returns only the printed lines and the clips. It runs in this process or in several
+worker processes; the results come in the order of the files.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FILES_PER_CHUNK = 16
 
 
 class Search(NamedTuple):
-    """What is searched for in every replay: a situation, in all games or in those that match a query."""
+    """The situation to search for, in all games or in those that match a query."""
 
     query: str
     as_json: bool
@@ -50,7 +50,7 @@ class Search(NamedTuple):
 
 
 class FileResult(NamedTuple):
-    """The result for a file: what is printed, the parts to play, and the error message, if any, with its exit code."""
+    """The result for a file: the lines to print, the parts to play, and the error message, if any, with its exit code."""
 
     lines: tuple[str, ...] = ()
     clips: tuple[Clip, ...] = ()
