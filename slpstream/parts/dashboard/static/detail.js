@@ -174,7 +174,7 @@ export class StationDetail {
     if (!view.catchingUp) {
       this.#drawGame(daemon, ["playing", "stalled"].includes(state));
     }
-    const arrived = this.#feed.connection === "open" && view.state !== "unknown" && !view.catchingUp && this.#setPanel.set !== null;
+    const arrived = this.#feed.connection === "open" && view.state !== "unknown" && !view.catchingUp && this.#setPanel.hasArrived;
     const hasGame = this.#match.game !== null || this.#lastGame?.match != null;
     const awaitsGame = !hasGame && (state === "playing" || described?.files?.finished > 0);
     const panels = isDemo || (this.#moments.hasArrived && this.#controllers.hasArrived);

@@ -44,8 +44,8 @@ export class SetPanel {
   #isRefused = false;
   /** Whether the last request had no response. Entered text then stays in its field. */
   #isCutOff = false;
-  /** The fields of crew battles; `null` until they are loaded, and without the part `crews`. @type {CrewFields | null} */
-  #crewFields = null;
+  /** The fields of crew battles; `null` without the part `crews`, and `undefined` until it is known. @type {CrewFields | null | undefined} */
+  #crewFields;
   /** Requests that have no response yet. They are sent one after the other. */
   #pending = 0;
   /** @type {Promise<void>} */ #queue = Promise.resolve();
@@ -80,6 +80,11 @@ export class SetPanel {
     return this.#set;
   }
 
+  /** Whether the panel is complete. */
+  get hasArrived() {
+    return this.#set !== null && this.#crewFields !== undefined;
+  }
+
   /**
    * @param {Daemon} daemon
    * @param {SetScore | null} set  The set from the stream.
@@ -103,12 +108,10 @@ export class SetPanel {
 
   async #loadCrewFields() {
     const part = await import(new URL("../crews/crew_fields.js", import.meta.url).href).catch(() => null);
-    if (part !== null) {
-      const put = (/** @type {Field} */ field, /** @type {string} */ value) => this.#put(field, value);
-      const change = (/** @type {Record<string, any>} */ patch) => this.#change(patch);
-      this.#crewFields = new part.CrewFields(find(".crew-battle", this.#root), put, change);
-      this.#onChange();
-    }
+    const put = (/** @type {Field} */ field, /** @type {string} */ value) => this.#put(field, value);
+    const change = (/** @type {Record<string, any>} */ patch) => this.#change(patch);
+    this.#crewFields = part === null ? null : new part.CrewFields(find(".crew-battle", this.#root), put, change);
+    this.#onChange();
   }
 
   /** @returns {HTMLSelectElement} */
