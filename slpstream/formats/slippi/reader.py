@@ -1,5 +1,5 @@
-r"""The reader of `.slp` files turns bytes into events. It is used for the live path, `dump`, `verify` and to resume from
-a cursor.
+r"""The reader of `.slp` files turns bytes into events. The live path, `dump`, `verify` and every resume from a cursor
+use it.
 
 You pass it the file from its first byte on, in pieces of any size, and it returns each event as soon as it is certain.
 Its stages are the same as in the file: header, Event Payloads, events (`game_events`), the bytes after the end of the

@@ -1,1 +1,1 @@
-"""Archives and compressed replays in watched folders, whose games are indexed."""
+"""Find archives and compressed replays in watched folders, so that their games get into the index."""

@@ -1,4 +1,4 @@
-"""The broker as a daemon uses it: its address, and the sink that sends every log message to it."""
+"""How a daemon uses the broker: its address, and the sink that sends all log messages to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Broker(RunningPart):
     """Sends the messages of all stations to the broker."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` without the client library, which is an extra."""
+        """Raises `ConfigError` if you haven't installed the client library, which is an extra."""
         fanout, metrics = host.config.section(Fanout), host.metrics
         address = broker_address(fanout)
         from slpstream.parts.fanout.sink import RedisSink  # noqa: PLC0415 -- needs the extra
@@ -49,11 +49,11 @@ class Broker(RunningPart):
         await self._sink.run()
 
     def not_ready(self) -> list[str]:
-        """The reasons why the broker does not have everything."""
+        """Return the reasons why the broker doesn't have everything."""
         return self._sink.problems()
 
     def refuses_demo(self) -> str | None:
-        """Gateways would show a demo like any other station."""
+        """Return why there can't be a demo: the gateways would show it like any other station."""
         return "the stations of this daemon are sent to a broker"
 
     def _lag(self, column: int) -> dict[str, float]:
@@ -61,7 +61,7 @@ class Broker(RunningPart):
 
 
 def broker_address(fanout: Fanout) -> Address:
-    """The address of the broker. Raises `ConfigError`."""
+    """Return the address of the broker. Raises `ConfigError` if something is wrong with it."""
     if find_spec("coredis") is None:
         raise ConfigError("configuration", "fanout.url", "needs the extra: pip install 'slpstream[fanout]'")
     from slpstream.parts.fanout.connection import address_of  # noqa: PLC0415 -- needs the extra
