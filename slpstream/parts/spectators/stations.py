@@ -1,6 +1,6 @@
-"""The stations of a daemon that are recorded from Dolphin or served to its spectators.
+"""Those stations of a daemon that are recorded from Dolphin or served to its spectators.
 
-Few stations are, so the modules that do it are imported for the first of them.
+Most stations aren't, so we only import the modules for it when the first of them needs this.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class SpectatedStations(RunningPart):
         host.provide(DolphinSpectators, self)
 
     async def follow(self, channel: Channel) -> None:
-        """Export the counter of a station from its start."""
+        """Export the counter of a station, beginning with its start."""
         self._host.metrics.counter(_RESENT_PACKETS, channel.station)
 
     def is_available(self) -> bool:
-        """Whether the library for recording Dolphins is installed."""
+        """Whether you have installed the library that is needed to record Dolphins."""
         return importlib.util.find_spec("enet") is not None
 
     def source(
@@ -55,7 +55,10 @@ class SpectatedStations(RunningPart):
         return DolphinSource(host, port, recorder, observer, turns=turns)
 
     async def serve(self, config: StationConfig, station: Station, feed: RelayFeed) -> None:
-        """Serve the station's port for spectators until cancelled. Retries while another program has the port."""
+        """Serve the port of a station to spectators until cancelled.
+
+        If another program is using the port, this tries it again.
+        """
         from slpstream.parts.spectators import history, server  # noqa: PLC0415 -- see above
 
         structlog.contextvars.bind_contextvars(station=station.id)
