@@ -10,7 +10,7 @@ from slpstream.parts.announce.part import Announce
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the section. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     announce, relay = config.section(Announce), config.relay
     if not is_printable(announce.name):
         raise ConfigError(file, "announce.name", f"expected printable characters, found {announce.name!r}")

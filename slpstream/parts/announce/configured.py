@@ -1,4 +1,7 @@
-"""The configured announcements of a daemon. The module of each is imported only if it is configured."""
+"""The announcements that were configured for a daemon.
+
+We only import the module of an announcement if it was configured.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class Announcements(RunningPart):
     """All announcements that are configured."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` when the library for DNS-SD is not installed."""
+        """Raises `ConfigError` if the library that we need for DNS-SD isn't installed."""
         self._host = host
         self._announcements: list[DnsSd | RelayCall] = []
         if host.config.section(Announce).dns_sd and importlib.util.find_spec("zeroconf") is None:
@@ -34,7 +37,7 @@ class Announcements(RunningPart):
             )
 
     def open(self) -> None:
-        """Make the announcements, now that the port of the web server is known."""
+        """Create the announcements. We do this here because now we know the port of the web server."""
         host, announce = self._host, self._host.config.section(Announce)
         if announce.dns_sd:
             from slpstream.parts.announce.dns_sd import DnsSd  # noqa: PLC0415 -- few daemons are announced
@@ -54,11 +57,11 @@ class Announcements(RunningPart):
                 nursery.start_soon(partial(self._host.errors.keep_running, "announce", each.run))
 
     def not_ready(self) -> list[str]:
-        """The reasons why something is not announced."""
+        """Return the reasons why something isn't announced."""
         return [reason for each in self._announcements for reason in each.not_ready()]
 
     def _facts(self) -> Mapping[str, str]:
-        """The facts about this daemon in its announcement (TXT)."""
+        """Return the facts about this daemon that are part of its announcement (TXT)."""
         access, stations = self._host.access(), self._host.stations
         needs_token = access.token is not None and (
             access.require_token or not is_loopback(self._host.config.server.host)
@@ -71,7 +74,7 @@ class Announcements(RunningPart):
         }
 
     def _relayed(self) -> tuple[str, str] | None:
-        """The id and the name of the station that launchers can connect to."""
+        """Return the id and name of the station to which launchers can connect."""
         configs = [running.config for running in self._host.stations.values()]
         relayed = next((station for station in configs if station.relay_port == CONSOLE_PORT), None)
         return None if relayed is None else (relayed.id, relayed.name or relayed.id)

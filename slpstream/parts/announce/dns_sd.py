@@ -1,7 +1,9 @@
-"""Announces the daemon by DNS-SD as `_slpstream._tcp`, so that programs find it without its address.
+"""Announce the daemon by DNS-SD as `_slpstream._tcp`, so that other programs can find it even if they don't know its
+address.
 
-zeroconf answers queries in a separate thread, which its constructor starts and `close` ends. All calls into it block
-and run in a worker thread. When the part is cancelled, the announcement is withdrawn before the thread ends.
+zeroconf answers queries in a thread of its own, which is started by its constructor and ended by `close`. All calls
+into it block, so we make them in a worker thread. If the part is cancelled, we withdraw the announcement before the
+thread ends.
 """
 
 from __future__ import annotations
@@ -29,11 +31,17 @@ _LOOPBACK = "127.0.0.1"
 
 
 class DnsSd:
-    """The announcement of one daemon. `run` it in one task; after a bug, run it again."""
+    """The announcement of one daemon.
+
+    You should call `run` in exactly one task. If a bug has ended it, call it again.
+    """
 
     def __init__(self, name: str, host: str, port: int, facts: Callable[[], Mapping[str, str]]) -> None:
-        """`name` is that of the daemon for people; empty for one with the name of the machine. `host` is the address on
-        which it listens. `facts` returns the facts about the daemon in the announcement (TXT), at any time."""
+        """`name` is how people know the daemon. If it is empty, we use the name of the machine.
+
+        `host` is the address on which the daemon listens. `facts` can be called at any time, and returns the facts
+        about the daemon that should be in the announcement (TXT).
+        """
         self._name = name or f"slpstream on {socket.gethostname().partition('.')[0]}"
         self._host = host
         self._everywhere = host in _EVERY
@@ -44,11 +52,11 @@ class DnsSd:
         self._log = get_logger()
 
     def not_ready(self) -> list[str]:
-        """Why the daemon is not announced; empty if it is."""
+        """Return why the daemon isn't announced. If it is, the list is empty."""
         return [f"announce: {self._problem}"] if self._problem else []
 
     async def run(self) -> None:
-        """Announces the daemon until cancelled."""
+        """Announce the daemon until cancelled."""
         while True:
             try:
                 await self._announce()
@@ -62,8 +70,11 @@ class DnsSd:
         self._problem = what
 
     async def _announce(self) -> None:
-        """Announces the daemon, and again whenever the facts change. Returns when the machine has other addresses, as
-        after it has joined a network. Raises `OSError`."""
+        """Announce the daemon, and do it again whenever the facts change.
+
+        If the machine gets other addresses, for example because it has joined a network, this returns. Raises `OSError`
+        if it isn't possible to announce anything.
+        """
         addresses = await trio.to_thread.run_sync(self._addresses, limiter=self._limiter)
         responder = await trio.to_thread.run_sync(self._open, limiter=self._limiter)
         try:
@@ -112,7 +123,7 @@ class DnsSd:
             )
 
     def _addresses(self) -> list[str]:
-        """The addresses on which the daemon can be reached. Raises `OSError`."""
+        """Return the addresses under which you can reach the daemon. Raises `OSError` if we can't find them out."""
         if not self._everywhere:
             return [_address_of(self._host)]
         import ifaddr  # noqa: PLC0415 -- comes with zeroconf
@@ -134,7 +145,10 @@ def _update(responder: Zeroconf, info: ServiceInfo) -> None:
 
 @contextmanager
 def _zeroconf_errors() -> Iterator[None]:
-    """Raises `OSError` for the errors of zeroconf, such as one about a name that cannot be announced."""
+    """A context manager that turns errors of zeroconf into `OSError`.
+
+    For example, there's one for names that can't be announced.
+    """
     from zeroconf import Error  # noqa: PLC0415 -- an extra
 
     try:
@@ -144,5 +158,5 @@ def _zeroconf_errors() -> Iterator[None]:
 
 
 def _address_of(host: str) -> str:
-    """The first IPv4 address of a host."""
+    """Return the first IPv4 address that a host has."""
     return str(socket.getaddrinfo(host, None, socket.AF_INET)[0][4][0])

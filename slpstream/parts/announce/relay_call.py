@@ -1,7 +1,8 @@
-"""Calls for clients of a relayed station by broadcast, as a console does, so that launchers list it.
+"""Announce a relayed station by broadcast in the same way as a console, so that launchers show it in their list.
 
-Launchers connect to the address that sent the broadcast, on the port of consoles. So one address can announce one
-station: the one with that port as its `relay_port`. Like a console, it calls only while no client is connected.
+Launchers connect to the address that has sent the broadcast, and always use the port of consoles. This means that each
+address can only announce one station, which is the one that has this port as its `relay_port`. Just like a console, we
+only do this while no client is connected.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ _LOOK_SECONDS = 1.0
 
 
 class RelayCall:
-    """The broadcasts for the relayed station, which a reload can change. `run` it in one task; after a bug, run it
-    again."""
+    """The broadcasts for the relayed station, which can change if the configuration is reloaded.
+
+    You should call `run` in exactly one task. If a bug has ended it, call it again.
+    """
 
     def __init__(
         self,
@@ -28,9 +31,11 @@ class RelayCall:
         target: tuple[str, int],
         stations: Callable[[], RelayedStations | None],
     ) -> None:
-        """`relayed` returns the id and the name of the station; `None` while there is none. `source` is the address of
-        the relay, `target` the address and port to broadcast to. `stations` returns the relayed stations;
-        `None` while there are none."""
+        """`relayed` returns the id and name of the station, or `None` while there isn't one.
+
+        `source` is the address of the relay, and `target` is the address and port to which we broadcast. `stations`
+        returns the relayed stations, or `None` while there aren't any.
+        """
         self._relayed = relayed
         self._source = source
         self._target = target
@@ -40,13 +45,13 @@ class RelayCall:
         self._log = get_logger()
 
     def not_ready(self) -> list[str]:
-        """Why the station is not announced; empty if it is."""
+        """Return why the station isn't announced. If it is, the list is empty."""
         (station, what), relayed = self._problem, self._relayed()
         is_current = relayed is not None and relayed[0] == station
         return [f"announce: station {station}: {what}"] if what and is_current else []
 
     async def run(self) -> None:
-        """Calls every ten seconds while the relay has no client, until cancelled."""
+        """Send a broadcast every ten seconds, as long as the relay has no client. This runs until it is cancelled."""
         while True:
             relayed, stations = self._relayed(), self._stations()
             if relayed is not None and stations is not None and stations.relay_clients(relayed[0]) == 0:

@@ -1,4 +1,4 @@
-"""Archives and compressed replays: read in memory, and indexed if they are in watched folders.
+"""Read archives and compressed replays in memory, and index them if they are in watched folders.
 
-`members` reads an archive once, in order; `by_name` finds one replay by its name.
+`members` reads an archive once, in order, and `by_name` finds a single replay by its name.
 """

@@ -1,7 +1,7 @@
-"""Searches watched folders for archives and compressed replays every minute, and reports them to the index.
+"""Search watched folders for archives and compressed replays every minute, and report them to the index.
 
-No game writes into them, so they are not tailed. A file is reported once it has stopped changing, and again after a
-change. The index reads it in the background.
+Since no game ever writes into one of these, there's no need to tail them. We report a file when it has stopped
+changing. If it changes later, it is reported again. The index reads it in the background.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PAUSE_SECONDS = 0.001
 
 
 class ArchiveSearch:
-    """Finds archives in the folders of stations."""
+    """Finds the archives in the folders of stations."""
 
     def __init__(
         self,
@@ -39,7 +39,9 @@ class ArchiveSearch:
         search_seconds: float = _SEARCH_SECONDS,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`excluded` returns a folder whose archives this daemon writes itself, if there is one."""
+        """If this daemon writes archives itself, `excluded` returns the folder in which they are, so that we don't
+        search it.
+        """
         self._index = index
         self._excluded = excluded
         self._search_seconds = search_seconds
@@ -51,7 +53,7 @@ class ArchiveSearch:
         """Those that the index knows, by station."""
 
     async def run(self, station: str, folder: Path) -> None:
-        """Search the folder of a station every minute until cancelled. Folders are searched one at a time."""
+        """Search the folder of a station every minute until cancelled. Only one folder is searched at a time."""
         while True:
             search = partial(find_archives, folder, self._excluded())
             found = await trio.to_thread.run_sync(search, limiter=self._limiter, abandon_on_cancel=True)
@@ -59,11 +61,14 @@ class ArchiveSearch:
             await trio.sleep(self._search_seconds)
 
     def index_again(self) -> None:
-        """Report all archives at the next search, because the index has lost the games in them."""
+        """Report all archives again at the next search, because the index has lost their games."""
         self._reported.clear()
 
     def _report(self, station: str, found: Mapping[Path, OldFile]) -> None:
-        """Report new and changed files that have stopped changing, and remove those that no longer exist."""
+        """Report files that are new or have changed, as soon as they stop changing.
+
+        Files that don't exist any more are removed.
+        """
         before, self._seen[station] = self._seen.get(station, {}), found
         reported = self._reported.setdefault(station, {})
         now = self._wall_clock()
@@ -82,9 +87,10 @@ class ArchiveSearch:
 
 
 def find_archives(folder: Path, excluded: Path | None = None) -> dict[Path, OldFile]:
-    """The archives and compressed replays below a folder, except those below `excluded`. Links are not followed.
+    """Return the archives and compressed replays below a folder, except for those below `excluded`. Links aren't
+    followed.
 
-    Blocks, with pauses.
+    This blocks, and pauses from time to time.
     """
     found: dict[Path, OldFile] = {}
     excluded_here = None

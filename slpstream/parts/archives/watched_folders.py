@@ -11,14 +11,14 @@ from slpstream.stream import Channel
 
 
 class WatchedFolders(RunningPart):
-    """Searches the folder of each station, while the station runs."""
+    """Searches the folder of each station as long as the station is running."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._search: ArchiveSearch | None = None
 
     def open(self) -> None:
-        """Create the search, which has found nothing yet."""
+        """Create the search. At this point, it hasn't found anything yet."""
         self._search = ArchiveSearch(self._host.index, self._own_zips)
 
     async def follow(self, channel: Channel) -> None:

@@ -1,5 +1,6 @@
-"""The setup audit: finds the setups of a tournament that differ from the others, and their differences.
+"""The setup audit finds out which setups of a tournament are different from the others, and in which way.
 
-`played_games` are the games of a setup, `compare` compares them, and `findings` are the results. `clock` reads the time
-of a game. `setup_audit` compares the stations of a daemon.
+If you want to understand it, begin with `played_games`, which are the games of a setup. `compare` compares them, and
+the results are in `findings`. `clock` reads the time of a game. `setup_audit` does all of this for the stations of a
+daemon.
 """

@@ -68,7 +68,7 @@ def command(targets: tuple[str, ...], games: int, as_json: bool, token_file: Pat
 
 
 def _of_daemon(url: str, token_file: Path | None) -> Audit:
-    """The audit of a running daemon."""
+    """Ask a running daemon for its audit."""
     from slpstream.cli.answers import decoded
     from slpstream.parts.audit.findings import Audit
 
@@ -85,7 +85,10 @@ def _of_daemon(url: str, token_file: Path | None) -> Audit:
 
 
 def _of_folders(folders: tuple[Path, ...], games: int) -> tuple[Audit, int]:
-    """The audit of the setups whose replays are in folders, and the exit code of the replays that cannot be read."""
+    """Return the audit of setups whose replays are in folders.
+
+    If some replays can't be read, you also get an exit code for this.
+    """
     from slpstream.parts.audit.compare import Limits, audit
 
     for folder in folders:
@@ -113,7 +116,7 @@ def _of_folders(folders: tuple[Path, ...], games: int) -> tuple[Audit, int]:
 
 
 def _with_unreadable_setups(audit: Audit, games: Mapping[str, Sequence[PlayedGame]]) -> Audit:
-    """The audit, in which setups without a replay that can be read say so."""
+    """Return the audit, but if a setup doesn't have any replay that we can read, mention this."""
     import msgspec
 
     replace = msgspec.structs.replace
@@ -122,7 +125,10 @@ def _with_unreadable_setups(audit: Audit, games: Mapping[str, Sequence[PlayedGam
 
 
 def _setups(folders: tuple[Path, ...]) -> Iterator[tuple[str, Iterable[Path]]]:
-    """Yield each setup with its replays: the subfolders of one folder that have some, or else the folders."""
+    """Yield each setup with its replays.
+
+    If there is only one folder, each subfolder that contains replays is a setup. Otherwise, each of the folders is one.
+    """
     if len(folders) == 1:
         subfolders = sorted(path for path in folders[0].iterdir() if path.is_dir())
         with_replays = {path.name: files for path in subfolders if (files := _replays(path))}
@@ -147,7 +153,10 @@ def _replays(folder: Path) -> list[Path]:
 
 
 def _read(path: Path) -> tuple[Path, Any, int] | int:
-    """The game in a file, with when it was played; an exit code if the file cannot be read, which is reported."""
+    """Return the game in a file and when it was played.
+
+    If the file can't be read, report this, and return an exit code.
+    """
     from slpstream.api import read_game
     from slpstream.game.record import record_of
 
@@ -163,7 +172,10 @@ def _read(path: Path) -> tuple[Path, Any, int] | int:
 
 
 def _newest(played: Sequence[tuple[Path, Any, int]], games: int) -> list[PlayedGame]:
-    """The newest games of a setup, newest first, as far as they are compared."""
+    """Return the newest games of a setup, beginning with the newest.
+
+    There are only as many as we need to compare them.
+    """
     found: list[PlayedGame] = []
     comparable = 0
     for path, game, at_ms in sorted(played, key=lambda each: (each[2], str(each[0])), reverse=True):
@@ -219,7 +231,10 @@ def _print_table(setups: Sequence[AuditedSetup]) -> None:
 
 
 def _cells(setup: AuditedSetup) -> Mapping[str, str]:
-    """The values of a setup by name. Ports that differ are named; marked values have an asterisk."""
+    """Return the values of a setup by name.
+
+    If the ports differ, they are named. An asterisk means that the value is marked.
+    """
     cells: dict[str, str] = {}
     by_name: dict[str, list[Any]] = {}
     for value in setup.values:
@@ -234,7 +249,7 @@ def _cells(setup: AuditedSetup) -> Mapping[str, str]:
 
 
 def _lines(found: Audit) -> Iterator[str]:
-    """The findings as sentences."""
+    """Express the findings as sentences."""
     for finding in found.findings:
         yield finding.words
     compared = sum(not setup.unknown for setup in found.setups)

@@ -1,4 +1,4 @@
-"""The start of a game by the clock of its console."""
+"""Find out when a game started according to the clock of its console."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 
 
 def said_ms(started_at: str) -> int | None:
-    """A date and time in Unix milliseconds, in UTC if it lacks a zone; `None` if it is malformed.
+    """Convert a date and time to Unix milliseconds. If it doesn't have a zone, it is taken for UTC. Returns `None` if
+    it is malformed.
 
-    Unlike in the index, it can also be an impossible time, because it is compared with the time of arrival: a console
-    whose clock was never set reports such times.
+    In contrast to the index, this accepts impossible times too. We compare them with the time of arrival, and if nobody
+    has ever set the clock of a console, it reports times like that.
     """
     try:
         moment = datetime.fromisoformat(started_at)

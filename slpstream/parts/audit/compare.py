@@ -1,8 +1,8 @@
-"""Compares the setups of a tournament by the values that their newest games reveal. Pure.
+"""Compare the setups of a tournament by looking at the values that their newest games reveal.
 
-The newest game that shows a value decides. A value that more than half of the setups share is the usual one, and the
-other setups differ. Without a usual value the setups are split, because it is unknown which of them is right. A value
-that a setup does not show is not compared.
+For each value, the newest game that shows it decides. If more than half of the setups share a value, it is the usual
+one, and all other setups differ. If there is no usual value, the setups are split, and we can't know which of them are
+right. If a setup doesn't show a value, we don't compare it. This module doesn't do any I/O.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ used."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of the compared games, and tolerances of measured values."""
+    """Limits for the games that are compared, and how much values that were measured may differ."""
 
     games: int = 5
     """Number of compared games of each setup. The newest ones count."""
@@ -46,19 +46,19 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     stutters_per_minute: float = 10.0
 
     def tolerance(self, name: str) -> float:
-        """The largest difference of equal numbers."""
+        """Return how far two numbers can be apart if they should still count as equal."""
         return {CLOCK: self.clock_seconds, FRAME_RATE: self.frame_rate, STUTTERS: self.stutters_per_minute}[name]
 
 
 class _Key(NamedTuple):
-    """Identifies a compared value, of a port or of the setup (port 0)."""
+    """Identifies a value that is compared. It belongs to a port, or to the whole setup if the port is 0."""
 
     name: str
     port: int
 
 
 class _Shown(NamedTuple):
-    """A value of a setup, with the game that shows it."""
+    """A value of a setup, together with the game that shows it."""
 
     measured: Measured
     game_id: str
@@ -66,7 +66,10 @@ class _Shown(NamedTuple):
 
 
 class _Verdict(NamedTuple):
-    """The comparison of one value over all setups: the usual value and differing setups, or the groups of a split."""
+    """The result of comparing one value over all setups.
+
+    It contains either the usual value and those setups that differ from it, or the groups if the setups are split.
+    """
 
     usual: _Shown | None
     agreeing: int
@@ -82,7 +85,10 @@ def audit(
     limits: Limits | None = None,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> Audit:
-    """Compare setups by their games, newest first. `names` has the display names of setups by id."""
+    """Compare setups by their games, which must begin with the newest.
+
+    `names` contains the names to display, by the id of the setup.
+    """
     limits = limits or Limits()
     since_ms = _since_ms((game.at_ms for games in setups.values() for game in games), limits)
     setups = {name: [game for game in games if game.at_ms >= since_ms] for name, games in setups.items()}
@@ -114,7 +120,7 @@ def audit(
 
 
 def _since_ms(played_at_ms: Iterable[int], limits: Limits) -> float:
-    """The oldest time of a game that counts, in Unix milliseconds."""
+    """Return how old a game can be if it should still count, as Unix time in milliseconds."""
     newest_ms = max(played_at_ms, default=0)
     if limits.hours is None:
         return -math.inf
@@ -126,7 +132,7 @@ def _comparable(games: Sequence[PlayedGame]) -> list[PlayedGame]:
 
 
 def _values(games: Sequence[PlayedGame], limits: Limits) -> dict[_Key, _Shown]:
-    """The values of a setup. The newest game that shows one decides."""
+    """Return the values of a setup. For each of them, the newest game that shows it decides."""
     found: dict[_Key, _Shown] = {}
     for key, seen in _seen(games, limits).items():
         newest = seen[0]
@@ -136,7 +142,10 @@ def _values(games: Sequence[PlayedGame], limits: Limits) -> dict[_Key, _Shown]:
 
 
 def _seen(games: Sequence[PlayedGame], limits: Limits) -> dict[_Key, list[tuple[Measured, PlayedGame]]]:
-    """All values that the games show, newest first; the rules of handwarmers only if no other game shows rules."""
+    """Return all values that the games show, beginning with the newest.
+
+    Handwarmers only tell us about the rules if no other game does.
+    """
     seen: dict[_Key, list[tuple[Measured, PlayedGame]]] = {}
     for game in games:
         for measured in measured_values(game):
@@ -159,7 +168,10 @@ def _equal(one: Measured, other: Measured, limits: Limits) -> bool:
 
 
 def _keys(shown: Iterable[Mapping[_Key, _Shown]]) -> list[_Key]:
-    """All values to compare, in the order of their first appearance, with the ports of a value next to each other."""
+    """Return all values to compare, in the order in which they first appear.
+
+    All ports of a value are next to each other.
+    """
     keys = dict.fromkeys(key for values in shown for key in values)
     names = list(dict.fromkeys(key.name for key in keys))
     return sorted(keys, key=lambda key: (names.index(key.name), key.port))
@@ -194,12 +206,14 @@ def _agreeing(one: _Shown, voters: Mapping[str, _Shown], limits: Limits) -> list
 
 
 def _of_ports(values: Mapping[_Key, _Shown], name: str) -> list[_Shown]:
-    """A value of a setup at all ports."""
+    """Return a value of a setup for all ports."""
     return [each for key, each in values.items() if key.name == name]
 
 
 def _usual_of_all_ports(showing: Sequence[Sequence[_Shown]]) -> _Shown | None:
-    """The value that more than half of the setups show on any port, and more setups than show any other value."""
+    """Return the value that more than half of the setups show on any port, if there's no other value that more setups
+    show.
+    """
     setups: Counter[str] = Counter()
     examples: dict[str, _Shown] = {}
     for of_ports in showing:
@@ -269,7 +283,7 @@ def _split(
 def _changes(
     name: str, games: Sequence[PlayedGame], shown: Mapping[_Key, _Shown], limits: Limits, names: Mapping[str, str]
 ) -> Iterable[Finding]:
-    """The differences among the games of one setup, which was changed between two of them."""
+    """Find the differences among the games of a single setup, which somebody must have changed between two of them."""
     for key, seen in _seen(games, limits).items():
         newest = shown[key]
         if newest.measured.number is not None:
@@ -327,12 +341,12 @@ def _audited(shown: _Shown, mark: Mark) -> AuditedValue:
 
 
 def setup_words(name: str) -> str:
-    """A setup in a sentence, with the word `setup` before a name that is only a number."""
+    """Return how to call a setup in a sentence. If its name is just a number, we write `setup` before it."""
     return f"setup {name}" if name.isdecimal() else name
 
 
 def value_words(shown: _Shown) -> str:
-    """A value in a sentence: `UCF off on port 3`."""
+    """Return how to call a value in a sentence, for example `UCF off on port 3`."""
     value = shown.measured.value
     where = "" if value.port is None else f" on port {value.port}"
     return f"{value.title} {value.text}{where}"

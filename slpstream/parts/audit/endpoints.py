@@ -11,7 +11,10 @@ from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 
 
 def endpoints(running: SetupAudit) -> list[Endpoint]:
-    """The endpoint of this module. The audit runs in every daemon, so only descriptions pass `None`."""
+    """Return the endpoint of this module.
+
+    You should only pass `None` if you want a description, because the audit runs in every daemon.
+    """
 
     async def get_audit(request: Request, _: NoParameters) -> Response:
         return await json_response(request, await running.audit())

@@ -1,4 +1,4 @@
-"""The result of an audit, in the form of the HTTP interface and the command."""
+"""The result of an audit, in the form in which you get it from the HTTP interface and the command."""
 
 from __future__ import annotations
 
@@ -81,5 +81,5 @@ class Audit(_Shown, frozen=True, kw_only=True):
 
     @property
     def differences(self) -> list[Finding]:
-        """The findings about setups that are unequal."""
+        """Return those findings that are about setups being different from each other."""
         return [finding for finding in self.findings if finding.kind != "changed"]

@@ -30,7 +30,7 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A value to compare: by its number within a tolerance, or else exactly."""
+    """A value to compare. It has to be equal or, if it has a number, close enough to it."""
 
     value: SetupValue
     number: float | None = None
@@ -55,7 +55,7 @@ def _number(name: str, title: str, number: float, text: str) -> Measured:
 
 
 def clock_text(skew_seconds: float) -> str:
-    """The error of a clock, in words: `37 min ahead`."""
+    """Describe the error of a clock in words, for example `37 min ahead`."""
     seconds = round(abs(skew_seconds))
     if seconds < 60:
         amount = f"{seconds} s"

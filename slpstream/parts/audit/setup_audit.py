@@ -1,4 +1,4 @@
-"""The setup audit of a daemon: compares the newest games of the stations in the index whenever they change."""
+"""The setup audit of a daemon. Whenever the newest games of the stations in the index change, it compares them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GATHER_SECONDS = 5.0
 
 @prepared
 class _Started(msgspec.Struct, rename="camel"):
-    """The part of a summary with the beginning of the game."""
+    """The part of a summary that tells us when the game began."""
 
     started_at: str = ""
 
@@ -58,16 +58,16 @@ class SetupAudit(RunningPart):
 
     @property
     def differences(self) -> Mapping[tuple[str, ...], float]:
-        """The number of lasting differences by station and value. May be called from any thread."""
+        """How many lasting differences there are, by station and value. You can read this from any thread."""
         return self._differences
 
     def configure(self, config: Config) -> None:
-        """Replace the configuration."""
+        """Use another configuration from now on."""
         self._config = config.section(AuditConfig)
         self.games_changed(None)
 
     def games_changed(self, station: str | None) -> None:
-        """Note that the games of a station, or of any station (`None`), have changed."""
+        """Note that the games of a station have changed, or those of any station if you pass `None`."""
         if station is None:
             self._all_changed = True
         else:
@@ -115,13 +115,14 @@ class SetupAudit(RunningPart):
             return self._audit
 
     def compared_stations(self) -> dict[str, str]:
-        """The names of the stations to compare, by id."""
+        """Return the names of the stations that should be compared, by id."""
         return {station.id: station.name for station in self._host.stations.lasting_stations}
 
     def is_recorded(self, station: str) -> bool:
-        """Whether the daemon records the games of a station.
+        """Whether the games of a station are recorded by the daemon.
 
-        Their times come from the daemon's clock and show nothing about the clock of the console.
+        If they are, their times come from the daemon's clock, so they don't tell us anything about the clock of the
+        console.
         """
         running = self._host.stations.get(station)
         return running is not None and bool(running.config.console or running.config.dolphin)
@@ -138,7 +139,10 @@ class SetupAudit(RunningPart):
         )
 
     async def _newest_games(self, station: str) -> list[PlayedGame]:
-        """The newest games of a station, newest first, with the codes of those that are compared."""
+        """Return the newest games of a station, beginning with the newest.
+
+        Those that are compared also have their codes.
+        """
         await self._host.index.written()
         rows = await self._host.index.setups(station, _GAMES)
         clock_hours = None if self.is_recorded(station) else self._config.hours
@@ -155,10 +159,11 @@ class SetupAudit(RunningPart):
 def _played_games(
     rows: Sequence[SetupRow], codes: Mapping[str, CodeList], clock_hours: float | None
 ) -> list[PlayedGame]:
-    """The games, newest first. The newest one whose arrival was observed has the skew of the console's clock.
+    """Return the games, beginning with the newest. If we have seen games arrive, the newest of these has the skew of
+    the console's clock.
 
-    Games that arrived more than `clock_hours` before it do not count for the skew. `None`: the games do not show the
-    clock.
+    Games that have arrived more than `clock_hours` before it don't count for the skew. If `clock_hours` is `None`, the
+    games don't tell us anything about the clock.
     """
     games = [_played_game(row, codes.get(row.game_id)) for row in rows]
     if clock_hours is None:

@@ -1,1 +1,1 @@
-"""Sets and games as chapters for YouTube, and as cuts of a stream's recording."""
+"""Turn sets and games into chapters for YouTube, or into cuts of a recorded stream."""

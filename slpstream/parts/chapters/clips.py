@@ -1,4 +1,4 @@
-"""When the sets and games of a station were played, as parts of a video. Pure."""
+"""Find out when the sets and games of a station were played, so that we can treat them as parts of a video."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ Per = Literal["game", "set"]
 
 
 class Clip(msgspec.Struct, frozen=True, kw_only=True):
-    """A set or a game. Times are Unix times in milliseconds, by the daemon's clock if it saw the game arrive."""
+    """A set or a game.
+
+    Times are Unix times in milliseconds. If the daemon has seen the game arrive, they come from its own clock.
+    """
 
     station: str
     title: str
@@ -26,7 +29,7 @@ class Clip(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def clips_of(sets: Sequence[Set], station: str, per: Per) -> list[Clip]:
-    """Return the clips of sets, or of their games. Only games that have ended and count are used."""
+    """Return the clips of sets, or of their games. Only games that have ended and that count are used."""
     found: list[Clip] = []
     for each in sets:
         counted = [entry for entry in each.entries if entry.judgement.counts]
@@ -38,7 +41,7 @@ def clips_of(sets: Sequence[Set], station: str, per: Per) -> list[Clip]:
 
 
 def _clip(of: Set, entries: Sequence[SetGame], station: str, number: int) -> Clip:
-    """`number` is the number of the game; 0 for a whole set."""
+    """Return one clip. `number` is the number of the game, or 0 if it is a whole set."""
     names = [
         " & ".join(each.shown_name or each.connect_code or f"Player {each.port}" for each in side.members)
         for side in of.sides

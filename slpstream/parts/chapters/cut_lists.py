@@ -1,4 +1,7 @@
-"""In and out points of clips in the timecode of a recording: as an edit decision list (CMX 3600), and as CSV. Pure."""
+"""The in and out points of clips in the timecode of a recording.
+
+You can get them as an edit decision list (CMX 3600) or as CSV.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _COLUMNS = ("station", "title", "in", "out", "in_seconds", "out_seconds", "set_i
 
 
 class Cut(NamedTuple):
-    """A clip with its in and out points, in milliseconds from the beginning of the recording."""
+    """A clip with its in and out points. They are in milliseconds, and count from the beginning of the recording."""
 
     clip: Clip
     in_ms: int
@@ -25,10 +28,10 @@ class Cut(NamedTuple):
 
 
 def cuts(clips: Iterable[Clip], start_ms: int, end_ms: int | None = None, *, padding_ms: int = 0) -> list[Cut]:
-    """Return the cuts of a recording from `start_ms` to `end_ms`, Unix times; `None` if the end is not known.
+    """Return the cuts of a recording between two Unix times. If you don't know when it ended, pass `None`.
 
-    Each cut is longer by `padding_ms` on both sides. Clips outside of the recording are omitted, and clips partly
-    outside are shortened.
+    Each cut gets longer by `padding_ms` on both sides. Clips that are outside of the recording are left out, and if a
+    clip is partly outside, it is shortened.
     """
     found: list[Cut] = []
     for clip in sorted(clips, key=lambda clip: (clip.start_ms, clip.end_ms)):
@@ -41,9 +44,9 @@ def cuts(clips: Iterable[Clip], start_ms: int, end_ms: int | None = None, *, pad
 
 
 def edit_decision_list(found: Sequence[Cut], rate: int, title: str = "slpstream") -> str:
-    """The cuts one after the other, with timecodes of `rate` frames per second, non-drop.
+    """Write the cuts one after the other, with timecodes of `rate` frames per second, non-drop.
 
-    Cuts after the first `MAX_EVENTS` are omitted. Timecodes start again after a day.
+    There can't be more than `MAX_EVENTS`, so all cuts after these are left out. After a day, timecodes start again.
     """
     lines = [f"TITLE: {title}", "FCM: NON-DROP FRAME", ""]
     at = 0
@@ -59,7 +62,7 @@ def edit_decision_list(found: Sequence[Cut], rate: int, title: str = "slpstream"
 
 
 def table(found: Iterable[Cut]) -> str:
-    """The cuts as CSV, with a line of headings."""
+    """Write the cuts as CSV. The first line contains the headings."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)

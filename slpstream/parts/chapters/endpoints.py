@@ -41,7 +41,7 @@ class VideoQuery(
 
     @property
     def end_ms(self) -> int | None:
-        """The end as Unix time in milliseconds; `None` if it is not given."""
+        """The end as Unix time in milliseconds, or `None` if it isn't in the query."""
         return None if self.end is UNSET else int(self.end)
 
 
@@ -86,7 +86,7 @@ class Chapters(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
 
 
 def endpoints(running: StationClips | None) -> list[Endpoint]:
-    """The endpoints of this module. `running` is `None` if they are only described."""
+    """Return the endpoints of this module. If you only want a description, pass `None`."""
 
     async def found(query: VideoQuery) -> Sequence[Clip]:
         station = None if query.station is UNSET else query.station

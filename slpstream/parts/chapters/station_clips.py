@@ -19,7 +19,10 @@ class StationClips(RunningPart):
         self._stations = host.stations
 
     async def clips(self, station: str | None, since_ms: int, per: Per) -> Sequence[Clip]:
-        """The clips since a time of a station, or of all stations (`None`). Raises `StoreError`."""
+        """Return the clips of a station since a certain time. If you pass `None`, you get those of all stations.
+
+        Raises `StoreError` if we can't read the sets.
+        """
         found: list[Clip] = []
         for each in list(self._stations) if station is None else [station]:
             found += clips_of(await self._sets.sets_since(each, since_ms - _EARLIER_MS), each, per)

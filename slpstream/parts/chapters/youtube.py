@@ -1,7 +1,9 @@
-"""Chapters for the description of a video on YouTube. Pure.
+"""Chapters that you can put into the description of a video on YouTube.
 
-YouTube ignores the whole list if it breaks one rule: one chapter a line, time first; the first at 0:00; at least three;
-in ascending order; each at least ten seconds long. A description has at most 5,000 characters, and no `<` or `>`.
+YouTube has some rules, and if you break one of them, it ignores the whole list: there must be one chapter on each line,
+beginning with the time, and the first one must be at 0:00. There must be at least three of them, in ascending order,
+and each must be at least ten seconds long. Also, a description can't have more than 5,000 characters, or contain `<` or
+`>`. This module doesn't do any I/O.
 """
 
 from __future__ import annotations
@@ -28,14 +30,15 @@ class Chapter(NamedTuple):
 
 
 class NoChapters(Exception):
-    """YouTube would accept no list of chapters. The message is the reason."""
+    """Raised if there is no list of chapters that YouTube would accept. The message explains why."""
 
 
 def chapters(clips: Iterable[Clip], start_ms: int, end_ms: int | None = None) -> list[Chapter]:
-    """The chapters of a video that shows these clips.
+    """Return the chapters of a video that shows these clips.
 
-    `start_ms` and `end_ms` are the Unix times of the beginning and the end of the video; with `None` it ends with the
-    last clip. A clip that would be too short becomes part of the clip before it. Raises `NoChapters`.
+    `start_ms` and `end_ms` are the Unix times when the video begins and ends. If you don't pass the end, it is the same
+    as the end of the last clip. If a clip would be too short, it becomes a part of the clip before it. Raises
+    `NoChapters` if there's no list that YouTube would accept.
     """
     shown = [clip for clip in clips if clip.end_ms > start_ms and (end_ms is None or clip.start_ms < end_ms)]
     last_ms = max((clip.end_ms for clip in shown), default=start_ms) if end_ms is None else end_ms
@@ -59,12 +62,12 @@ def chapters(clips: Iterable[Clip], start_ms: int, end_ms: int | None = None) ->
 
 
 def text(found: Sequence[Chapter]) -> str:
-    """The lines for the description."""
+    """Return the lines that you can copy into the description."""
     return "".join(f"{_clock(chapter.seconds)} {chapter.title}\n" for chapter in found)
 
 
 def _append(found: list[Chapter], chapter: Chapter) -> None:
-    """Add a chapter, or make it part of the last chapter if that would be too short."""
+    """Add a chapter. If this would make the last chapter too short, it becomes a part of that one instead."""
     if not found or chapter.seconds - found[-1].seconds >= MIN_SECONDS:
         found.append(chapter)
         return
@@ -74,7 +77,7 @@ def _append(found: list[Chapter], chapter: Chapter) -> None:
 
 
 def _title(title: str) -> str:
-    """The title on one line, without the characters that YouTube refuses."""
+    """Return the title on one line, without those characters that YouTube refuses."""
     plain = " ".join("".join(c for c in title if c not in "<>" and (c.isprintable() or c.isspace())).split())
     if len(plain) > MAX_TITLE:
         plain = plain[: MAX_TITLE - 1].rstrip() + "…"

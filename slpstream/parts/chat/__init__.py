@@ -1,1 +1,1 @@
-"""Results of games and sets as messages in a chat, over webhooks in Discord's format."""
+"""Post the results of games and sets to a chat, over webhooks in Discord's format."""

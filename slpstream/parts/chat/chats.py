@@ -28,10 +28,10 @@ _ALL_EVENTS: frozenset[ChatEvent] = frozenset({"game_end", "set_end"})
 
 
 class Chats(RunningPart):
-    """All chats. A chat that cannot be reached delays no other."""
+    """All chats. If one of them can't be reached, this doesn't delay the others."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` for a URL that cannot be read."""
+        """Raises `ConfigError` if a URL can't be read."""
         self._host = host
         wanted = host.config.sections(Chat)
         self._wanted = list(zip(wanted, _receivers(wanted), strict=True))
@@ -40,7 +40,7 @@ class Chats(RunningPart):
         self._chats: list[ChatSink] = []
 
     def open(self) -> None:
-        """Make the sinks, now that the queue is open."""
+        """Create the sinks. We do this here because the queue is open now."""
         self._chats = [self._sink(wanted, receiver) for wanted, receiver in self._wanted]
 
     async def run(self) -> None:
@@ -50,7 +50,7 @@ class Chats(RunningPart):
                 nursery.start_soon(partial(self._host.errors.keep_running, "chat", each.run, chat=each.name))
 
     async def follow(self, channel: Channel) -> None:
-        """Know the games of a station."""
+        """Keep track of the games of a station."""
         async with trio.open_nursery() as nursery:
             for each in self._chats:
                 follow = partial(each.follow, channel)
@@ -63,7 +63,10 @@ class Chats(RunningPart):
                 each.set_changed(station, payload)
 
     def not_ready(self) -> list[str]:
-        """The chats that nothing can be posted to. One that is down may come back: its messages wait."""
+        """Return those chats to which nothing can be posted.
+
+        If a chat is just down, it might come back, so its messages wait.
+        """
         return [f"chat {each.name}: its webhook does not exist" for each in self._chats if each.gone]
 
     def _sink(self, wanted: Chat, receiver: Receiver) -> ChatSink:
@@ -85,7 +88,10 @@ class Chats(RunningPart):
 
 
 def _receivers(wanted: list[Chat]) -> list[Receiver]:
-    """The receivers of the chats, which are identified by their URLs. Raises `ConfigError`."""
+    """Return the receivers of the chats, which are identified by their URLs.
+
+    Raises `ConfigError` if there's a problem.
+    """
     found: list[Receiver] = []
     names = Counter[str]()
     for i, chat in enumerate(wanted):

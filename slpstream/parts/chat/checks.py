@@ -13,7 +13,7 @@ from slpstream.parts.chat.part import CHAT_PLACEHOLDERS, Chat
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the sections. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     for i, chat in enumerate(config.sections(Chat)):
         key = f"chat[{i}]"
         if not chat.url_file:

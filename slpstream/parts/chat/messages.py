@@ -1,7 +1,7 @@
-"""The messages about the games and sets of a station, in the format of Discord's webhooks. Pure.
+"""Messages about the games and sets of a station, in the format of Discord's webhooks.
 
-Limits are Discord's: 2,000 characters of text. Names of players cannot mention other people, and are not taken for
-markup.
+There is a limit of 2,000 characters of text, which comes from Discord. We make sure that the name of a player can't
+mention other people, and that it isn't taken for markup. This module doesn't do any I/O.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MARKUP = re.compile(r"([\\*_~`|>#\[\]()@<:-])")
 
 
 class Templates(NamedTuple):
-    """How the messages look. `link` is the address of a game, or empty."""
+    """How the messages should look. `link` is the address of a game, or empty if you don't want one."""
 
     game: Template
     set: Template
@@ -33,7 +33,7 @@ class Templates(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A game or a set that is over, in the payload of a `set` message."""
+    """A game or set that is over, in the payload of a `set` message."""
 
     values: Mapping[str, str | None]
     digest: str
@@ -41,7 +41,10 @@ class Result(NamedTuple):
 
 
 def game_results(payload: Mapping[str, Any], summaries: Mapping[str, GameSummary]) -> dict[str, Result]:
-    """The games of a set that are over and count, by game id, in order. `summaries` are those that are known."""
+    """Return those games of a set that are over and count, by game id and in order.
+
+    Pass as many `summaries` as you know.
+    """
     found: dict[str, Result] = {}
     sides = payload["sides"]
     number = 0
@@ -71,7 +74,7 @@ def game_results(payload: Mapping[str, Any], summaries: Mapping[str, GameSummary
 
 
 def set_result(payload: Mapping[str, Any]) -> Result | None:
-    """The result of a set; `None` while it is not over."""
+    """Return the result of a set, or `None` as long as it isn't over."""
     winner, sides = payload.get("winner"), payload["sides"]
     if payload["state"] != "over" or winner is None or len(sides) != 2:
         return None
@@ -81,7 +84,7 @@ def set_result(payload: Mapping[str, Any]) -> Result | None:
 
 
 def message(templates: Templates, template: Template, station: str, result: Result) -> bytes | None:
-    """The body of a message; `None` if its text is empty."""
+    """Return the body of a message, or `None` if its text would be empty."""
     link = templates.link.format({"station": quote(station), "game_id": result.values["game_id"]})
     text = template.format({**result.values, "station": _plain(station), "link": link})
     if not text:
@@ -95,7 +98,7 @@ def message(templates: Templates, template: Template, station: str, result: Resu
 
 
 def shortened(text: str) -> str:
-    """The text, cut after `MAX_CONTENT` characters."""
+    """Return the text. If it is too long, it is cut after `MAX_CONTENT` characters."""
     if _length(text) <= MAX_CONTENT:
         return text
     kept, length = [], 1
@@ -125,7 +128,7 @@ def _common(payload: Mapping[str, Any], winner: int, score: list[int]) -> dict[s
 
 
 def _side_name(payload: Mapping[str, Any], side: Mapping[str, Any]) -> str:
-    """The names of the players of a side, or else their connect codes, or else their ports."""
+    """Return the names of the players on a side. If we don't know a name, we use the connect code, or else the port."""
     players = {player["playerIndex"]: player for player in payload["players"]}
     members = [players.get(index, {"port": index + 1}) for index in side["players"]]
     names = [each.get("name") or each.get("connectCode") or f"Player {each['port']}" for each in members]
@@ -133,7 +136,7 @@ def _side_name(payload: Mapping[str, Any], side: Mapping[str, Any]) -> str:
 
 
 def _characters(game: Mapping[str, Any], summary: GameSummary | None) -> list[str | None]:
-    """The characters of both sides; `None` unless all are known."""
+    """Return the characters of both sides, or `None` if we don't know all of them."""
     of_game = {} if summary is None else {player.index: player.character.name for player in summary.players}
     sides: list[list[str | None]] = [[], []]
     for player in game["players"]:
@@ -148,5 +151,5 @@ def _stocks(game: Mapping[str, Any], winner: int) -> str | None:
 
 
 def _plain(text: str | None) -> str | None:
-    """The text with its markup escaped, on one line."""
+    """Return the text on one line, with its markup escaped."""
     return None if not text else _MARKUP.sub(r"\\\1", " ".join(text.split()))

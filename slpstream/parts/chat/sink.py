@@ -1,9 +1,10 @@
-"""Posts the results of a station's games and sets to a chat, each once.
+"""Post the results of a station's games and sets to a chat, each of them once.
 
-Results come from the `set` messages, so they have the operator's names and only games that count. A set is followed
-from its first game that this daemon sees being played: results of old replays are not news. Posted results are
-remembered in the database of deliveries, so nothing is posted twice after a restart, and a game that ended meanwhile is
-posted then. A set whose result an operator corrects after its end is posted again.
+We get the results from `set` messages, so they have the names that the operator has given, and only games that count.
+We follow a set from the first of its games that this daemon sees being played, because results of old replays aren't
+news. The database of deliveries remembers which results were posted. This way, nothing is posted twice after a restart,
+and if a game has ended in the meantime, it is posted then. If an operator corrects the result of a set after its end,
+it is posted again.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _SENT_HEADERS = frozenset({"content-type", "user-agent"})
 
 
 class _News(NamedTuple):
-    """The newest payload of a set, and the summaries of the games that the station has in memory."""
+    """The newest payload of a set, and summaries of those games that the station has in memory."""
 
     payload: Mapping[str, Any]
     live: Mapping[str, GameSummary]
@@ -53,7 +54,11 @@ class _Error(msgspec.Struct):
 
 
 class ChatSink:
-    """One chat. `run` it in one task, again after a bug, and start `follow` for each station."""
+    """One chat.
+
+    You should call `run` in exactly one task, and call it again if a bug has ended it. Also, start `follow` for each
+    station.
+    """
 
     def __init__(
         self,
@@ -67,8 +72,10 @@ class ChatSink:
         stations: frozenset[str] | None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`deliverer` posts the messages that are put into `store` under `id`; `name` is for logs and metrics.
-        `stations`: `None` for all."""
+        """`deliverer` posts the messages that are put into `store` under `id`. `name` is used for logs and metrics.
+
+        If `stations` is `None`, this is for all of them.
+        """
         self._deliverer = deliverer
         self._store = store
         self._id = id
@@ -82,11 +89,11 @@ class ChatSink:
 
     @property
     def gone(self) -> bool:
-        """Whether the webhook does not exist any more."""
+        """Whether the webhook has ceased to exist."""
         return self._deliverer.gone.is_set()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. Does not wait."""
+        """Take the payload of a `set` message of a station. This doesn't wait."""
         set_id = payload.get("setId")
         wanted = self._stations is None or station in self._stations
         if wanted and set_id is not None and not self.gone:
@@ -96,14 +103,14 @@ class ChatSink:
             self._news.put(station, set_id, _News(payload, live))
 
     async def run(self) -> None:
-        """Make messages and post them until cancelled, or until the webhook is gone."""
+        """Make messages and post them, until cancelled or until the webhook is gone."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._news.store_each, self._make_messages)
             await self._deliverer.run()
             nursery.cancel_scope.cancel()
 
     async def follow(self, channel: Channel) -> None:
-        """Know the games of a station until cancelled."""
+        """Keep track of the games of a station until cancelled."""
         self._channels[channel.station] = channel
         try:
             await trio.sleep_forever()
@@ -117,7 +124,7 @@ class ChatSink:
             self._deliverer.wake()
 
     def _store_news(self, station: str, set_id: str, news: _News, now_ms: int) -> bool:
-        """Store messages about the results that are new. Returns whether there are any. Blocks."""
+        """Store messages about results that are new. Returns whether there are any. This blocks."""
         followed = self._last(station, set_id) is not None
         if not followed and not any(game["gameId"] in news.live for game in news.payload["games"]):
             return False
@@ -145,7 +152,7 @@ class ChatSink:
         return message(self._templates, template, station, result)
 
     def _last(self, station: str, key: str) -> str | None:
-        """The digest that was remembered last; `None` for the first one."""
+        """Return the digest that was remembered last, or `None` if this would be the first one."""
         last = self._store.last_of_set(self._id, station, key)
         return None if last is None else last[0]
 
@@ -158,7 +165,7 @@ def _delivery(key: str, event: ChatEvent, body: bytes | None) -> Delivery | None
 
 
 def discord_post(send: Post = post) -> Post:
-    """A function like `post` that understands Discord's answers, and sends no headers beyond what it needs."""
+    """Return a function like `post` that understands Discord's answers and only sends the headers that it needs."""
 
     async def posted(target: Target, headers: Headers, body: bytes, tls: Any, timeout_seconds: float) -> PostResponse:
         kept = [(name, value) for name, value in headers if name in _SENT_HEADERS]

@@ -1,1 +1,4 @@
-"""The broker (Redis Streams): all messages of all stations, for gateways and workers on other machines."""
+"""The broker (Redis Streams).
+
+All messages of all stations are sent to it, so that gateways and workers on other machines can use them.
+"""

@@ -18,7 +18,7 @@ _EXPECTED_BROKER = (
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the section. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     fanout = config.section(Fanout)
     if fanout.url:
         check_broker_url(fanout.url, file)
@@ -29,7 +29,7 @@ def check(config: Config, file: str) -> None:
 
 
 def check_broker_url(url: str, file: str = "configuration") -> SplitResult:
-    """The parts of the URL of a broker, `fanout.url`. Raises `ConfigError`."""
+    """Parse the URL of a broker, which is `fanout.url`. Raises `ConfigError` if it is wrong."""
     parts = check_url(url, _BROKERS, file, "fanout.url", expected=_EXPECTED_BROKER)
     database = parts.path.strip("/")
     if database and not re.fullmatch(r"[0-9]{1,9}", database):

@@ -1,4 +1,4 @@
-"""The broker as a daemon uses it: its address, and the sink that sends every log message to it."""
+"""How a daemon uses the broker: its address, and the sink that sends all log messages to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Broker(RunningPart):
     """Sends the messages of all stations to the broker."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` without the client library, which is an extra."""
+        """Raises `ConfigError` if you haven't installed the client library, which is an extra."""
         fanout, metrics = host.config.section(Fanout), host.metrics
         host.provide(DemoObjection, self)
         address = broker_address(fanout)
@@ -51,7 +51,7 @@ class Broker(RunningPart):
         await self._sink.run()
 
     def not_ready(self) -> list[str]:
-        """The reasons why the broker does not have everything."""
+        """Return the reasons why the broker doesn't have everything."""
         return self._sink.problems()
 
     def reason_against_demo(self) -> str:
@@ -63,7 +63,7 @@ class Broker(RunningPart):
 
 
 def broker_address(fanout: Fanout) -> Address:
-    """The address of the broker. Raises `ConfigError`."""
+    """Return the address of the broker. Raises `ConfigError` if something is wrong with it."""
     if find_spec("coredis") is None:
         raise ConfigError("configuration", "fanout.url", "needs the extra: pip install 'slpstream[fanout]'")
     from slpstream.parts.fanout.connection import address_of  # noqa: PLC0415 -- needs the extra

@@ -1,7 +1,8 @@
-"""Connects to Redis under trio, with coredis; ingests and gateways share it.
+"""Connect to Redis under trio with coredis. Both ingests and gateways use this.
 
-The client itself never retries a call: after a lost connection the session must first find out how far it had come.
-`BROKER_ERRORS` are the errors of a broker that is down, restarts, refuses or fails over. Any other error is a bug.
+The client never retries a call, because if a connection was lost, the session first has to find out how far it had
+come. `BROKER_ERRORS` are the errors that you get if a broker is down, restarts, refuses something or fails over. If
+there's any other error, it is a bug.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ logging.getLogger("coredis").propagate = False
 
 
 class Address(NamedTuple):
-    """Address of the broker and the options of the connection."""
+    """The address of the broker, and the options for the connection."""
 
     host: str
     port: int
@@ -54,14 +55,17 @@ class Address(NamedTuple):
     context: ssl.SSLContext | None
 
     def __str__(self) -> str:
-        """The URL without user and password."""
+        """Return the URL, but without the user and password."""
         scheme = ("rediss" if self.context else "redis") + ("+cluster" if self.cluster else "")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}/{self.database or ''}".rstrip("/")
 
 
 def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
-    """Parse `fanout.url`, of scheme `redis`, `rediss`, `redis+cluster` or `rediss+cluster`. Raises `ConfigError`."""
+    """Parse `fanout.url`. Its scheme must be `redis`, `rediss`, `redis+cluster` or `rediss+cluster`.
+
+    Raises `ConfigError` if there's a problem.
+    """
     parts = check_broker_url(url)
     scheme, _, cluster = parts.scheme.partition("+")
     database = int(parts.path.strip("/") or 0)
@@ -82,9 +86,9 @@ def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
 
 @contextlib.asynccontextmanager
 async def connected(address: Address) -> AsyncIterator[Client]:
-    """Connect to the broker for the duration of the block.
+    """A context manager that connects to the broker until the end of the block.
 
-    Raises one of `BROKER_ERRORS`, or a group of them, if the connection fails or is lost.
+    If the connection fails or is lost, this raises one of `BROKER_ERRORS`, or a group of them.
     """
     options: dict[str, Any] = {
         "username": address.username,
@@ -108,7 +112,7 @@ async def connected(address: Address) -> AsyncIterator[Client]:
 
 
 class StreamEntry(NamedTuple):
-    """One entry of a stream: the ordinal of its turn, its packed position and its line."""
+    """One entry of a stream, which consists of the ordinal of its turn, its packed position and its line."""
 
     ordinal: int
     position: int
@@ -121,12 +125,15 @@ class StreamEntry(NamedTuple):
 
 
 def entries_of(response: Sequence[Any] | None) -> list[StreamEntry]:
-    """The entries in the response to XRANGE and similar commands. An entry without a line gets an empty one."""
+    """Return the entries that you get from XRANGE and similar commands.
+
+    If an entry doesn't have a line, it gets an empty one.
+    """
     return [StreamEntry(*parse_id(entry.identifier), entry.field_values.get(FIELD, b"")) for entry in response or ()]
 
 
 def reason_of(error: BaseException) -> str:
-    """One line about an error; for a group, about its first error."""
+    """Describe an error in one line. If it is a group, we use its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     cause = error.__cause__
@@ -139,7 +146,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _backoff() -> Iterator[float]:
-    """Seconds to wait before each further attempt."""
+    """Yield how many seconds to wait before each further attempt."""
     pause = _FIRST_PAUSE_SECONDS
     while True:
         yield pause
@@ -151,7 +158,8 @@ async def keep_connected(
 ) -> None:
     """Run a session on one connection after another, until cancelled.
 
-    `lost` is called with the reason when a connection ends. A session that lasted a while resets the backoff.
+    Each time a connection ends, `lost` is called with the reason. The pauses in between get longer, but if a session
+    has lasted for a while, they start again from the beginning.
     """
     pauses = _backoff()
     while True:

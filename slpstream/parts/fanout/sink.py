@@ -1,6 +1,6 @@
-"""Sends each station's logs into Redis Streams, each message exactly once, despite crashes.
+"""Send the logs of each station into Redis Streams. Each message is sent exactly once, even if something crashes.
 
-`streams` describes the layout in the broker. This is why no message is lost or duplicated:
+If you want to know the layout in the broker, have a look at `streams`. This is why no message is lost or duplicated:
 
 - Only the broker knows which messages were sent; this process stores no progress. A session first takes a turn for each
   log, which stops all messages of earlier sessions that are still in transit, and then asks for the last message of
@@ -13,11 +13,12 @@
 - A broker that is full refuses messages. The logs are then trimmed, and kept shorter until there is room again. The
   same happens when a broker deletes a log to make room.
 
-While the broker is down, no consumer runs and nothing is queued: the daemon continues to read, and the missing messages
-are read from the files later. While the broker is slow, at most `_MAX_QUEUED_BYTES` are queued, then consumers wait.
+If the broker is down, we don't run any consumers and don't queue anything. The daemon keeps on reading, and later we
+read the missing messages from the files. If the broker is slow, we queue at most `_MAX_QUEUED_BYTES`, and then the
+consumers have to wait.
 
-All logs share one writer, which collects messages while a call is in progress and sends them with the next one. Calls
-are therefore small under low load and large under high load.
+All logs share a single writer. While a call is in progress, it collects messages, and sends them with the next call.
+This means that calls are small if there's little to do, and large if there's a lot.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class OutgoingLog:
-    """The state of one log that outlives a session."""
+    """The state of one log. It lives longer than a session."""
 
     def __init__(self, keys: StationKeys, mode: FramesMode, max_messages: int) -> None:
         self.keys = keys
@@ -126,7 +127,7 @@ class OutgoingLog:
         """Whether a session has read how far the broker has come."""
 
     def note(self, game_id: str, position: Position) -> None:
-        """Record that messages of a game were sent, up to a position."""
+        """Note that messages of a game were sent, up to this position."""
         self.sent_at = time.time()
         self.confirmed = (game_id, position)
         self.games.pop(game_id, None)
@@ -135,7 +136,7 @@ class OutgoingLog:
             del self.games[next(iter(self.games))]
 
     def min_ordinal(self, max_age_seconds: float) -> int:
-        """The oldest turn to keep; 0 keeps all.
+        """Return the oldest turn that should be kept, where 0 means all of them.
 
         A turn is too old if the next one began before the age limit, or if nothing was sent since then.
         """
@@ -148,7 +149,7 @@ class OutgoingLog:
 
 
 class QueuedBatch(NamedTuple):
-    """Messages of one turn that wait for the writer or are being sent."""
+    """Messages of one turn that are being sent, or that are waiting for the writer."""
 
     log: OutgoingLog
     ordinal: int
@@ -162,11 +163,14 @@ class QueuedBatch(NamedTuple):
 
 
 class DataLost(ResponseError):
-    """The broker does not have all keys that were written in this session."""
+    """Raised if the broker has lost some of the keys that were written in this session."""
 
 
 class RedisSink:
-    """Sends all stations of one daemon. `run` it in one task; after a bug, run it again."""
+    """Sends all stations of one daemon.
+
+    You should call `run` in exactly one task. If a bug has ended it, call it again.
+    """
 
     def __init__(
         self,
@@ -180,10 +184,11 @@ class RedisSink:
         on_reconnect: Callable[[], None],
         errors: InternalErrors | None = None,
     ) -> None:
-        """`stations` returns the present stations by name; it is called often, because they come and go.
+        """`stations` returns all stations by name. It is called often, because they can come and go.
 
-        `max_messages` limits a live log. A finalized log is limited to half of that, which spans the same time.
-        `max_age_seconds` of 0 disables the limit. `on_sent` is called with a station and a number of messages.
+        `max_messages` limits a live log. For a finalized log, we use half of this, so that both cover the same time. If
+        `max_age_seconds` is 0, there's no limit for the age. `on_sent` is called with a station and how many of its
+        messages were sent.
         """
         self._address = address
         self._keys = EventKeys(event)
@@ -206,11 +211,11 @@ class RedisSink:
 
     @property
     def evicts(self) -> bool:
-        """Whether the broker may delete logs to make room."""
+        """Whether the broker is allowed to delete logs when it needs room."""
         return self.policy is not None and self.policy.startswith("allkeys-")
 
     def problems(self) -> list[str]:
-        """What keeps the broker from having all messages that it should have, for `/readyz`."""
+        """The reasons why the broker doesn't have all messages that it should have. You can see them in `/readyz`."""
         found = [] if self.problem is None else [self.problem]
         if self.max_kept is not None:
             found.append(f"broker {self._address}: its memory is too small, it keeps {self.max_kept} messages per log")
@@ -228,14 +233,17 @@ class RedisSink:
 
     @property
     def begun(self) -> bool:
-        """Whether the logs of all stations are read. A log that was never sent begins with the game current then."""
+        """Whether we have begun to read the logs of all stations.
+
+        If a log was never sent before, it begins with the game that is current at that time.
+        """
         logs = self._logs.values()
         return len(logs) >= len(MODES) * len(self._stations()) and all(log.begun for log in logs)
 
     def lag(self) -> Mapping[str, tuple[float, int]]:
-        """By station, the lag of the broker: in seconds, and in bytes of the current game's replay.
+        """How far behind the broker is with each station, in seconds and in bytes of the current game's replay.
 
-        May be called from any thread.
+        You can read this from any thread.
         """
         lags: dict[str, tuple[float, int]] = {}
         for station, channel in list(self._stations().items()):
@@ -280,13 +288,13 @@ class RedisSink:
                 await self._make_room(client, reason_of(group if shortage is None else shortage))
 
     def _is_shortage(self, error: BaseException) -> bool:
-        """Whether the broker had no memory for a message, or has deleted messages to have some."""
+        """Whether the broker didn't have enough memory for a message, or has deleted other messages to make room."""
         if not isinstance(error, ResponseError):
             return False
         return _REFUSED in str(error) or (self.evicts and (isinstance(error, DataLost) or GONE in str(error)))
 
     async def _read_policy(self, client: Client) -> None:
-        """Find out whether the broker may delete logs when its memory is full."""
+        """Find out whether the broker is allowed to delete logs when its memory is full."""
         try:
             info: dict[str, Any] = dict(await client.info("memory"))
         except AuthorizationError:
@@ -303,8 +311,10 @@ class RedisSink:
         self.policy = policy
 
     async def _make_room(self, client: Client, reason: str) -> None:
-        """Trim all logs, to three quarters of the longest one, and keep them that short. Raises the last error if they
-        are as short as possible."""
+        """Trim all logs to three quarters of the longest one, and keep them that short from now on.
+
+        If they're already as short as possible, this raises the last error.
+        """
         logs = list(self._logs.values())
         async with client.pipeline(transaction=False) as pipeline:
             asked = [pipeline.xlen(log.keys.stream(log.mode)) for log in logs]
@@ -323,7 +333,7 @@ class RedisSink:
                 pipeline.xtrim(log.keys.stream(log.mode), PureToken.MAXLEN, log.kept_messages)
 
     def _keep(self, messages: int) -> None:
-        """Trim live logs to a number of messages from now on, and finalized logs to half of it."""
+        """From now on, trim live logs to this many messages, and finalized logs to half of that."""
         self.max_kept = messages if messages < self._max_messages else None
         self._grown_at = trio.current_time()
         for log in self._logs.values():
@@ -334,7 +344,10 @@ class RedisSink:
         log.kept_messages = min(log.max_messages, kept if log.mode == "live" else kept // 2)
 
     def _grow(self, now: float) -> None:
-        """Keep more again when the broker has had room for a while. One that deletes logs is not put to the test."""
+        """If the broker had enough room for a while, keep more messages again.
+
+        If it deletes logs, it's better not to try this.
+        """
         if self.max_kept is None or self.evicts or now - self._grown_at < _GROW_SECONDS:
             return
         kept = int(self.max_kept * _GROW) + 1
@@ -345,7 +358,7 @@ class RedisSink:
     async def _check_keys(
         self, client: Client, stations: Iterable[str], sent: Mapping[tuple[str, str], Mapping[str, Any]]
     ) -> None:
-        """Raises `DataLost` if the broker has deleted keys that this session has written."""
+        """Raise `DataLost` if the broker has deleted some of the keys that this session has written."""
         keys = [log.keys.stream(log.mode) for log in self._logs.values() if log.exists]
         keys += [log.keys.turns(log.mode) for log in self._logs.values() if log.has_turns]
         keys += [StationKeys(self._keys.event, name).state for name in stations if (name, "station") in sent]
@@ -357,7 +370,10 @@ class RedisSink:
                 raise DataLost(f"the broker has deleted {key}")
 
     async def _send_all(self, client: Client) -> None:
-        """Send until the connection is lost, or the broker has no room or has lost messages. Errors come in a group."""
+        """Send until the connection is lost, or until the broker has no room or has lost messages.
+
+        All errors are wrapped in a group.
+        """
         for log in self._logs.values():
             log.exists = log.has_turns = False
         writer = _Writer(client, self._max_age_seconds, self._confirmed)
@@ -428,7 +444,7 @@ class RedisSink:
                 log.complete_at = time.monotonic()
 
     def _missing_bytes(self, channel: Channel, log: OutgoingLog) -> int:
-        """How many bytes of the current game's replay the broker lacks; 0 if it has all messages."""
+        """Return how many bytes of the current game's replay are missing in the broker, or 0 if it has all messages."""
         game = channel.current
         if game is None:
             return 0
@@ -446,7 +462,10 @@ class RedisSink:
     async def _send_statuses(
         self, client: Client, stations: Mapping[str, Channel], sent: dict[tuple[str, str], dict[str, Any]]
     ) -> None:
-        """Send the states and sets that have changed, to the hash of their station and to the stream of statuses."""
+        """Send all states and sets that have changed.
+
+        They go to the hash of their station and to the stream of statuses.
+        """
         changed: list[dict[str, Any]] = []
         for station, channel in stations.items():
             for message in (channel.state_message(), channel.set_message()):
@@ -482,7 +501,7 @@ class RedisSink:
         )
 
     async def _trim(self, client: Client) -> None:
-        """Apply the age limit to all logs, including those that get no messages."""
+        """Apply the age limit to all logs. We also have to do this for logs that don't get any messages."""
         async with client.pipeline(transaction=False) as pipeline:
             for log in self._logs.values():
                 min_ordinal = log.min_ordinal(self._max_age_seconds)
@@ -491,7 +510,7 @@ class RedisSink:
 
 
 async def _send_log(client: Client, writer: _Writer, channel: Channel, log: OutgoingLog) -> None:
-    """Send the messages of one log that the broker does not have yet, until cancelled."""
+    """Send those messages of one log that the broker doesn't have yet, until cancelled."""
     await writer.emptied(log)  # of what was queued before this was started again
     ordinal, offsets = await _begin(client, log)
     turn = Turn(ordinal, "", START)
@@ -533,10 +552,10 @@ def _game_of(channel: Channel, game_id: str) -> Game | None:
 
 
 def _is_aside(channel: Channel, log: OutgoingLog, game_id: str) -> bool:
-    """Whether gateways must not turn to a game, because another one is played.
+    """Whether gateways should not turn to a game, because another one is being played.
 
-    A game that was over before this process started cannot be played either, as long as there is a current one. If its
-    beginning was sent as aside, so is its rest.
+    If a game was over before this process started, and there is a current game, then it can't be the one that is
+    played. If the beginning of a game was already marked as secondary, so is the rest of it.
     """
     game = _game_of(channel, game_id)
     if game is None:
@@ -545,9 +564,9 @@ def _is_aside(channel: Channel, log: OutgoingLog, game_id: str) -> bool:
 
 
 async def _send_late_joiner_messages(client: Client, channel: Channel, log: OutgoingLog, game_id: str) -> None:
-    """Send what late joiners need of a game that the station has turned to.
+    """When the station turns to a game, send everything about it that late joiners need.
 
-    It was not sent while the game was aside.
+    This wasn't sent as long as the game was secondary.
     """
     game = _game_of(channel, game_id)
     if log.mode == "live" and game is not None and game.start is not None:
@@ -556,9 +575,9 @@ async def _send_late_joiner_messages(client: Client, channel: Channel, log: Outg
 
 
 async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOffset]]:
-    """Take a turn, which stops earlier sessions, and read how far the broker has come.
+    """Take a turn, which stops all earlier sessions, and find out how far the broker has come.
 
-    Returns the ordinal of the turn and an offset for each game, oldest game first.
+    Returns the ordinal of the turn, and an offset for each game, beginning with the oldest game.
     """
     stream, turns_key = log.keys.stream(log.mode), log.keys.turns(log.mode)
     ordinal, existed = await _take_turn(client, log)
@@ -594,9 +613,9 @@ async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOf
 
 
 async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> tuple[int, bool]:
-    """Take a turn. Returns its ordinal and whether the stream existed.
+    """Take a turn. Returns its ordinal, and whether the stream existed before.
 
-    Fails if the newest turn is not `newest`; 0 allows any.
+    If the newest turn isn't `newest`, this fails, unless you pass 0.
     """
     answer: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)], [newest])
     ordinal = int(answer[0])
@@ -606,7 +625,10 @@ async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> tuple
 
 
 async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:
-    """Record a turn. This comes before its first message, so that each message has a recorded turn."""
+    """Make a record of a turn.
+
+    We have to do this before we send its first message, so that each message has a turn with a record.
+    """
     fields = {str(turn.ordinal): turn_record(turn.game_id, log.mode, turn.after)}
     log.aside.discard(turn.game_id)
     if turn.aside:
@@ -617,7 +639,7 @@ async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:
 
 
 async def _prune_turns(client: Client, log: OutgoingLog, turns: list[Turn]) -> list[Turn]:
-    """Delete the records of turns that `turns_to_forget` selects, and return the remaining turns."""
+    """Delete the records of all turns that `turns_to_forget` selects. Returns those turns that are left."""
     oldest = entries_of(await client.xrange(log.keys.stream(log.mode), count=1))
     forgotten = turns_to_forget(turns, oldest[0].ordinal if oldest else turns[-1].ordinal) if turns else []
     if forgotten:
@@ -627,10 +649,10 @@ async def _prune_turns(client: Client, log: OutgoingLog, turns: list[Turn]) -> l
 
 
 async def _with_unrecorded(client: Client, log: OutgoingLog, turns: list[Turn]) -> list[Turn]:
-    """Add the newest turn if its record is missing, which is then written again.
+    """If the record of the newest turn is missing, write it again and add the turn.
 
-    A cluster keeps the hash on another node than the stream, and that node alone can lose its last second. The turn is
-    derived from its messages.
+    This can happen in a cluster, because the hash is on another node than the stream, and just this node might lose its
+    last second. We can derive the turn from its messages.
     """
     stream = log.keys.stream(log.mode)
     newest = entries_of(await client.xrevrange(stream, count=1))
@@ -648,7 +670,7 @@ async def _with_unrecorded(client: Client, log: OutgoingLog, turns: list[Turn]) 
 
 
 def _position_before(message: LogMessage) -> Position:
-    """The position after which a message comes, if its predecessor is not known."""
+    """Return the position that comes before a message, if we don't know the message before it."""
     return START if message.type == "game_start" else just_before(message.position)
 
 
@@ -660,7 +682,10 @@ def _type_of(line: bytes) -> str:
 
 
 class _Writer:
-    """Sends the messages of all logs over one connection. Messages of one log are sent in the order of `put`."""
+    """Sends the messages of all logs over one connection.
+
+    For each log, they are sent in the order in which you `put` them.
+    """
 
     def __init__(self, client: Client, max_age_seconds: float, confirmed: Callable[[QueuedBatch], None]) -> None:
         self._client = client
@@ -673,7 +698,7 @@ class _Writer:
         self._room = trio.Event()
 
     async def put(self, log: OutgoingLog, turn: Turn, messages: Sequence[LogMessage]) -> None:
-        """Queue messages of one turn, once there is room for them."""
+        """Wait until there's enough room, and then queue messages of one turn."""
         station = log.keys.station
         for part in _parts(messages):
             while self._unconfirmed_bytes >= _MAX_QUEUED_BYTES:
@@ -689,7 +714,7 @@ class _Writer:
         await trio.lowlevel.checkpoint()
 
     async def emptied(self, log: OutgoingLog) -> None:
-        """Return when the broker has accepted all queued messages of a log."""
+        """Wait until the broker has accepted all messages of a log that were queued."""
         while self._unconfirmed_batches.get(log):
             await self._room.wait()
 
@@ -709,7 +734,7 @@ class _Writer:
             room.set()
 
     def _next(self) -> list[QueuedBatch]:
-        """Take batches for one pipeline off the queue."""
+        """Take as many batches off the queue as should be sent with one pipeline."""
         size = count = 0
         while count < len(self._queue) and (not count or size + self._queue[count].size_bytes <= _MAX_PIPELINE_BYTES):
             size += self._queue[count].size_bytes
@@ -734,7 +759,7 @@ class _Writer:
 
 
 def _parts(messages: Sequence[LogMessage]) -> Iterable[Sequence[LogMessage]]:
-    """Split messages into parts that do not block the broker for long."""
+    """Divide messages into parts that are small enough not to block the broker for a long time."""
     begin = size = 0
     for index, message in enumerate(messages):
         if size > _MAX_CALL_BYTES:

@@ -99,51 +99,57 @@ more, and would exceed the broker's limit. The calls that follow in the same pip
 
 
 class StationKeys(NamedTuple):
-    """The keys of one station.
+    """The keys that belong to one station.
 
-    No command and no script uses two of them, so they may be on different nodes of a cluster.
+    None of the commands and scripts uses two of them, so in a cluster they can be on different nodes.
     """
 
     event: str
     station: str
 
     def stream(self, mode: FramesMode) -> str:
-        """Stream: the log of one mode."""
+        """Return the key of the stream that contains the log of one mode."""
         base = f"slpstream:{self.event}:{self.station}"
         return base if mode == "live" else f"{base}:{mode}"
 
     def turns(self, mode: FramesMode) -> str:
-        """Hash: ordinal of a turn to the cursor after which it begins."""
+        """Return the key of a hash. It maps the ordinal of each turn to the cursor after which it begins."""
         return f"{self.stream(mode)}:turns"
 
     @property
     def state(self) -> str:
-        """Hash for late joiners, by type: the status messages, and the newest `game_start` and `stats`."""
+        """The key of a hash that late joiners need.
+
+        By type, it contains the status messages, and the newest `game_start` and `stats`.
+        """
         return f"{self.stream('live')}:state"
 
 
 class EventKeys(NamedTuple):
-    """The keys of an event. They cannot clash with a station's, whose name has no `:` and is not empty."""
+    """The keys that belong to an event.
+
+    They can't be the same as those of a station, because the name of a station is never empty and can't contain `:`.
+    """
 
     event: str
 
     @property
     def stations(self) -> str:
-        """Hash: station to the name of its ingest, as JSON."""
+        """The key of a hash that maps each station to the name of its ingest, as JSON."""
         return f"slpstream:{self.event}"
 
     @property
     def status(self) -> str:
-        """Stream: the newest status messages."""
+        """The key of the stream that contains the newest status messages."""
         return f"slpstream:{self.event}::status"
 
     def ingest(self, name: str) -> str:
-        """String that exists while an ingest is alive."""
+        """Return the key of a string that only exists while an ingest is alive."""
         return f"slpstream:{self.event}::ingest:{name}"
 
 
 class Turn(NamedTuple):
-    """A run of messages of one game. Its first message comes after the position `after`."""
+    """Several messages of one game in a row. The first of them comes after the position `after`."""
 
     ordinal: int
     game_id: str
@@ -153,12 +159,18 @@ class Turn(NamedTuple):
 
 
 def entry_id(ordinal: int, position: Position) -> bytes:
-    """The id of the message at a position. Raises `ProtocolViolation` for a position that has no id."""
+    """Return the id of the message at a position.
+
+    If there can't be an id for the position, this raises `ProtocolViolation`.
+    """
     return b"%d-%d" % (ordinal, pack(position))
 
 
 def pack(position: Position) -> int:
-    """A position as one number, with the same order; `START` is 0. Raises `ProtocolViolation` if it does not fit."""
+    """Pack a position into one number. The order stays the same, and `START` becomes 0.
+
+    If the position doesn't fit, this raises `ProtocolViolation`.
+    """
     offset, count = position
     if not (-1 <= offset < 1 << 39 and 0 <= count < 1 << _COUNT_BITS):
         raise ProtocolViolation(f"a position that has no entry id: {offset}.{count}")
@@ -171,33 +183,36 @@ def unpack(number: int) -> Position:
 
 
 def parse_id(text: bytes) -> tuple[int, int]:
-    """The ordinal and the packed position of an entry id."""
+    """Split the id of an entry into its ordinal and its packed position."""
     ordinal, _, position = text.partition(b"-")
     return int(ordinal), int(position)
 
 
 def ids_of_turn(ordinal: int, after: int = -1) -> tuple[bytes, bytes]:
-    """First and last possible id of a turn, or of its part after a packed position."""
+    """Return the first and last id that can occur in a turn.
+
+    Pass a packed position if you only want the part after it.
+    """
     return b"%d-%d" % (ordinal, after + 1), b"%d-%d" % (ordinal, _LAST)
 
 
 def just_before(position: Position) -> Position:
-    """The greatest position before this one, so no message is in between."""
+    """Return the greatest position that is before this one, which means that there can't be a message in between."""
     return START if pack(position) == 0 else unpack(pack(position) - 1)
 
 
 def turn_record(game_id: str, mode: FramesMode, after: Position) -> str:
-    """The record of a turn: a cursor, or only the game if the turn begins with the first message."""
+    """Return the record of a turn, which is a cursor, or just the game if the turn begins with its first message."""
     return game_id if after == START else str(Cursor(game_id, mode, after))
 
 
 def aside_field(ordinal: int) -> str:
-    """The field that marks a turn of a game aside."""
+    """Return the name of the field that marks a turn of a secondary game."""
     return f"{ordinal}:aside"
 
 
 def parse_turns(records: Mapping[bytes, bytes]) -> list[Turn]:
-    """The turns of a hash of records, oldest first, without invalid records."""
+    """Return the turns in a hash of records, beginning with the oldest. If a record is invalid, it is left out."""
     turns: list[Turn] = []
     for field, value in records.items():
         try:
@@ -213,7 +228,7 @@ def parse_turns(records: Mapping[bytes, bytes]) -> list[Turn]:
 
 
 def by_game(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    """The turns of each game, oldest first. Games are ordered by their newest turn."""
+    """Return the turns of each game, beginning with the oldest. The games are sorted by their newest turn."""
     games: dict[str, list[Turn]] = {}
     for turn in turns:
         games[turn.game_id] = [*games.pop(turn.game_id, ()), turn]
@@ -221,9 +236,11 @@ def by_game(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
 
 
 def turns_to_forget(turns: list[Turn], oldest_ordinal: int) -> list[int]:
-    """The ordinals whose records can be deleted; `oldest_ordinal` is that of the oldest message in the stream.
+    """Return the ordinals whose records we don't need any more. `oldest_ordinal` belongs to the oldest message in the
+    stream.
 
-    Each game keeps its newest turn even if all its messages were trimmed. At most `MAX_TURNS` turns are kept.
+    Each game keeps its newest turn, even if all of its messages were trimmed. We never keep more than `MAX_TURNS`
+    turns.
     """
     newest = {turn.game_id: turn.ordinal for turn in turns}
     kept = [turn for turn in turns if turn.ordinal >= oldest_ordinal or newest[turn.game_id] == turn.ordinal]

@@ -1,8 +1,10 @@
-"""Exports the replays of sets for other programs: as a zip on demand, and into a folder when a set ends.
+"""Export the replays of sets for other programs, either as a zip if somebody asks for it, or into a folder when a set
+ends.
 
-A zip has names that the community uses, and a `context.json` about the set. `names` makes the names of files, `context`
-the document, `handed_set` decides the contents of the zip, and `archive` writes it. The first three are pure.
+The names in a zip are those that the community uses, and there is also a `context.json` that describes the set. The
+names of files are made by `names`, and the document by `context`. `handed_set` decides what the zip should contain, and
+`archive` writes it. The first three don't do any I/O.
 
-In the daemon, `handover` does the work. `contents` collects the replays of a set, `waiting_sets` are the sets whose zip
-is not written yet, `ended_sets` finds those that ended unnoticed, and `zips` writes.
+In the daemon, all of this is started by `handover`. `contents` collects the replays of a set, `waiting_sets` are the
+sets that have no zip yet, `ended_sets` finds those that have ended without being noticed, and `zips` does the writing.
 """

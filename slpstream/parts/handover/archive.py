@@ -1,6 +1,6 @@
-"""Writes the zip of a set. Blocks; call it from a worker thread.
+"""Write the zip of a set. This blocks, so you should call it from a worker thread.
 
-Replays are copied one after another, so memory holds one of them at a time. The originals are only read.
+We copy one replay after another, so there's never more than one of them in memory. The originals aren't changed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def write_zip(
     *,
     open_file: OpenFile = open_regular,
 ) -> int:
-    """Write the zip of a set to an open file, and return the number of replays in it.
+    """Write the zip of a set to an open file, and return how many replays are in it.
 
-    A missing replay is left out, and so is the document then, because it would not fit the replays. Raises `OSError` if
-    all replays are missing, or if an existing one cannot be read.
+    If a replay is missing, it is left out. In this case, we leave out the document too, because it wouldn't fit the
+    replays any more. Raises `OSError` if all replays are missing, or if one of them exists but can't be read.
     """
     there = [(member, path) for member in handed.members if (path := _readable(member, open_file, on_problem))]
     if handed.members and not there:
@@ -71,7 +71,7 @@ def write_zip_file(
     *,
     open_file: OpenFile = open_regular,
 ) -> int:
-    """Write the zip of a set as a file that appears whole under its name, as `write_zip` does."""
+    """Like `write_zip`, but for a file that only appears under its name when it is complete."""
     temporary = target.with_name(f".{target.name}.tmp")  # the same name after a kill, so that the file is reused
     try:
         with temporary.open("wb") as file:
@@ -85,7 +85,10 @@ def write_zip_file(
 
 
 def free_name(folder: Path, name: str, taken: Collection[str] = ()) -> str:
-    """A name for a zip that is neither in the folder nor `taken`, with ` 2`, ` 3` and so on if needed."""
+    """Return a name for a zip that isn't in the folder and isn't `taken`.
+
+    If necessary, we append ` 2`, ` 3` and so on.
+    """
     promised = {each.casefold() for each in taken}  # as many file systems compare names
     number, free = 1, f"{name}.zip"
     while free.casefold() in promised or (folder / free).exists():
@@ -95,7 +98,7 @@ def free_name(folder: Path, name: str, taken: Collection[str] = ()) -> str:
 
 
 def _readable(member: Member, open_file: OpenFile, on_problem: OnProblem) -> Path | None:
-    """The first file of a replay that can be opened; `None` if all are missing. Raises `OSError`."""
+    """Return the first file of a replay that we can open, or `None` if all of them are missing. Raises `OSError`."""
     problem: OSError | None = None
     for path in member.replay.paths:
         try:
@@ -128,7 +131,7 @@ def _copy(member: Member, path: Path, source: BinaryIO, target: IO[bytes], on_pr
 
 
 def _zip_time(start_ms: int) -> tuple[int, int, int, int, int, int]:
-    """A time in the form of zips, whose years range from 1980 to 2107."""
+    """Convert a time to the form that zips use. There, the year is between 1980 and 2107."""
     began = time.gmtime(start_ms / 1000)
     moment = began.tm_year, began.tm_mon, began.tm_mday, began.tm_hour, began.tm_min, began.tm_sec
     return max(_FIRST_ZIP_TIME, min(moment, _LAST_ZIP_TIME))

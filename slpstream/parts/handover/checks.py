@@ -13,7 +13,7 @@ from slpstream.system.files import real_path
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the section. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     handover = config.section(Handover)
     if handover.folder:
         check_folder(handover.folder, file, "handover.folder")
@@ -26,7 +26,9 @@ def check(config: Config, file: str) -> None:
 
 
 def _check_unwatched(handover: Handover, config: Config, file: str) -> None:
-    """Refuse a folder for zips in which a station would find them, and take their replays for other games."""
+    """Refuse a folder for zips in which a station would find them, because it would take their replays for other
+    games.
+    """
     folder = real_path(expanded(handover.folder, file, "handover.folder"))
     recordings = recordings_folder(config)
     for i, station in enumerate(config.stations):

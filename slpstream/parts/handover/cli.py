@@ -114,7 +114,7 @@ def command(
 
 
 def _skew_at(ended: datetime, last: IndexedGame) -> ClockSkew | None:
-    """The skew with which the last game ended at a certain time."""
+    """Return the skew of the clock, given that the last game has ended at a certain time."""
     if last.said_at_ms is None:
         return None
     said_end_seconds = last.said_at_ms / 1000 + (last.duration_seconds or 0.0)

@@ -1,4 +1,4 @@
-"""Collects the replays of a set and the facts about them."""
+"""Collect the replays of a set, and everything that we know about them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SKEW_GAMES = 64
 
 
 class SetContents:
-    """Decides the contents of the zips of sets, from the index of games."""
+    """Decides what the zips of sets should contain. It gets this from the index of games."""
 
     def __init__(self, index: GameIndex, templates: Templates, limiter: trio.CapacityLimiter) -> None:
         self._index = index
@@ -33,7 +33,7 @@ class SetContents:
         self._log = get_logger()
 
     async def of(self, station: str, score: SetScore, bracket: SetContext | None) -> HandedSet:
-        """The contents of the zip of a set. Raises `StoreError`."""
+        """Return the contents of the zip for a set. Raises `StoreError` if we can't find them out."""
         payload: dict[str, Any] = msgspec.to_builtins(score)
         found: list[StoredGame] = []
         for game in payload["games"]:
@@ -55,7 +55,10 @@ class SetContents:
 
 
 def _replay_files(found: Sequence[StoredGame]) -> dict[str, ReplayFile]:
-    """The replays of games by their ids. Blocks, because the name of a member of an archive is looked up in it."""
+    """Return the replays of games by their ids.
+
+    This blocks, because the name of a member of an archive is looked up in the archive.
+    """
     return {stored.row.game_id: _replay_file(stored) for stored in found}
 
 

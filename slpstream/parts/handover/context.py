@@ -1,6 +1,7 @@
-"""`context.json`: the facts of a set in a zip of its replays, in the form of replay-manager-for-slippi. Pure.
+"""`context.json` describes a set in a zip of its replays. It has the same form as in replay-manager-for-slippi.
 
-The document has the score before each replay, so that a program can show it with the replay.
+Among other things, it contains the score before each replay, so that a program can show this together with the replay.
+This module doesn't do any I/O.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _FRAMES_BEFORE_0 = 124
 
 
 class Entrant(NamedTuple):
-    """One of the two sides of a set. The lists have a value for each player."""
+    """One of the two sides of a set. Each of the lists has one value for each player."""
 
     names: Sequence[str]
     sponsors: Sequence[str]
@@ -25,7 +26,7 @@ class Entrant(NamedTuple):
 
 
 class ReplayScore(NamedTuple):
-    """The facts about one replay in the document."""
+    """Everything that the document tells you about one replay."""
 
     ports: Sequence[Sequence[int]]
     """For each side, the port of each player in this replay."""
@@ -35,7 +36,7 @@ class ReplayScore(NamedTuple):
 
 
 def duration_ms(last_frame: int) -> int:
-    """The length of a replay in the document."""
+    """Return how long a replay is, in the form in which it is written to the document."""
     return math.ceil((last_frame + _FRAMES_BEFORE_0) / _FRAMES_PER_MS)
 
 
@@ -48,10 +49,10 @@ def context(
     entrants: Sequence[int] = (0, 1),
     bracket: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """The document. `sides` and `final` are in the order of the lower port in the first game.
+    """Return the document. In `sides` and `final`, the side that had the lower port in the first game must come first.
 
-    `entrants` has the places in `sides` of the bracket's first and second entrant, for a set of a bracket. `bracket`
-    has the members that a bracket adds, such as `startgg`.
+    If the set belongs to a bracket, `entrants` tells us which of the `sides` are the bracket's first and second
+    entrant. `bracket` contains all members that the bracket adds, such as `startgg`.
     """
 
     def slots(ports: Sequence[Sequence[int]], score: Sequence[int]) -> dict[str, Any]:

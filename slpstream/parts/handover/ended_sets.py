@@ -1,6 +1,7 @@
-"""Finds the sets that ended without being the newest of their station at that time.
+"""Find those sets that were not the newest one of their station when they ended.
 
-They were played while no daemon ran, were read later than the next set, or a correction has ended them.
+There are three reasons why this can happen: they were played while no daemon was running, they were read later than the
+next set, or a correction has ended them.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ MAX_AGE_SECONDS = 12 * 3600.0
 
 
 class EndedSets:
-    """Looks through the earlier sets of stations whose games have changed. `run` it once at a time."""
+    """Looks through the earlier sets of stations whose games have changed. You can only call `run` once at a time."""
 
     def __init__(self, sets: StationSets, waiting: WaitingSets, errors: InternalErrors, pause_seconds: float) -> None:
-        """`pause_seconds` is the time between two searches."""
+        """`pause_seconds` is how long to wait between two searches."""
         self._sets = sets
         self._waiting = waiting
         self._errors = errors
@@ -38,7 +39,7 @@ class EndedSets:
         self._changed.set()
 
     async def run(self) -> None:
-        """Note the sets that have ended, until cancelled."""
+        """Note which sets have ended, until cancelled."""
         while True:
             await self._changed.wait()
             self._changed = trio.Event()

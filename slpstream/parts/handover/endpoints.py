@@ -27,7 +27,7 @@ _IN_PATH: dict[str, Any] = {
 
 
 def endpoints(zips: ReplayZips | None) -> list[Endpoint]:
-    """The endpoint of the zips. `zips` is `None` for a description."""
+    """Return the endpoint for the zips. If you only want a description, pass `None`."""
 
     async def zip_of_set(request: Request, _: NoParameters) -> Response:
         station, set_id = request.path_params["station"], request.path_params["set"]

@@ -1,4 +1,7 @@
-"""Decides the contents of the zip of a set, from the payload of its `set` message and facts about its files. Pure."""
+"""Decide what the zip of a set should contain.
+
+We use the payload of its `set` message and facts about its files, but don't do any I/O.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _LAST_START_MS = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp() * 1000)
 
 
 class ReplayFile(NamedTuple):
-    """The replay of a game. Times are Unix times in milliseconds."""
+    """The replay of a game. All times are Unix times in milliseconds."""
 
     game_id: str
     paths: Sequence[Path]
@@ -49,7 +52,7 @@ class ReplayFile(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """The ending of its name, in small letters."""
+        """The ending of the file's name, in lower case."""
         return PurePath(self.name).suffix.lower()
 
 
@@ -86,7 +89,7 @@ class HandedSet(NamedTuple):
 
 
 class _Played(NamedTuple):
-    """A replay with its game of the set."""
+    """A replay, together with the game of the set to which it belongs."""
 
     replay: ReplayFile
     game: Mapping[str, Any]
@@ -102,11 +105,12 @@ def handed_set(
     bracket: SetContext | None = None,
     templates: Templates | None = None,
 ) -> HandedSet:
-    """The contents of the zip for a set: the games that count, with the sudden deaths that ended them.
+    """Return the contents of the zip for a set. These are the games that count, and the sudden deaths in which they
+    ended.
 
-    `payload` is that of a `set` message, `files` has the replays by game id, and `bracket` the bracket's facts about
-    the set. Times are corrected by `skew`; without one, so that the last game ends at `completed_at_ms`; without
-    either, the times of the replays are used.
+    `payload` comes from a `set` message, `files` are the replays by game id, and `bracket` is what a bracket knows
+    about the set. If there is a `skew`, we use it to correct the times. Otherwise, if you pass `completed_at_ms`, they
+    are shifted so that the last game ends at this time. If you pass neither, the times of the replays stay as they are.
     """
     templates = templates or Templates()
     played, missing = _played(payload, files)
@@ -129,7 +133,7 @@ def handed_set(
 
 
 def _played(payload: Mapping[str, Any], files: Mapping[str, ReplayFile]) -> tuple[list[_Played], list[str]]:
-    """The replays of the games that count, in order, and the ids of those without a file."""
+    """Return the replays of the games that count, in order, and the ids of those games that don't have a file."""
     played: list[_Played] = []
     missing: list[str] = []
     for game in payload["games"]:
@@ -149,7 +153,10 @@ def _played(payload: Mapping[str, Any], files: Mapping[str, ReplayFile]) -> tupl
 
 
 def _shift_ms(replays: Sequence[ReplayFile], skew: ClockSkew | None, completed_at_ms: int | None) -> int:
-    """Milliseconds to add to the console's times, the same for the whole set, so that the breaks stay the same."""
+    """Return how many milliseconds to add to the times of the console.
+
+    It is the same for the whole set, so that the breaks keep their length.
+    """
     if skew is not None:
         return skew.corrected_ms(0)
     last = replays[-1] if replays else None
@@ -159,7 +166,10 @@ def _shift_ms(replays: Sequence[ReplayFile], skew: ClockSkew | None, completed_a
 
 
 def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
-    """The corrected start of a game. A console whose clock was never set can report any year, even 9999."""
+    """Return the corrected time when a game started.
+
+    If nobody has ever set the clock of a console, it can report any year, even 9999.
+    """
     if replay.said_at_ms is not None:
         start_ms = replay.said_at_ms + shift_ms
     elif replay.arrived_at_ms is not None:
@@ -170,7 +180,7 @@ def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
 
 
 def _why_no_context(payload: Mapping[str, Any], played: Sequence[_Played]) -> str:
-    """Why programs would refuse a document; empty if they would accept it."""
+    """Return the reason why other programs would refuse a document. If they would accept it, this is empty."""
     if payload.get("crewBattle") is not None:
         return "it is a crew battle, which the document has no form for"
     if len(payload["sides"]) != _SIDES:
@@ -223,14 +233,15 @@ def _context(
 
 
 def _players_of(payload: Mapping[str, Any], side: int) -> list[Mapping[str, Any]]:
-    """The members of a side in the newest game."""
+    """Return the members that a side had in the newest game."""
     return [player for player in payload["players"] if player["side"] == side]
 
 
 def _seats(each: _Played, payload: Mapping[str, Any], side: int) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """The members of a side, each with its player in one game.
+    """Return the members of a side. For each of them, you also get the player who this was in one game.
 
-    Names in the replay identify members, or else ports. For two members without either, the order decides.
+    To identify members, we use the names in the replay, or else the ports. If this doesn't work for two members, the
+    order decides.
     """
     free = [player for player in each.game["players"] if player["side"] == side]
     if payload.get("crewBattle") is not None:  # each of its games has other players
@@ -262,7 +273,7 @@ def _ports(each: _Played, payload: Mapping[str, Any], side: int) -> list[int]:
 
 
 def _names_by_index(each: _Played, payload: Mapping[str, Any]) -> dict[int, str]:
-    """The names to write into a replay, by player index."""
+    """Return the names that should be written into a replay, by player index."""
     return {
         player["playerIndex"]: member["name"]
         for side in range(len(payload["sides"]))
@@ -279,7 +290,7 @@ def _character(each: _Played, index: int) -> str:
 def _characters_of(
     member: Mapping[str, Any], side: int, payload: Mapping[str, Any], played: Sequence[_Played]
 ) -> list[str]:
-    """The characters of a member in the order of their first use."""
+    """Return the characters of a member, in the order in which they were used for the first time."""
     found = [
         _character(each, player["playerIndex"])
         for each in played

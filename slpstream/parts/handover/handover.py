@@ -1,6 +1,7 @@
-"""Exports the replays of sets: as a zip on demand, and into a folder when a set ends.
+"""Export the replays of sets, either as a zip if somebody asks for it, or into a folder when a set ends.
 
-A zip in the folder appears complete, under its final name, and once, even if the daemon is killed while it is written.
+A zip only appears in the folder when it is complete, under its final name. This happens exactly once, even if the
+daemon is killed while it is writing.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _POLL_SECONDS = 0.2
 
 
 class ReplayZips(RunningPart):
-    """The zips of the replays of the sets of one daemon."""
+    """Makes zips of the replays for the sets of one daemon."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class ReplayZips(RunningPart):
         host.provide(SetZips, self)
 
     def open(self) -> None:
-        """Begin to collect sets from the index, which exists now."""
+        """Begin to collect sets from the index. We do this here because the index exists now."""
         config, index = self._config, self._host.index
         self._contents = SetContents(index, Templates(config.replay_name, config.zip_name, zone=None), self._limiter)
         self._waiting = WaitingSets(index, config.delay_seconds)
@@ -65,13 +66,13 @@ class ReplayZips(RunningPart):
         self._host.metrics.bind("slpstream_handover_waiting_sets", lambda: float(self.waiting))
 
     def not_ready(self) -> list[str]:
-        """Why zips cannot be written; empty if they can."""
+        """Return why zips can't be written. If they can, the list is empty."""
         problem = self._waiting.newest_problem
         return [] if problem is None else [f"handover: {problem}"]
 
     @property
     def waiting(self) -> int:
-        """Number of sets that are over and have no zip yet."""
+        """How many sets are over but don't have a zip yet."""
         return len(self._waiting)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
@@ -85,12 +86,13 @@ class ReplayZips(RunningPart):
             self._waiting.note(set_id, station, over=payload["state"] == "over")
 
     def games_changed(self, station: str | None) -> None:
-        """Note that games of a station were indexed, which may be those of earlier sets."""
+        """Note that some games of a station were indexed. They might belong to earlier sets."""
         if self.folder is not None and station is not None:
             self._ended.look_at(station)
 
     async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
-        """The zip of a set: its name, an open file and the size in bytes; `None` if there is no such set.
+        """Return the name of a set's zip, an open file with it, and its size in bytes. If there is no such set, this
+        returns `None`.
 
         Raises `StoreError` and `OSError`.
         """
@@ -106,7 +108,7 @@ class ReplayZips(RunningPart):
         return f"{handed.name}.zip", file, size_bytes
 
     async def run(self) -> None:
-        """Write a zip for each set that ends, until cancelled. It can run again after a bug."""
+        """Write a zip for each set that ends, until cancelled. If a bug has ended this, you can call it again."""
         if self.folder is None:
             return
         await self._waiting.load()
@@ -118,11 +120,11 @@ class ReplayZips(RunningPart):
             await self._write_for_ever(self.folder)
 
     def _has_sets(self, station: str) -> bool:
-        """Whether a station exists, and its games count."""
+        """Whether there's a station with this name whose games count."""
         return station in self._host.stations and not self._host.stations.is_temporary(station)
 
     def _can_export(self) -> bool:
-        """Whether the index has the games of all stations, and the bracket was asked for its sets."""
+        """Whether the index contains the games of all stations, and the bracket was asked for its sets."""
         contexts = self._host.find(SetContexts)
         return self._host.has_read_old_files() and (contexts is None or contexts.has_looked)
 
@@ -160,8 +162,10 @@ class ReplayZips(RunningPart):
             self._waiting.finish(set_id, score.set_id or set_id)
 
     def _is_part_of_other(self, score: SetScore, set_id: str) -> bool:
-        """Whether a set has become part of another one, which has its own zip: earlier games were read, or a correction
-        has joined them."""
+        """Whether a set has become part of another one, which has a zip of its own.
+
+        This can happen if earlier games were read, or if a correction has joined the sets.
+        """
         return score.set_id is not None and score.set_id != set_id and self._waiting.knows(score.set_id)
 
     async def _write(self, folder: Path, station: str, set_id: str, handed: HandedSet) -> None:
@@ -192,7 +196,10 @@ class ReplayZips(RunningPart):
 
 
 def _is_old(handed: HandedSet) -> bool:
-    """Whether a set ended long ago. Files in archives do not count: an archive can be much younger than its games."""
+    """Whether a set ended a long time ago.
+
+    We ignore files in archives, because an archive can be much younger than the games in it.
+    """
     loose = [
         each.replay for each in handed.members if any(SEPARATOR not in os.fspath(path) for path in each.replay.paths)
     ]

@@ -1,7 +1,7 @@
-"""Names of replays and zips, made from templates in the form of replay-manager-for-slippi. Pure.
+"""Make names for replays and zips from templates, which look the same as in replay-manager-for-slippi.
 
-A template has placeholders such as `{stage}`. The first occurrence of each is replaced, and names of players come
-last, so that the name of a player who is called `{stage}` stays unchanged.
+A template contains placeholders, for example `{stage}`. We replace the first occurrence of each of them. The names of
+players come last, so that if a player is called `{stage}`, this doesn't change. This module doesn't do any I/O.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ _MAX_NAME_BYTES = 200
 
 
 def short_character(name: str) -> str:
-    """The community's short name of a character."""
+    """Return the short name that the community uses for a character."""
     return _SHORT.get(name, name)
 
 
 def round_short(text: str) -> str:
-    """The capitals and digits of a round: `WSF` for Winners Semi-Final."""
+    """Return the capitals and digits in the name of a round. For example, `WSF` stands for Winners Semi-Final."""
     return "".join(character for character in text if character.isupper() or character.isdigit())
 
 
 def filled(template: str, placeholders: Sequence[str], values: Mapping[str, str]) -> str:
-    """A template with its placeholders replaced, each one once."""
+    """Replace each placeholder of a template, but only once."""
     for name in placeholders:
         template = template.replace(f"{{{name}}}", values.get(name, ""), 1)
     return template
 
 
 def file_name(text: str) -> str:
-    """A text as the name of a file without an ending, in characters and of a length that all file systems allow.
+    """Turn a text into the name of a file without its ending. It only has characters, and a length, that all file
+    systems allow.
 
-    Separators at the ends, which missing values leave, are dropped too.
+    If values are missing, there can be separators at the ends, so these are removed too.
     """
     text = " ".join(_FORBIDDEN.sub("", text).split()).strip(" -").rstrip(". ")
     text = text.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore").rstrip(". ")
@@ -56,5 +57,7 @@ def file_name(text: str) -> str:
 
 
 def numbered(ordinal: int, count: int) -> str:
-    """A number with leading zeros if the `count` has more digits, so that names sort as plain text."""
+    """Return a number with enough leading zeros for the `count`, so that names are in the right order when sorted as
+    plain text.
+    """
     return f"{ordinal:0{len(str(count))}}"

@@ -1,4 +1,7 @@
-"""The sets whose zip is not written yet. They are remembered beyond the end of a run, like the finished ones."""
+"""The sets whose zip has not been written yet.
+
+Both these and the finished ones are remembered after the end of a run.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _MAX_DONE = 5000
 
 @prepared
 class _Remembered(msgspec.Struct):
-    """The sets that are remembered beyond the end of a run, by id."""
+    """Those sets that are remembered after the end of a run, by id."""
 
     done: list[str] = []
     writing: dict[str, str] = {}
@@ -30,10 +33,10 @@ class _Remembered(msgspec.Struct):
 
 
 class WaitingSets:
-    """The sets that are over and have no zip yet, each with the time of the next attempt."""
+    """The sets that are over but have no zip yet. For each of them, we know when to try it the next time."""
 
     def __init__(self, index: GameIndex, delay_seconds: float) -> None:
-        """`delay_seconds` is the time from the end of a set to its zip."""
+        """`delay_seconds` is how long to wait after the end of a set before its zip is written."""
         self._index = index
         self._delay_seconds = delay_seconds
         self._remembered = _Remembered()
@@ -53,11 +56,11 @@ class WaitingSets:
 
     @property
     def newest_problem(self) -> str | None:
-        """Why the newest failed attempt failed; `None` if no waiting set has failed."""
+        """The reason why the newest failed attempt didn't work, or `None` if there's no such set."""
         return next(reversed(self._problems.values()), None)
 
     async def load(self) -> None:
-        """Load the remembered sets. They are due immediately."""
+        """Load the sets that were remembered. We don't wait any longer for these."""
         if not self._loaded:  # a second load, after a bug, must not discard newer facts
             self._remembered = _decoded(await self._index.remembered(_KEY))
             self._loaded = True
@@ -65,7 +68,7 @@ class WaitingSets:
             self._due.setdefault(set_id, trio.current_time())
 
     def note(self, set_id: str, station: str, *, over: bool) -> None:
-        """Note whether a set is over. A correction can reopen one."""
+        """Note whether a set is over. It can also happen that a correction opens a set again."""
         if over:
             self._over[set_id] = station
         else:
@@ -76,9 +79,10 @@ class WaitingSets:
         self._changed.set()
 
     def admit(self) -> list[str]:
-        """Admit the sets that have just ended. Returns the sets that have to give way because too many wait.
+        """Begin to wait for sets that have just ended. If there are too many, others have to go, and you get a list of
+        these.
 
-        Clears the flag of `wait`.
+        After this, `wait` waits until something new happens.
         """
         self._changed = trio.Event()
         ended, self._over = self._over, {}
@@ -99,38 +103,38 @@ class WaitingSets:
         return displaced
 
     async def wait(self) -> None:
-        """Wait until a set is due, or until `note` was called after `admit`."""
+        """Wait until it's time for one of the sets, or until somebody has called `note` after `admit`."""
         with trio.move_on_after(max(0.0, min(self._due.values(), default=math.inf) - trio.current_time())):
             await self._changed.wait()
 
     def due_now(self) -> list[str]:
-        """The sets that are due."""
+        """Return those sets for which it is time."""
         return [set_id for set_id, at in self._due.items() if at <= trio.current_time()]
 
     def station_of(self, set_id: str) -> str | None:
-        """The station of a waiting set; `None` if it does not wait any more."""
+        """Return the station of a set that is waiting, or `None` if it isn't waiting any more."""
         return self._remembered.waiting.get(set_id)
 
     def knows(self, set_id: str) -> bool:
-        """Whether a set waits or has its zip."""
+        """Whether a set is waiting or already has its zip."""
         return set_id in self._remembered.done or set_id in self._due
 
     def name_of(self, set_id: str) -> str | None:
-        """The name of the zip of a set that was being written; `None` if none was."""
+        """If a zip was being written for a set, return its name, and otherwise `None`."""
         return self._remembered.writing.get(set_id)
 
     def names_of_others(self, set_id: str) -> Collection[str]:
-        """The names of zips of other sets that are being written."""
+        """Return the names of zips that are being written for other sets."""
         return [name for other, name in self._remembered.writing.items() if other != set_id]
 
     async def begin(self, set_id: str, name: str) -> None:
-        """Store the name of the zip that is about to be written for a set. Raises `StoreError`."""
+        """Store the name of a zip before it is written for a set. Raises `StoreError` if that isn't possible."""
         self._remembered.writing[set_id] = name
         self._keep()
         await self._index.written()
 
     def retry(self, set_id: str, problem: str, after_seconds: float) -> bool:
-        """Schedule the next attempt after a failed one. Returns whether the problem differs from the one before."""
+        """Schedule another attempt because one has failed. Returns whether it's a different problem than before."""
         is_new = problem != self._problems.pop(set_id, None)
         if self._remembered.writing.pop(set_id, None) is not None:  # another set may take the name meanwhile
             self._keep()
@@ -140,7 +144,7 @@ class WaitingSets:
         return is_new
 
     def finish(self, *set_ids: str) -> None:
-        """Remember a set as done, under each of its ids."""
+        """Remember that a set is done. You have to pass all of its ids."""
         for set_id in set_ids:
             self._forget(set_id)
         self._remembered.done = [*self._remembered.done, *dict.fromkeys(set_ids)][-_MAX_DONE:]
@@ -152,7 +156,7 @@ class WaitingSets:
         self._keep()
 
     def give_up(self, set_id: str) -> None:
-        """Stop waiting for a set until the next run."""
+        """Don't wait for a set any more until the next run."""
         self._given_up.add(set_id)
         self.drop(set_id)
 

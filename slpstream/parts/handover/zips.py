@@ -16,7 +16,7 @@ Report = Callable[[Path, str], None]
 
 
 def temporary_zip(handed: HandedSet, report: Report) -> BinaryIO:
-    """The zip of a set as an open file without a name. Raises `OSError`."""
+    """Return the zip of a set as an open file without a name. Raises `OSError` if that fails."""
     opened = tempfile.TemporaryFile("w+b", prefix="slpstream-")  # noqa: SIM115 -- the response closes it
     file = cast(BinaryIO, opened)  # on Windows it is a wrapper
     try:
@@ -28,11 +28,14 @@ def temporary_zip(handed: HandedSet, report: Report) -> BinaryIO:
 
 
 def free_name(folder: Path, name: str, taken: Collection[str]) -> str:
-    """A name for a zip in a folder, which is created if it is missing. Raises `OSError`."""
+    """Return a name for a zip in a folder.
+
+    If the folder doesn't exist, it is created. Raises `OSError` if that fails.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     return archive.free_name(folder, name, taken)
 
 
 def write_zip_file(target: Path, handed: HandedSet, report: Report) -> int:
-    """Write the zip of a set, and return the number of replays in it. Raises `OSError`."""
+    """Write the zip of a set, and return how many replays are in it. Raises `OSError` if that fails."""
     return archive.write_zip_file(target, handed, report, open_file=open_replay_file)

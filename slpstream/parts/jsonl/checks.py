@@ -8,6 +8,6 @@ from slpstream.parts.jsonl.part import JsonLines
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the sections. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     for i, wanted in enumerate(config.sections(JsonLines)):
         check_folder(wanted.folder, file, f"jsonl[{i}].folder")

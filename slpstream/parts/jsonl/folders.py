@@ -19,10 +19,10 @@ _WRITER_THREADS = 4
 
 
 class JsonLinesFolders(RunningPart):
-    """All folders. A disk that is full delays no other folder."""
+    """All folders into which we write. If a disk is full, this doesn't affect the other folders."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` for a folder that is there twice: two sinks would write the same files."""
+        """Raises `ConfigError` if a folder is there twice, because then two sinks would write to the same files."""
         self._host = host
         wanted = host.config.sections(JsonLines)
         folders = [Path(each.folder).expanduser().resolve() for each in wanted]
@@ -40,7 +40,7 @@ class JsonLinesFolders(RunningPart):
                 nursery.start_soon(partial(self._host.errors.keep_running, "jsonl", follow, station=channel.station))
 
     def not_ready(self) -> list[str]:
-        """The folders that cannot be written to."""
+        """Return those folders that we can't write to."""
         return [reason for sink in self._sinks for reason in sink.not_ready()]
 
     def _sink(self, wanted: JsonLines, limiter: trio.CapacityLimiter) -> JsonLinesSink:

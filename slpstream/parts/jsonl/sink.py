@@ -1,9 +1,9 @@
-"""Writes log messages into files of JSON lines, one per game: `<folder>/<station>/<gameId>.jsonl`.
+"""Write log messages into files of JSON lines. Each game has its own file, `<folder>/<station>/<gameId>.jsonl`.
 
-A file is its own state. Its last complete line has the cursor of the last message written, so after a crash an
-incomplete line is cut off and writing continues from that cursor. The file therefore has the lines that `dump` prints
-with the same mode and topics, each exactly once. While the disk is full, nothing is read from the log either, so
-nothing is lost.
+We don't need any other state than the file itself. Its last complete line contains the cursor of the last message that
+was written. So after a crash, we cut off a line that is incomplete and continue from this cursor. This means that the
+file contains exactly the same lines as `dump` prints with the same mode and topics, each of them once. While the disk
+is full, we don't read anything from the log either, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ Result = TypeVar("Result")
 
 @prepared
 class _LastLine(msgspec.Struct):
-    """The part of a line that gives its position in the log."""
+    """The part of a line that tells us its position in the log."""
 
     type: str
     cursor: str = ""
 
 
 class JsonLinesSink:
-    """Writes the games of stations into one folder. Start `follow` for each station."""
+    """Writes the games of stations into one folder. You have to start `follow` for each station."""
 
     def __init__(
         self,
@@ -59,7 +59,10 @@ class JsonLinesSink:
         limiter: trio.CapacityLimiter,
         on_bytes: Callable[[str, int], None] = lambda station, count: None,
     ) -> None:
-        """`stations` is `None` for all. `on_bytes` is called with a station and the number of bytes written."""
+        """If `stations` is `None`, all of them are written.
+
+        `on_bytes` is called with a station and how many bytes were written.
+        """
         self._folder = folder
         self._stations = stations
         self._topics = topics
@@ -70,11 +73,11 @@ class JsonLinesSink:
         self._log = get_logger()
 
     def wants(self, station: str) -> bool:
-        """Whether the games of a station are written."""
+        """Whether the games of a station should be written."""
         return self._stations is None or station in self._stations
 
     def not_ready(self) -> list[str]:
-        """The reasons why files cannot be written."""
+        """Return the reasons why files can't be written."""
         stations: dict[str, list[str]] = {}
         for station, what in self._failing.items():
             stations.setdefault(what, []).append(station)
@@ -112,7 +115,7 @@ class JsonLinesSink:
         self._on_bytes(station, len(data))
 
     async def _retry(self, station: str, work: Callable[[], Result]) -> Result:
-        """Run `work` in a worker thread, and repeat it until the disk accepts it."""
+        """Run `work` in a worker thread. If the disk doesn't accept it, try it again until it does."""
         pause_seconds = _FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -134,9 +137,9 @@ class JsonLinesSink:
 
 
 def _append(path: Path, data: bytes, expected_size: int | None) -> int:
-    """Append the data as a whole or not at all, and return the new size of the file.
+    """Append data to a file, and return the new size of the file. This writes either all of the data or nothing.
 
-    Bytes after `expected_size`, which a failed attempt has left, are cut off. `None` means that the size is not known.
+    If a failed attempt has left bytes after `expected_size`, they are cut off. If you don't know the size, pass `None`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
@@ -156,9 +159,9 @@ def _append(path: Path, data: bytes, expected_size: int | None) -> int:
 
 
 def _resume(folder: Path, frames: FramesMode) -> list[ConsumerOffset]:
-    """Cut incomplete lines off the newest files of a folder.
+    """Cut incomplete lines off the newest files in a folder.
 
-    Returns the offset in the log at which each file ends, oldest file first.
+    For each file, you get the offset in the log where it ends, beginning with the oldest file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with os.scandir(folder) as entries:
@@ -168,9 +171,9 @@ def _resume(folder: Path, frames: FramesMode) -> list[ConsumerOffset]:
 
 
 def _resume_file(path: Path, frames: FramesMode) -> ConsumerOffset | None:
-    """Cut a file off after its last valid line and return that line's offset in the log.
+    """Cut a file off after its last valid line, and return the offset of this line in the log.
 
-    A file of the other frames mode is renamed, which gives `None`.
+    If the file belongs to the other frames mode, it is renamed, and the result is `None`.
     """
     game_id = path.name.removesuffix(SUFFIX)
     other_mode: FramesMode | None = None
@@ -204,7 +207,7 @@ def _resume_file(path: Path, frames: FramesMode) -> ConsumerOffset | None:
 
 
 def _line_end(file: BinaryIO, before: int) -> int:
-    """The offset after the last line feed before the offset `before`; 0 without a line feed."""
+    """Return the offset after the last line feed that comes before `before`, or 0 if there isn't one."""
     while before > 0:
         start = max(0, before - _BLOCK_BYTES)
         file.seek(start)

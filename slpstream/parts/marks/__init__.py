@@ -1,1 +1,1 @@
-"""The moments that operators mark, to be shown again."""
+"""Moments that operators have marked because they want to show them again."""

@@ -30,7 +30,7 @@ class MarkList(Schema, kw_only=True):
 
 
 def endpoints(running: StationMarks | None) -> list[Endpoint]:
-    """The endpoints of this module. `running` is `None` if they are only described."""
+    """Return the endpoints of this module. If you only want a description, pass `None`."""
     marks = cast(StationMarks, running)
 
     async def list_marks(request: Request, _: NoParameters) -> Response:

@@ -1,4 +1,4 @@
-"""The moments that operators have marked. They are kept in the index, beyond a restart."""
+"""The moments that operators have marked. We keep them in the index, so that they survive a restart."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MAX_MARKS = 200
 
 @prepared
 class _Kept(msgspec.Struct):
-    """The marks of a station as the index keeps them, oldest first."""
+    """The marks of a station in the form in which the index keeps them, beginning with the oldest."""
 
     last_id: int = 0
     marks: list[Mark] = []
 
 
 class StationMarks(RunningPart):
-    """The marks of all stations. A demo keeps none."""
+    """The marks of all stations, except for those in a demo."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -36,13 +36,16 @@ class StationMarks(RunningPart):
         host.provide(Marks, self)
 
     async def marks(self, station: str) -> list[Mark] | None:
-        """The marks of a station, newest first; `None` if the station keeps none."""
+        """Return the marks of a station, beginning with the newest. Returns `None` if the station doesn't keep any."""
         if not self._keeps(station):
             return None
         return (await self._kept(station)).marks[::-1]
 
     async def mark(self, station: str, wanted: NewMark) -> Mark | None:
-        """Mark a moment; `None` if the station keeps none. Raises `NoSuchMoment`."""
+        """Mark a moment. Returns `None` if the station doesn't keep marks.
+
+        Raises `NoSuchMoment` if the moment doesn't exist.
+        """
         if not self._keeps(station):
             return None
         # The newest frame of the moment in which the request came, not of when the others were read.
@@ -59,7 +62,10 @@ class StationMarks(RunningPart):
         return made
 
     async def unmark(self, station: str, mark: int) -> list[Mark] | None:
-        """Remove a mark and return the others, newest first; `None` if it does not exist."""
+        """Remove a mark, and return all others, beginning with the newest.
+
+        If there's no such mark, this returns `None`.
+        """
         if not self._keeps(station):
             return None
         async with self._changing:
@@ -84,14 +90,14 @@ class StationMarks(RunningPart):
             return _Kept()
 
     def _newest(self, station: str) -> tuple[str, int] | None:
-        """The newest frame of a station's game; `None` if it has none."""
+        """Return the newest frame of a station's game, or `None` if there isn't one."""
         channel = self._host.hub.channels.get(station)
         game = None if channel is None else channel.current
         number = None if game is None else game.newest_frame_number
         return None if game is None or number is None else (game.game_id, number)
 
     async def _moment(self, wanted: NewMark, newest: tuple[str, int] | None) -> tuple[str, int]:
-        """The game and the frame to mark. Raises `NoSuchMoment`."""
+        """Return the game and the frame that should be marked. Raises `NoSuchMoment` if they don't exist."""
         if wanted.game_id is not None and (newest is None or newest[0] != wanted.game_id):
             found = await self._host.index.game(wanted.game_id)
             if found is None:

@@ -1,5 +1,6 @@
-"""OBS over obs-websocket 5: rules change scenes, sources and texts, save replays and set chapters.
+"""Control OBS over obs-websocket 5. You can write rules that change scenes, sources and texts, save replays and set
+chapters.
 
-`session` is the protocol, `rules` choose the actions, `desk` compares the wanted state of OBS with its actual state,
-`link` is the connection, and `control` puts them together for a daemon.
+The protocol itself is in `session`. `rules` choose the actions, `desk` compares how OBS should look with how it
+actually looks, `link` takes care of the connection, and `control` puts all of this together for a daemon.
 """

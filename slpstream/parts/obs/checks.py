@@ -1,4 +1,4 @@
-"""Checks of `[obs]` and `[[obs_rules]]`: a rule that can never apply, or that does nothing, is an error."""
+"""Checks of `[obs]` and `[[obs_rules]]`. If a rule can never apply, or doesn't do anything, this is an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CONDITIONS = (
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the sections. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     obs, rules = config.section(Obs), config.sections(ObsRule)
     url = obs.url
     check_readable(obs.password_file, file, "obs.password_file")
@@ -53,7 +53,7 @@ def check(config: Config, file: str) -> None:
 
 
 def _check_address(url: str, file: str) -> None:
-    """Without a port it would be that of web servers."""
+    """Check that the address has a port, because otherwise we would use the one of web servers."""
     expected = "expected ws://HOST:PORT"
     parts = check_url(url, ("ws",), file, "obs.url", expected=expected)
     if parts.port is None or parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment:
@@ -61,7 +61,7 @@ def _check_address(url: str, file: str) -> None:
 
 
 def _can_exist(station: str, config: Config) -> bool:
-    """Whether there can be such a station. Without `[[stations]]` they come from the command line."""
+    """Whether a station with this name might exist. If there are no `[[stations]]`, they come from the command line."""
     ids = {each.id for each in config.stations}
     named = station in {ON_AIR, EACH_SUBFOLDER, *ids}
     return named or not ids or EACH_SUBFOLDER in ids or config.relay.discovery

@@ -1,4 +1,7 @@
-"""One connection to OBS for a program that asks a few things and ends. Blocks; a daemon has `link`."""
+"""A single connection to OBS, for a program that just asks a few things and then ends.
+
+It blocks. In a daemon, use `link` instead.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,19 @@ _REFUSED_PASSWORD = 4009
 
 
 class ObsClient:
-    """Asks OBS, and waits for each answer. Made by `connected`."""
+    """Sends requests to OBS, and waits for each answer. To get one, call `connected`."""
 
     def __init__(self, socket: ClientConnection, password: str | None) -> None:
         self._socket = socket
         self._session = ObsSession(password)
 
     def identify(self) -> None:
-        """Complete the handshake. Raises `SinkError`."""
+        """Complete the handshake. Raises `SinkError` if that fails."""
         while not isinstance(self._next(), Identified):
             pass
 
     def ask(self, kind: str, data: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-        """The answer to a request. Raises `SinkError`, also when OBS refuses it."""
+        """Send a request and return the answer. Raises `SinkError` if that fails, or if OBS refuses the request."""
         id = self._session.request(kind, data)
         while True:
             received = self._next()
@@ -47,7 +50,7 @@ class ObsClient:
 
 @contextlib.contextmanager
 def connected(url: str, password: str | None) -> Iterator[ObsClient]:
-    """Connect for the duration of the block. Raises `SinkError`."""
+    """A context manager that connects to OBS until the end of the block. Raises `SinkError` if that fails."""
     try:
         with connect(url, subprotocols=[Subprotocol(SUBPROTOCOL)], open_timeout=_ANSWER_SECONDS, proxy=None) as socket:
             client = ObsClient(socket, password)

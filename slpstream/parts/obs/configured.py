@@ -1,4 +1,4 @@
-"""OBS as the configuration describes it: its rules, its password, and the metrics of its requests."""
+"""OBS in the way it was configured, with its rules, its password, and metrics about its requests."""
 
 from __future__ import annotations
 
@@ -50,16 +50,19 @@ class ConfiguredObs(RunningPart):
         self._control.situation_found(station, payload["gameId"], payload["name"])
 
     def configure(self, config: Config) -> None:
-        """Connect, even if OBS has closed the connection for good."""
+        """Try to connect again, even if OBS has closed the connection for good."""
         self._control.resume()
 
     def not_ready(self) -> list[str]:
-        """The reasons why OBS does not follow the rules."""
+        """Return the reasons why OBS doesn't follow the rules."""
         return self._control.not_ready()
 
 
 async def _password(file: Path | None) -> str | None:
-    """The password as it is now, because people correct the file after a refusal. Raises `SinkError`."""
+    """Read the password again, because if OBS has refused it, somebody might have corrected the file.
+
+    Raises `SinkError` if it can't be read.
+    """
     if file is None:
         return None
     try:

@@ -1,7 +1,9 @@
-"""OBS as a daemon drives it: watches the stations that rules are about, and turns what happens there into wishes.
+"""Control OBS from a daemon, by watching the stations that the rules are about and turning everything that happens
+there into wishes.
 
-Each station is in a state (a game runs, it has ended, its set is over, nothing is played), so a restart or another
-station on air misses nothing that is still true. Momentary actions need more: a change that is seen as it happens.
+Each station is in a certain state: a game is running, it has ended, its set is over, or nothing is played. So if the
+daemon is restarted, or another station goes on air, we don't miss anything that is still true. For momentary actions,
+this isn't enough. They need a change that we have seen while it happened.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _TICK_SECONDS = 0.001
 
 
 class _Handled(msgspec.Struct, omit_defaults=True):
-    """The part of a station that the rules have seen: the ids of the game and the set, and whether they were over."""
+    """Everything about a station that the rules have already seen: the ids of the game and the set, and whether they
+    were over.
+    """
 
     game: str = ""
     ended: bool = False
@@ -41,7 +45,7 @@ class _Handled(msgspec.Struct, omit_defaults=True):
 
 @prepared
 class Remembered(msgspec.Struct, omit_defaults=True):
-    """Everything that survives a restart of the daemon."""
+    """Everything that has to survive a restart of the daemon."""
 
     desk: Kept = msgspec.field(default_factory=Kept)
     handled: dict[str, _Handled] = {}
@@ -49,7 +53,7 @@ class Remembered(msgspec.Struct, omit_defaults=True):
 
 
 class _Watched(NamedTuple):
-    """A station, and the scope of the rules for whose sake it is watched: a station, `*` or `on-air`."""
+    """A station, and the scope of the rules because of which we watch it, which is a station, `*` or `on-air`."""
 
     scope: str
     channel: Channel
@@ -60,7 +64,10 @@ class _Watched(NamedTuple):
 
 
 class ObsControl:
-    """One OBS of a daemon. `run` it in one task; after a bug, run it again."""
+    """Controls one OBS from a daemon.
+
+    You should call `run` in exactly one task. If a bug has ended it, call it again.
+    """
 
     def __init__(
         self,
@@ -77,8 +84,10 @@ class ObsControl:
         errors: InternalErrors | None = None,
         open_stream: OpenStream = trio.open_tcp_stream,
     ) -> None:
-        """`on_outcome` is called for each request with `done`, `failed` or `missed`. Rules for any station leave out
-        those that `is_hidden`."""
+        """`on_outcome` is called once for each request, with `done`, `failed` or `missed`.
+
+        If a station `is_hidden`, then rules for any station don't apply to it.
+        """
         self._hub = hub
         self._rules: dict[str, list[Rule]] = {}
         for rule in rules:
@@ -116,19 +125,22 @@ class ObsControl:
         return self._desk.is_connected
 
     def not_ready(self) -> list[str]:
-        """The reasons why OBS does not follow the rules, for people."""
+        """Return the reasons why OBS doesn't follow the rules, in words for people."""
         if self._link.problem is not None:
             return [f"OBS: {self._link.problem}"]
         return [f"OBS: {subject}: {what}" for subject, what in self._desk.problems.items()]
 
     def resume(self) -> None:
-        """The configuration was read again: connect, even if OBS has closed the connection for good."""
+        """Try to connect again, even if OBS has closed the connection for good.
+
+        Call this when the configuration was read again.
+        """
         self._link.resume()
 
     def situation_found(self, station: str, game_id: str, name: str) -> None:
-        """Apply the rules about a situation that was found in a game. Does not wait.
+        """Apply the rules about a situation that was found in a game. This doesn't wait.
 
-        Nothing happens unless the game is being played, or was until now.
+        If the game isn't being played, and wasn't until now, this does nothing.
         """
         for watched in list(self._readers):
             game = watched.channel.current
@@ -142,7 +154,7 @@ class ObsControl:
                 )
 
     async def run(self, remembered: Any, remember: Callable[[Remembered], None]) -> None:
-        """Drive OBS until cancelled. `remembered` is what an earlier run gave to `remember`; `None` without one."""
+        """Control OBS until cancelled. If an earlier run has given something to `remember`, pass it as `remembered`."""
         if not self._loaded:  # after a bug, what this run knows is newer
             self._load(remembered)
             self._loaded = True
@@ -168,7 +180,7 @@ class ObsControl:
             self._remember(remembered)
 
     async def _watch_stations(self, nursery: trio.Nursery) -> None:
-        """Run a task for each station that rules are about, as stations come, go, and are put on air."""
+        """Run a task for each station that the rules are about. Stations can come and go, and be put on air."""
         running: dict[_Watched, trio.CancelScope] = {}
         while True:
             wanted = list(self._wanted())
@@ -183,7 +195,10 @@ class ObsControl:
             await self._hub.changed()
 
     def _forget_others_on_air(self, watched: _Watched) -> None:
-        """Another station is on air: when one of the others is on air again, OBS has to show it again."""
+        """Forget the other stations, because another one is on air now.
+
+        When one of them goes on air again, OBS has to show it again.
+        """
         for name in [name for name in self._handled if name.startswith(f"{ON_AIR} ") and name != watched.name]:
             del self._handled[name]
 
@@ -216,7 +231,7 @@ class ObsControl:
                 del self._readers[watched]
 
     async def _follow_states(self, watched: _Watched) -> None:
-        """Apply the rules to the state of the station, now and after each change."""
+        """Apply the rules to the state of the station, first now and then after each change."""
         channel = watched.channel
         seen = self._handled.setdefault(watched.name, _Handled())
         while len(self._handled) > _MAX_HANDLED:
@@ -238,9 +253,10 @@ class ObsControl:
                     idle_since, was_playing = trio.current_time(), _is_playing(channel)
 
     def _look(self, watched: _Watched, seen: _Handled, ended_live: str, *, live: bool) -> str:
-        """Compare the station with the state that the rules were last applied to.
+        """Compare the station with the state to which the rules were last applied.
 
-        `ended_live` is the last game whose end was seen when it happened. Returns that game as of now.
+        `ended_live` is the last game that we have seen ending while it happened. Returns the game for which this is
+        true now.
         """
         game, played = watched.channel.current, watched.channel.set_message() or {}
         if game is not None and game.is_played and game.game_id != seen.game:
@@ -280,7 +296,7 @@ class ObsControl:
         self._link.wake()
 
     def _idle_at(self, watched: _Watched, seen: _Handled, idle_since: float) -> float:
-        """When the next rule about an idle station applies, in time of the event loop."""
+        """Return when the next rule about an idle station applies, as a time of the event loop."""
         if _is_playing(watched.channel):
             return math.inf
         waits = [rule.after_seconds for rule in self._rules[watched.scope] if rule.on == "station_idle"]
@@ -295,7 +311,7 @@ class ObsControl:
         self._keep()
 
     async def _follow_events(self, watched: _Watched) -> None:
-        """Apply rules about events, of what happens from now on."""
+        """Apply rules about events, but only to those that happen from now on."""
         rules = [rule for rule in self._rules[watched.scope] if rule.on == "event"]
         consumer = LogConsumer(watched.channel, topics=frozenset({"event"}), start="live")
         async for batch in consumer:
@@ -313,7 +329,7 @@ class ObsControl:
     def _apply(
         self, watched: _Watched, rules: Sequence[Rule], *, live: bool, event: Mapping[str, Any] | None = None
     ) -> None:
-        """Carry out rules, in their order. Momentary actions only if it happens now."""
+        """Carry out rules in their order. Momentary actions are only carried out if it is happening right now."""
         if not rules:
             return
         values = placeholders(watched.channel, event)
@@ -339,12 +355,12 @@ class ObsControl:
 
 
 def _is_playing(channel: Channel) -> bool:
-    """Whether a game is played. A short pause is part of it."""
+    """Whether a game is being played. If there's just a short pause, this is still true."""
     return channel.state_message()["state"] in ("playing", "stalled")
 
 
 def _wishes(actions: Actions, values: Mapping[str, str]) -> Iterator[tuple[WishKey, str | bool]]:
-    """The lasting wishes of a rule. Without `values`, the texts are left as they are written."""
+    """Return the lasting wishes of a rule. If you don't pass `values`, the placeholders in texts aren't replaced."""
     if actions.scene:
         yield WishKey("scene"), actions.scene
     if actions.preview:

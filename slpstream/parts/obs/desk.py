@@ -1,10 +1,13 @@
-"""The difference between what OBS has to show and what it shows, as requests to send. Sans-IO.
+"""Compare how OBS should look with how it actually looks, and make requests to change it. This doesn't do any I/O
+itself.
 
-A *wish* is lasting: it stays until OBS has carried it out, across lost connections, and it is carried out again when
-OBS was started again. Momentary requests (replay buffer, recording, chapter) are sent immediately or not at all.
+A *wish* is lasting. We keep it until OBS has carried it out, even if the connection is lost in between, and if OBS is
+started again, it is carried out again. A momentary request (replay buffer, recording, chapter), on the other hand, is
+either sent immediately or not at all.
 
-The messages of OBS do not tell who changed the scene. So the desk remembers its own requests and their times: any other
-change comes from the producer. It takes the place of the wish, and rules that want another scene soon after wait.
+OBS doesn't tell us who has changed the scene. So the desk remembers its own requests and when it made them, and
+concludes that any other change was made by the producer. Such a change replaces the wish, and if rules want another
+scene soon after it, they have to wait.
 """
 
 from __future__ import annotations
@@ -80,7 +83,7 @@ class _Scene(msgspec.Struct, rename="camel"):
 
 
 class WishKey(NamedTuple):
-    """The subject of a wish: `scene`, `preview`, an `item` of a scene, or a `text`."""
+    """Identifies the thing that a wish is about: `scene`, `preview`, an `item` of a scene, or a `text`."""
 
     kind: str
     scene: str = ""
@@ -88,14 +91,14 @@ class WishKey(NamedTuple):
 
 
 class Wish(msgspec.Struct):
-    """A lasting wish, and whether OBS has carried it out."""
+    """A lasting wish. It also knows whether OBS has already carried it out."""
 
     value: str | bool
     done: bool = False
 
 
 class Kept(msgspec.Struct):
-    """Everything that survives a restart of the daemon. Times are Unix times."""
+    """Everything that has to survive a restart of the daemon. Times are Unix times."""
 
     wishes: list[tuple[str, str, str, str | bool, bool]] = []
     respected_until: float = 0.0
@@ -104,7 +107,7 @@ class Kept(msgspec.Struct):
 
 
 class ObsRequest(NamedTuple):
-    """A request to send. `key` is the wish that it is for; `None` for a momentary one."""
+    """A request that should be sent. `key` is the wish that it belongs to, or `None` if it is a momentary request."""
 
     type: str
     data: Mapping[str, Any]
@@ -115,7 +118,7 @@ class ObsRequest(NamedTuple):
 
 
 class Desk:
-    """The wishes for one OBS, and what is known of it."""
+    """The wishes for one OBS, and everything that we know about it."""
 
     def __init__(
         self,
@@ -125,8 +128,11 @@ class Desk:
         on_problem: Callable[[str, str], None] = lambda subject, what: None,
         on_outcome: Callable[[str], None] = lambda outcome: None,
     ) -> None:
-        """`clock` is Unix time. `on_problem` is called once when a request begins to fail, with its subject and the
-        reason; `on_outcome` for each request with `done`, `failed` or `missed`."""
+        """`clock` returns the Unix time.
+
+        When a request begins to fail, `on_problem` is called once, with the thing that it is about and the reason.
+        `on_outcome` is called for each request, with `done`, `failed` or `missed`.
+        """
         self._respect_seconds = respect_seconds
         self._clock = clock
         self._on_problem = on_problem
@@ -150,38 +156,45 @@ class Desk:
         """Why OBS has refused requests, by their subject, until one succeeds."""
 
     def load(self, kept: Kept, known: Callable[[WishKey], bool]) -> None:
-        """Take over what an earlier run has kept. Wishes that are not `known` belong to rules that no longer exist."""
+        """Load everything that an earlier run has kept.
+
+        If a wish isn't `known`, it belongs to a rule that doesn't exist any more, so we ignore it.
+        """
         for kind, scene, source, value, done in kept.wishes:
             if known(WishKey(kind, scene, source)):
                 self._wishes.setdefault(WishKey(kind, scene, source), Wish(value, done))
         self._respected_until, self._connected_at = kept.respected_until, kept.connected_at
 
     def keep(self) -> Kept:
-        """The state to `load` after a restart."""
+        """Return the state that you should `load` after a restart."""
         wishes = [(*key, wish.value, wish.done) for key, wish in self._wishes.items()]
         return Kept(wishes, self._respected_until, self._connected_at)
 
     def wish(self, key: WishKey, value: str | bool, *, again: bool = True) -> None:
-        """From now on OBS has to have this value. It is sent even if it was before, as people change things in OBS; not
-        so with `again=False`."""
+        """Note that from now on, OBS should have this value.
+
+        It is sent even if OBS had this value before, because people might have changed something in OBS. If you don't
+        want this, pass `again=False`.
+        """
         wish = self._wishes.get(key)
         if again or wish is None or wish.value != value:
             self._wishes[key] = Wish(value)
             self._retry_at.pop(key, None)
 
     def ask(self, type: str, **data: Any) -> None:
-        """Send a momentary request, now or never."""
+        """Send a momentary request. If that isn't possible right now, it is never sent."""
         if self.is_connected:
             self._momentary.append(ObsRequest(type, data, until=self._clock() + _MOMENT_SECONDS))
         else:
             self._on_outcome("missed")
 
     def connected(self, answers: Sequence[Answer]) -> str | None:
-        """Take the answers to `START_REQUESTS`. Returns why OBS is of no use yet; `None` if it is. Raises `SinkError`
-        for answers that break the protocol.
+        """Take the answers to `START_REQUESTS`. If OBS can't be used yet, this returns the reason, and otherwise
+        `None`.
 
-        If OBS was started since the last connection, all wishes are carried out again. If not, another scene than the
-        one it had was chosen by the producer.
+        If OBS was started since the last connection, all wishes are carried out again. If it wasn't, and there's
+        another scene than before, the producer has chosen it. Raises `SinkError` if the answers don't follow the
+        protocol.
         """
         data = {answer.type: answer.data for answer in answers if answer.code == SUCCESS}
         if "GetSceneList" not in data or "GetVersion" not in data:
@@ -204,7 +217,7 @@ class Desk:
         return None
 
     def _ran_since_last_time(self, uptime_seconds: float | None, now: float) -> bool:
-        """Whether this is the run of OBS that the last connection was to."""
+        """Whether OBS has been running since the last connection."""
         if uptime_seconds is None or self._connected_at is None:
             return False
         since = now - self._connected_at
@@ -213,7 +226,7 @@ class Desk:
         return uptime_seconds + max(_SLACK_SECONDS, _SLACK_SHARE * since) >= since
 
     def disconnected(self) -> None:
-        """The connection is lost. Unanswered wishes are sent again; momentary requests are not."""
+        """Note that the connection was lost. Wishes without an answer are sent again, but momentary requests aren't."""
         lost = sum(request.key is None for request in (*self._sent.values(), *self._momentary)) + len(self._later)
         for _ in range(lost):
             self._on_outcome("missed")
@@ -225,7 +238,7 @@ class Desk:
         self._items.clear()
 
     def due(self) -> list[ObsRequest]:
-        """The requests to send now. Pass the id of each to `sent`."""
+        """Return the requests that you should send now. When you have sent one of them, pass its id to `sent`."""
         if not self.is_connected:
             return []
         now = self._clock()
@@ -243,7 +256,9 @@ class Desk:
         return requests
 
     def next_due_at(self) -> float | None:
-        """When `due` has something to send without any further message; `None` if never."""
+        """Return when `due` will have something to send even if no other message arrives, or `None` if that is
+        never.
+        """
         if not self.is_connected:
             return None
         waiting = {request.key for request in self._sent.values()}
@@ -251,7 +266,7 @@ class Desk:
         return min([*times, *(at for at, _ in self._later)], default=None)
 
     def sent(self, id: str, request: ObsRequest) -> None:
-        """A request was sent under this id."""
+        """Note that a request was sent with this id."""
         self._sent[id] = request
         if request.type == "SetCurrentProgramScene":
             self._asked.append((str(request.value), self._clock()))
@@ -288,7 +303,7 @@ class Desk:
         self._failed(subject, _words(answer))
 
     def happened(self, event: ObsEvent) -> None:
-        """Take an event. Raises `SinkError` for one that breaks the protocol."""
+        """Take an event. Raises `SinkError` if it doesn't follow the protocol."""
         if event.type == "CurrentProgramSceneChanged":
             self._scene_changed(converted(event.data, _Scene, protocol_error).scene_name)
         elif event.type in _MENDING:
@@ -324,7 +339,7 @@ class Desk:
             self._respect(now)
 
     def _respect(self, now: float) -> None:
-        """The producer has chosen the scene: forget the wish, and let the next one wait."""
+        """Forget the wish, because the producer has chosen the scene, and make the next one wait."""
         self._wishes.pop(WishKey("scene"), None)
         self._respected_until = now + self._respect_seconds
 
@@ -352,7 +367,7 @@ class Desk:
         return False
 
     def _succeeded(self, request: ObsRequest, answer: Answer) -> None:
-        """Raises `SinkError` for an answer that breaks the protocol."""
+        """Note that a request has succeeded. Raises `SinkError` if the answer doesn't follow the protocol."""
         key = request.key
         if request.type == "GetSceneItemId" and key is not None:
             self._items[key] = converted(answer.data, _SceneItem, protocol_error).scene_item_id
@@ -374,13 +389,16 @@ class Desk:
 
 
 def _uptime_seconds(video: _Video, stats: _Stats) -> float | None:
-    """How long OBS runs, by the frames that it has rendered, late ones included; `None` if that is not known."""
+    """Return how long OBS has been running, which follows from the frames that it has rendered (including late ones).
+
+    If we don't know this, the result is `None`.
+    """
     numerator, denominator, frames = video.fps_numerator, video.fps_denominator, stats.render_total_frames
     return frames * denominator / numerator if numerator and denominator and frames is not None else None
 
 
 def _subject(request: ObsRequest) -> str:
-    """The subject of a request, for people."""
+    """Return what a request is about, in words for people."""
     if request.key is None:
         return {"SaveReplayBuffer": "replay buffer", "CreateRecordChapter": "chapter"}.get(request.type, "recording")
     kind, scene, source = request.key

@@ -1,4 +1,7 @@
-"""The connection to OBS: keeps one open, sends the requests of the desk, and passes it the messages of OBS."""
+"""The connection to OBS.
+
+This keeps a connection open, sends the requests of the desk, and passes the messages of OBS to it.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ OpenStream = Callable[[str, int], Awaitable[trio.abc.Stream]]
 
 
 class ObsLink:
-    """Keeps a desk connected to its OBS. `run` it in one task; after a bug, run it again."""
+    """Keeps a desk connected to its OBS.
+
+    You should call `run` in exactly one task. If a bug has ended it, call it again.
+    """
 
     def __init__(
         self,
@@ -62,10 +68,11 @@ class ObsLink:
         on_kept: Callable[[], None] = lambda: None,
         open_stream: OpenStream = trio.open_tcp_stream,
     ) -> None:
-        """`read_password` is called before each connection and raises `SinkError`. `clock` is that of the desk.
+        """`read_password` is called before we connect. It can raise `SinkError`. `clock` must be the same as that of
+        the desk.
 
-        `on_reconnect` is called when an established connection is lost, and `on_kept` when what the desk has to keep
-        has changed.
+        `on_reconnect` is called when we have lost a connection that was already established. `on_kept` is called when
+        there's a change in the things that the desk has to keep.
         """
         self._uri = parse_uri(url)
         self._desk = desk
@@ -81,11 +88,14 @@ class ObsLink:
         """Why OBS cannot be reached; `None` while it can."""
 
     def wake(self) -> None:
-        """The desk has something to send."""
+        """Call this when the desk has something to send."""
         self._work.set()
 
     def resume(self) -> None:
-        """The configuration was read again: connect, even if OBS has closed the connection for good."""
+        """Try to connect again, even if OBS has closed the connection for good.
+
+        Call this when the configuration was read again.
+        """
         self._resumed.set()
 
     async def run(self) -> None:
@@ -124,7 +134,7 @@ class ObsLink:
                 await self._resumed.wait()
 
     def _note(self, reason: str, *, lost: bool) -> None:
-        """Log why there is no connection, once for each reason."""
+        """Log why there's no connection, but only once for each reason."""
         if lost:
             self._log.warning("connection to OBS lost; trying again", what=reason)
         elif reason != self.problem:
@@ -132,7 +142,10 @@ class ObsLink:
         self.problem = reason
 
     async def _connect(self) -> tuple[int | None, str]:
-        """Connect and stay connected. Returns the close code, if there was one, and why the connection ended."""
+        """Connect and stay connected.
+
+        Returns the close code, if there was one, and the reason why the connection has ended.
+        """
         session = ObsSession(await self._read_password())
         with trio.fail_after(_CONNECT_SECONDS):
             stream = await self._open_stream(self._uri.host, self._uri.port)
@@ -140,7 +153,7 @@ class ObsLink:
             return await _Connection(self, self._uri, stream, session).run()
 
     def take(self, received: Received, session: ObsSession) -> None:
-        """Hand a message to the desk. Raises `SinkError`."""
+        """Pass a message to the desk. Raises `SinkError` if it doesn't follow the protocol."""
         desk = self._desk
         if isinstance(received, ObsEvent):
             desk.happened(received)
@@ -162,12 +175,12 @@ class ObsLink:
             raise SinkError(f"OBS is not ready: {what}")
 
     def send_due(self, session: ObsSession) -> None:
-        """Put the requests that are due into the session."""
+        """Put all requests that should be sent now into the session."""
         for request in self._desk.due():
             self._desk.sent(session.request(request.type, request.data or None), request)
 
     async def until_due(self) -> None:
-        """Wait until there may be something to send."""
+        """Wait until there might be something to send."""
         at = self._desk.next_due_at()
         seconds = None if at is None else max(0.0, at - self._clock())
         with trio.move_on_after(seconds) if seconds is not None else trio.CancelScope():
@@ -176,7 +189,7 @@ class ObsLink:
 
 
 class _Connection:
-    """One connection, from its handshake to its end."""
+    """One connection, beginning with its handshake."""
 
     def __init__(self, link: ObsLink, uri: WebSocketURI, stream: trio.abc.Stream, session: ObsSession) -> None:
         self._link = link
@@ -188,7 +201,7 @@ class _Connection:
         self._heard = True
 
     async def run(self) -> tuple[int | None, str]:
-        """Serve the connection until it ends. Raises `SinkError` and the errors of sockets."""
+        """Serve the connection until it ends. Raises `SinkError`, or one of the errors of sockets."""
         protocol = self._protocol
         protocol.send_request(protocol.connect())
         failure: Exception | None = None
@@ -250,7 +263,9 @@ class _Connection:
                 await self._link.until_due()
 
     async def _ping(self) -> None:
-        """Drop a connection on which nothing is heard, as when the other machine was switched off."""
+        """Drop the connection if we don't hear anything on it, for example because the other machine was switched
+        off.
+        """
         while True:
             await trio.sleep(_PING_SECONDS)
             if not self._heard:

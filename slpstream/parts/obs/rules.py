@@ -1,8 +1,8 @@
-"""Rules: what OBS has to do when something happens at a station. Pure.
+"""Rules, which tell OBS how it should react if something happens at a station.
 
-A rule belongs to one station, to any station (`*`), or to the station on air. Its lasting actions (scene, preview,
-sources, texts) say how OBS has to look from then on; its momentary ones (replay buffer, recording, chapter) are of use
-at that moment only.
+A rule belongs to one station, to any station (`*`), or to the station on air. Some of its actions are lasting (scene,
+preview, sources, texts) and describe how OBS should look from then on. Others are momentary (replay buffer, recording,
+chapter) and only make sense at that very moment. This module doesn't do any I/O.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Occasion = Literal["game_start", "game_end", "set_end", "station_idle", "event",
 
 
 class Actions(msgspec.Struct, frozen=True):
-    """The actions of a rule. Empty values stand for nothing."""
+    """The actions of a rule. If a value is empty, there's nothing to do."""
 
     scene: str = ""
     preview: str = ""
@@ -51,7 +51,7 @@ class Rule(msgspec.Struct, frozen=True):
     """For `station_idle`: how long the station must have been without a game."""
 
     def matches_event(self, event: Mapping[str, Any]) -> bool:
-        """Whether the rule applies to the payload of an `event` message."""
+        """Whether the rule applies to an `event` message with this payload."""
         if self.on != "event" or event.get("kind") != self.event:
             return False
         punish = event.get("conversion") or event.get("combo") or {}
@@ -59,7 +59,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 def damage_of(event: Mapping[str, Any]) -> float:
-    """The damage of a conversion or combo; 0 for other events."""
+    """Return how much damage a conversion or combo has done. For any other event, this is 0."""
     punish = event.get("conversion") or event.get("combo") or {}
     end = punish.get("endPercent")
     end = punish.get("currentPercent") if end is None else end
@@ -68,7 +68,7 @@ def damage_of(event: Mapping[str, Any]) -> float:
 
 
 def placeholders(channel: Channel, event: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """The values that texts can contain, of a station as it is now."""
+    """Return the values that you can use in texts. They describe a station as it is now."""
     played = channel.set_message() or {}
     state = station_state(channel, played)
     game = channel.current

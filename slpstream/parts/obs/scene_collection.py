@@ -1,6 +1,8 @@
-"""Find out what rules need and OBS lacks: scenes, text sources, and the pages of slpstream as browser sources.
+"""Find out which scenes, text sources and browser sources with slpstream's pages the rules need, but are missing in
+OBS.
 
-Nothing that exists is changed. Sources that rules only show or hide can be of any kind, so the producer makes them.
+Things that already exist are never changed. If a rule only shows or hides a source, it can be of any kind, so the
+producer has to make it.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _TEXT_PIXELS = 48
 
 
 class Request(NamedTuple):
-    """One request to OBS, and what it does in words."""
+    """A request to OBS, together with a description of its effect in words."""
 
     type: str
     data: Mapping[str, Any]
@@ -43,7 +45,7 @@ class Request(NamedTuple):
 
 
 class InObs(NamedTuple):
-    """What OBS has."""
+    """The things that already exist in OBS."""
 
     scenes: Collection[str]
     inputs: Collection[str]
@@ -83,7 +85,7 @@ class _Picture(msgspec.Struct, rename="camel"):
 
 
 def in_obs(obs: ObsClient) -> InObs:
-    """Ask what OBS has. Blocks. Raises `SinkError`."""
+    """Ask OBS about the things that exist in it. This blocks, and raises `SinkError` if it fails."""
 
     def answer(kind: str, described: type[T]) -> T:
         return converted(obs.ask(kind), described, protocol_error)
@@ -98,14 +100,14 @@ def in_obs(obs: ObsClient) -> InObs:
 
 
 class Plan(NamedTuple):
-    """Requests to OBS, and what only its user can make."""
+    """Requests to OBS, and a list of those things that only its user can make."""
 
     requests: Sequence[Request]
     by_hand: Sequence[str]
 
 
 def plan(rules: Sequence[Rule], obs: InObs, page: Callable[[str, str], str]) -> Plan:
-    """Find out what is missing. `page` makes the address of a page from its path and a station."""
+    """Find out which things are missing. `page` makes the address of a page, given its path and a station."""
     requests: list[Request] = []
     by_hand: list[str] = []
     scenes, inputs = set(obs.scenes), set(obs.inputs)

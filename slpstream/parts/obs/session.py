@@ -1,6 +1,7 @@
-"""The obs-websocket protocol 5 above a websocket: the handshake, requests, batches and events. Sans-IO.
+"""The obs-websocket protocol 5 on top of a websocket: the handshake, requests, batches and events. This doesn't do any
+I/O itself.
 
-Give each text message to `receive`, and send what `messages_to_send` returns.
+Pass each text message that arrives to `receive`, and send everything that you get from `messages_to_send`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SUCCESS = 100
 
 
 class Op(enum.IntEnum):
-    """Kinds of messages; 4 does not exist."""
+    """The kinds of messages. There is no 4."""
 
     HELLO = 0
     IDENTIFY = 1
@@ -37,7 +38,7 @@ class Op(enum.IntEnum):
 
 
 class Subscriptions(enum.IntFlag):
-    """The groups of events that are asked for."""
+    """The groups of events that we ask for."""
 
     GENERAL = 1 << 0
     CONFIG = 1 << 1
@@ -60,7 +61,7 @@ ALL_SUBSCRIPTIONS = (
 
 
 class Identified(NamedTuple):
-    """The handshake is complete: requests can be sent."""
+    """The handshake is complete, so you can send requests now."""
 
     version: str
     """Version of obs-websocket."""
@@ -85,7 +86,7 @@ class Answer(NamedTuple):
 
 
 class BatchAnswer(NamedTuple):
-    """The answers to a batch, in its order."""
+    """The answers to a batch, in the same order."""
 
     id: str
     answers: Sequence[Answer]
@@ -95,7 +96,7 @@ Received = Identified | ObsEvent | Answer | BatchAnswer
 
 
 class PasswordMissing(SinkError):
-    """OBS asks for a password, and none is configured."""
+    """Raised if OBS asks for a password and you haven't configured one."""
 
 
 class _Status(msgspec.Struct):
@@ -141,7 +142,7 @@ class _Message(msgspec.Struct):
 
 
 def protocol_error(what: str) -> SinkError:
-    """The error for a message of OBS that breaks the protocol."""
+    """Return the error to raise if a message of OBS doesn't follow the protocol."""
     return SinkError(f"OBS sent a message that is not of obs-websocket 5: {what}")
 
 
@@ -162,8 +163,11 @@ class ObsSession:
         self._outgoing: list[bytes] = []
 
     def receive(self, message: bytes) -> Received | None:
-        """Take a text message; `None` if it has nothing of interest. Raises `SinkError` for a message that breaks the
-        protocol, and `PasswordMissing`."""
+        """Take a text message. If there's nothing interesting in it, this returns `None`.
+
+        Raises `SinkError` if the message doesn't follow the protocol, and `PasswordMissing` if OBS asks for a password
+        that we don't have.
+        """
         return self._take(read_json(message, _Message, protocol_error))
 
     def request(self, kind: str, data: Mapping[str, Any] | None = None) -> str:
@@ -173,13 +177,13 @@ class ObsSession:
         return id
 
     def batch(self, kinds: Sequence[str]) -> str:
-        """Send requests that need no data as a batch. Returns its id."""
+        """Send several requests that don't need any data as a batch. Returns its id."""
         id = str(next(self._ids))
         self._put(Op.BATCH, {"requestId": id, "requests": [_request(kind, None) for kind in kinds]})
         return id
 
     def messages_to_send(self) -> list[bytes]:
-        """The text messages to send, which are then forgotten."""
+        """Return the text messages that you should send, and forget them."""
         messages, self._outgoing = self._outgoing, []
         return messages
 

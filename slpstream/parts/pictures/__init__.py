@@ -1,1 +1,1 @@
-"""The pictures of other stream tools, copied for the overlay."""
+"""Copy the pictures that other stream tools have, so that you can use them in the overlay."""

@@ -52,9 +52,10 @@ def command(folder: Path, tool: str | None, into: Path, overwrite: bool) -> None
 
 
 def _copy(picture: Picture, into: Path, *, overwrite: bool) -> bool:
-    """Copy one picture, and return whether it was copied: an existing one of any type is kept unless `overwrite`.
+    """Copy one picture, and return whether it was copied. If there's already one, of any type, it is kept, unless you
+    set `overwrite`.
 
-    Raises `OSError`.
+    Raises `OSError` if that fails.
     """
     target = into / picture.target
     others = [path for path in target.parent.glob(f"{target.stem}.*") if path.stem == target.stem]

@@ -1,9 +1,10 @@
-"""The pictures in the folders of other stream tools, and the names that they get in an overlay folder.
+"""Find the pictures in the folders of other stream tools, and the names that they should get in an overlay folder.
 
 Melee Stream Tool (commit bcaadfa) has `Portraits/{Character}/{Skin}.png` and `Stock Icons/{Character}/{Skin}.png` in
-`Resources/Characters`. Sheik's skins are in Zelda's folder. TournamentStreamHelper 5 has `user_data/games/ssbm`: the
-names of all characters in `base_files/config.json`, and a `config.json` in each folder of pictures, which are named
-`{prefix}{codename}{postfix}{costume}`. Its costume index is that of the replay.
+`Resources/Characters`. Sheik's skins are in Zelda's folder. TournamentStreamHelper 5 has `user_data/games/ssbm`. There,
+you find the names of all characters in `base_files/config.json`. Each folder with pictures also contains a
+`config.json`, and the pictures are named `{prefix}{codename}{postfix}{costume}`. The costume index is the same as in
+the replay.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ _TSH_STAGES: Mapping[str, int] = {
 
 
 class Picture(NamedTuple):
-    """A picture of a tool, and its path below an overlay folder, such as `icons/2/0.png`."""
+    """A picture of a tool, and the path that it gets below an overlay folder, for example `icons/2/0.png`."""
 
     source: Path
     target: str
@@ -84,14 +85,14 @@ class _Codename(msgspec.Struct):
 
 @prepared
 class _Game(msgspec.Struct):
-    """The part of `base_files/config.json` that is used."""
+    """Those parts of `base_files/config.json` that we use."""
 
     character_to_codename: dict[str, _Codename]
 
 
 @prepared
 class _Pack(msgspec.Struct):
-    """The part of the `config.json` of a folder of pictures that is used."""
+    """Those parts of the `config.json` in a folder of pictures that we use."""
 
     type: list[str] = []
     prefix: str = ""
@@ -99,16 +100,17 @@ class _Pack(msgspec.Struct):
 
 
 def tool_of(folder: Path) -> str | None:
-    """The tool that a folder belongs to; `None` for another folder."""
+    """Return the tool to which a folder belongs, or `None` if it doesn't belong to any."""
     if _mst_resources(folder) is not None:
         return MELEE_STREAM_TOOL
     return None if _tsh_game(folder) is None else TOURNAMENT_STREAM_HELPER
 
 
 def pictures(folder: Path, tool: str) -> list[Picture]:
-    """The pictures of Melee in the folder of a tool, in the order of their targets. Empty for a folder of another tool.
+    """Return the pictures of Melee in the folder of a tool, in the order of their targets. If it's the folder of
+    another tool, there are none.
 
-    Raises `OSError` for a folder or a list that cannot be read, and `msgspec.DecodeError` for a list that is damaged.
+    Raises `OSError` if a folder or list can't be read, and `msgspec.DecodeError` if a list is damaged.
     """
     found = _of_mst(folder) if tool == MELEE_STREAM_TOOL else _of_tsh(folder)
     return sorted(found, key=lambda picture: picture.target)
@@ -160,12 +162,15 @@ def _of_tsh(folder: Path) -> Iterator[Picture]:
 
 
 def _read(file: Path, kind: type[T]) -> T:
-    """The content of a JSON file. Raises `OSError`, and `ValueError` with its name."""
+    """Return the content of a JSON file.
+
+    Raises `OSError` if it can't be read, and a `ValueError` with its name if it is damaged.
+    """
     return read_json(read_regular(file), kind, lambda what: ValueError(f"{file}: {what}"))
 
 
 def _of_pack(kind: str, folder: Path, pack: _Pack, codenames: Mapping[str, int]) -> dict[str, Path]:
-    """The pictures of a pack by target, one for each costume or stage."""
+    """Return the pictures of a pack by target. There is one for each costume or stage."""
     found: dict[str, Path] = {}
     known = _TSH_STAGES if kind == "stages" else codenames
     number = "" if kind == "stages" else "0*([0-9]{1,2})"

@@ -1,4 +1,4 @@
-"""The contents of a scoreboard: two sides, left and right, and the values about their set. Pure."""
+"""The contents of a scoreboard: a left and a right side, and values about their set. This module doesn't do any I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CASTERS = 2
 
 
 class BoardPlayer(msgspec.Struct, frozen=True, rename="camel"):
-    """A player as in the payload of a `set` message."""
+    """A player, in the form of the payload of a `set` message."""
 
     player_index: int
     port: int
@@ -31,12 +31,12 @@ class BoardPlayer(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def shown_name(self) -> str | None:
-        """The name to show; `None` when none is known."""
+        """The name to show, or `None` if we don't know any."""
         return self.name or self.connect_code
 
     @property
     def names(self) -> frozenset[str]:
-        """All names of the player, for comparisons without regard to case."""
+        """All names of the player, for comparisons in which case doesn't matter."""
         known = (self.name, self.connect_code, self.netplay_name, self.tag)
         return frozenset(name.casefold().strip() for name in known if name)
 
@@ -51,7 +51,7 @@ class BoardSide(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str | None:
-        """The names of the players; `None` unless all are known."""
+        """The names of the players, or `None` if we don't know all of them."""
         return _joined([player.shown_name for player in self.players])
 
 
@@ -92,7 +92,7 @@ class _Set(msgspec.Struct, rename="camel"):
 
 
 def board_of(payload: Mapping[str, Any]) -> Board | None:
-    """The board for the payload of a `set` message; `None` for a set without exactly two sides."""
+    """Return the board for the payload of a `set` message, or `None` if the set doesn't have exactly two sides."""
     played = msgspec.convert(payload, _Set)
     if len(played.sides) != 2:
         return None
@@ -119,9 +119,10 @@ def board_of(payload: Mapping[str, Any]) -> Board | None:
 
 
 def values_of(board: Board) -> dict[str, str | None]:
-    """All values of a board as texts, by the names in `slpstream.config.SCOREBOARD_VALUES`; `None` for unknown ones.
+    """Return all values of a board as texts, by the names in `slpstream.config.SCOREBOARD_VALUES`.
 
-    The left side has the number 1. In doubles the values of both players are joined.
+    If we don't know a value, it is `None`. The left side has the number 1. In doubles, the values of both players are
+    joined.
     """
     values: dict[str, str | None] = {}
     for number, side in enumerate(board.sides, 1):

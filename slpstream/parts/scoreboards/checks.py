@@ -15,7 +15,7 @@ from slpstream.parts.scoreboards.part import SCOREBOARD_VALUES, Scoreboard
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the sections. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     paths: dict[Path, str] = {}
     for i, board in enumerate(config.sections(Scoreboard)):
         key = f"scoreboards[{i}]"
@@ -49,7 +49,7 @@ def _check_helper_url(url: str, file: str, key: str) -> None:
 
 
 def _check_keys_of_kind(board: Scoreboard, file: str, key: str) -> None:
-    """Refuse keys that mean nothing for a kind of scoreboard."""
+    """Refuse keys that don't make sense for this kind of scoreboard."""
     of_kinds = {
         "url": {"tournament-stream-helper"},
         "number": {"tournament-stream-helper"},

@@ -1,7 +1,7 @@
-"""Files that scoreboards read, and that their own programs may write too. All methods block.
+"""Files that scoreboards read. Their own programs might write to them too. All methods in this module block.
 
-A value that is not known leaves the file as it is, because a person may have typed it into the other program. Only what
-was written from here before is emptied.
+If we don't know a value, we leave it as it is in the file, because a person might have typed it into the other program.
+We only empty a value if we have written it ourselves before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DAMAGED_READS = 3
 
 
 class JsonFile:
-    """A JSON object in a file, some of whose keys are ours."""
+    """A JSON object in a file. Only some of its keys are ours."""
 
     def __init__(
         self,
@@ -33,8 +33,10 @@ class JsonFile:
         timestamp_key: str = "",
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`defaults` are written where the file has no value. `timestamp_key` is a key whose value, Unix time as a
-        text, grows with every change."""
+        """Where the file doesn't have a value, we write the one in `defaults`.
+
+        If you pass a `timestamp_key`, its value is the Unix time as text, and gets larger with every change.
+        """
         self._path = path
         self._defaults = defaults
         self._timestamp_key = timestamp_key
@@ -43,7 +45,10 @@ class JsonFile:
         self._damaged_reads = 0
 
     def update(self, values: Mapping[str, Any]) -> bool:
-        """Write the values, of which `None` are unknown. Returns whether the file has changed. Raises `SinkError`."""
+        """Write the values. If one of them is `None`, we don't know it. Returns whether this has changed the file.
+
+        Raises `SinkError` if it fails.
+        """
         before = self._read()
         after = {**self._defaults, **before} if before else dict(self._defaults)
         for key, value in values.items():
@@ -82,18 +87,22 @@ class JsonFile:
 
 
 class TextFiles:
-    """A folder of files with one value each."""
+    """A folder of files that contain one value each."""
 
     def __init__(self, folder: Path, *, exclusive: bool) -> None:
-        """`exclusive`: no other program writes these files, so unknown values are always emptied."""
+        """Pass `exclusive=True` if no other program writes to these files, so that we can always empty unknown
+        values.
+        """
         self._folder = folder
         self._exclusive = exclusive
         self._written: dict[str, bytes] = {}
 
     def update(self, values: Mapping[str, str | None]) -> bool:
-        """Write the values by file name, of which `None` are unknown. Returns whether a file has changed.
+        """Write the values by the names of their files. If one of them is `None`, we don't know it. Returns whether a
+        file has changed.
 
-        A file that does not exist is created, empty for an unknown value. Raises `SinkError`.
+        If there's no such file, it is created. If the value is unknown, the file is empty. Raises `SinkError` if this
+        fails.
         """
         self._make_folder()
         changed = False
@@ -109,8 +118,10 @@ class TextFiles:
         return changed
 
     def create(self, names: Iterable[str]) -> bool:
-        """Create the files that do not exist, empty, so that a source in OBS finds them. Returns whether any were
-        missing. Raises `SinkError`."""
+        """Create those files that don't exist yet, so that a source in OBS is able to find them. They are empty.
+
+        Returns whether any of them were missing. Raises `SinkError` if this fails.
+        """
         self._make_folder()
         missing = [name for name in names if _content(self._folder / name) is None]
         for name in missing:
@@ -125,7 +136,7 @@ class TextFiles:
 
 
 def _content(path: Path) -> bytes | None:
-    """The content of a file; `None` if it does not exist. Raises `SinkError`."""
+    """Return the content of a file, or `None` if it doesn't exist. Raises `SinkError` if it can't be read."""
     try:
         return read_regular(path)
     except FileNotFoundError:

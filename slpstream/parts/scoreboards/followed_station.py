@@ -1,6 +1,7 @@
-"""The station that a scoreboard shows: its board, a way to wait for the next one, and a way to choose another station.
+"""The station that a scoreboard shows. You can get its board, wait for the next one, and choose another station.
 
-A fixed station is chosen once. For the station on air, whoever knows it calls `turn_to` whenever it changes.
+If the station is fixed, you choose it once. If it is the station on air, somebody who knows it has to call `turn_to`
+each time it changes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from slpstream.parts.scoreboards.board import Board, board_of
 
 
 class FollowedStation:
-    """The board of one station at a time. Several scoreboards may share it."""
+    """The board of one station at a time. Several scoreboards can share it."""
 
     def __init__(self, station: str | None = None) -> None:
-        """`station` is the first one to follow; `None`: no station yet."""
+        """`station` is the first station to follow. If there isn't one yet, pass `None`."""
         self._station = station
         self._sets: dict[str, Mapping[str, Any]] = {}
         self._changed = trio.Event()
@@ -25,18 +26,18 @@ class FollowedStation:
         """The board of the station; `None` without a station, and while it has no set of two sides."""
 
     def turn_to(self, station: str | None) -> None:
-        """Follow another station from now on; `None`: no station. Does not wait."""
+        """Follow another station from now on, or none if you pass `None`. This doesn't wait."""
         self._station = station
         self._update()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of any station. Does not wait."""
+        """Take the payload of a `set` message, which can be from any station. This doesn't wait."""
         self._sets[station] = payload
         if station == self._station:
             self._update()
 
     async def changed(self) -> None:
-        """Return after the next change of `board`."""
+        """Wait until there is another `board`."""
         await self._changed.wait()
 
     def _update(self) -> None:

@@ -1,8 +1,8 @@
-"""Melee Stream Tool: `ScoreboardInfo.json` and `Simple Texts` in its folder `Resources/Texts`.
+"""Melee Stream Tool, which reads `ScoreboardInfo.json` and `Simple Texts` from its folder `Resources/Texts`.
 
-Looked at: Readek/Melee-Stream-Tool bcaadfa. Its overlay reads the file twice a second and breaks on half a file, so it
-is replaced as a whole. Keys that the tool has beyond these, and those that only its user knows (social media, W and L),
-are kept.
+We have looked at Readek/Melee-Stream-Tool bcaadfa. Its overlay reads the file twice a second, and if it finds half a
+file, it breaks, so we always replace the whole file. If the tool has other keys, or keys that only its user knows
+(social media, W and L), we keep them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MeleeStreamTool:
         self._texts = TextFiles(folder / TEXTS_FOLDER, exclusive=False)
 
     def update(self, board: Board | None) -> bool:
-        """Show a board. Returns whether a file has changed. Raises `SinkError`. Blocks."""
+        """Show a board. Returns whether a file has changed. This blocks, and raises `SinkError` if it fails."""
         if board is None:
             return False
         values = scoreboard_info(board)
@@ -60,9 +60,10 @@ class MeleeStreamTool:
 
 
 def scoreboard_info(board: Board) -> dict[str, Any]:
-    """The values of our keys; `None` for unknown ones.
+    """Return the values of our keys. If we don't know one of them, it is `None`.
 
-    The tool has one player for each side: in doubles, the names of both, and the character of the first.
+    The tool only has one player for each side. In doubles, we use the names of both players and the character of the
+    first.
     """
     values: dict[str, Any] = {}
     for number, side in enumerate(board.sides, 1):

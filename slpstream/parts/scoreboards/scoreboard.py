@@ -1,4 +1,4 @@
-"""Keeps one scoreboard up to date: at every change of the board, and again after a failure until it works."""
+"""Keep one scoreboard up to date. This updates it when the board changes and, if that fails, again until it works."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLLECT_SECONDS = 0.1
 
 
 class Scoreboard:
-    """One scoreboard. `run` it in one task; after a bug, run it again."""
+    """One scoreboard. You should call `run` in exactly one task. If a bug has ended it, call it again."""
 
     def __init__(
         self,
@@ -35,9 +35,12 @@ class Scoreboard:
         check_seconds: float = math.inf,
         on_outcome: Callable[[Outcome], None] = lambda outcome: None,
     ) -> None:
-        """`name` is for logs and metrics. `check_seconds` is how often `update` is called without a change, to find
-        out whether the tool has been restarted. `on_outcome` is called for each update with something to change, and
-        for each failure."""
+        """`name` is used for logs and metrics. `on_outcome` is called when an update has changed something, and when
+        one has failed.
+
+        `check_seconds` is how often we call `update` even if nothing has changed, to find out whether somebody has
+        started the tool again.
+        """
         self.name = name
         self._followed = followed
         self._update = update

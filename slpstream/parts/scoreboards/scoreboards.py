@@ -1,4 +1,4 @@
-"""All scoreboards of a daemon. The module of a kind of tool is imported only when one of the kind is configured."""
+"""All scoreboards of a daemon. We only import the module for a kind of tool if one of this kind was configured."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Scoreboards(RunningPart):
             followed.set_changed(station, payload)
 
     def not_ready(self) -> list[str]:
-        """The scoreboards that cannot be updated."""
+        """Return those scoreboards that can't be updated."""
         return [f"scoreboard {board.name}: {board.trouble}" for board in self._boards if board.trouble is not None]
 
     async def _follow_on_air(self) -> None:

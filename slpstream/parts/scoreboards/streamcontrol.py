@@ -1,7 +1,8 @@
-"""StreamControl: `streamcontrol.json`, one flat object of texts, with a key for each widget of the user's layout.
+"""StreamControl, which reads `streamcontrol.json`. This is a flat object of texts, with a key for each widget in the
+user's layout.
 
-Looked at: farpenoodle/StreamControl c29caea (0.5). Layouts name their widgets as they like, hence the mapping. Overlays
-notice a change by a `timestamp` that grows.
+We have looked at farpenoodle/StreamControl c29caea (0.5). A layout can give any names to its widgets, so we need a
+mapping. Overlays notice a change because there is a `timestamp` that gets larger.
 """
 
 from __future__ import annotations
@@ -27,12 +28,15 @@ class StreamControl:
     """The file of one installation."""
 
     def __init__(self, path: Path, mapping: Mapping[str, str]) -> None:
-        """`mapping` has the names of values (`values_of`) by widget; empty: `DEFAULT_MAPPING`."""
+        """`mapping` contains the name of a value (see `values_of`) for each widget.
+
+        If it is empty, we use `DEFAULT_MAPPING`.
+        """
         self._file = JsonFile(path, {}, timestamp_key="timestamp")
         self._mapping = mapping or DEFAULT_MAPPING
 
     def update(self, board: Board | None) -> bool:
-        """Show a board. Returns whether the file has changed. Raises `SinkError`. Blocks."""
+        """Show a board. Returns whether the file has changed. This blocks, and raises `SinkError` if it fails."""
         if board is None:
             return False
         values = values_of(board)

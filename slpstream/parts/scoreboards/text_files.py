@@ -18,12 +18,15 @@ class TextScoreboard:
     """A folder of text files."""
 
     def __init__(self, folder: Path, mapping: Mapping[str, str]) -> None:
-        """`mapping` has the names of values (`values_of`) by file name; empty: each value in `NAME.txt`."""
+        """`mapping` contains the name of a value (see `values_of`) for each file.
+
+        If it is empty, each value is in `NAME.txt`.
+        """
         self._files = TextFiles(folder, exclusive=True)
         self._mapping = mapping or {f"{name}.txt": name for name in SCOREBOARD_VALUES}
 
     def update(self, board: Board | None) -> bool:
-        """Show a board. Returns whether a file has changed. Raises `SinkError`. Blocks."""
+        """Show a board. Returns whether a file has changed. This blocks, and raises `SinkError` if it fails."""
         if board is None:
             return self._files.create(self._mapping)
         values = values_of(board)

@@ -1,12 +1,15 @@
-"""TournamentStreamHelper (TSH) over HTTP: names, characters and costumes, score, best of and round.
+"""TournamentStreamHelper (TSH) over HTTP. We send it the names, characters, costumes and score, and also best of and
+the round.
 
-Looked at: joaorb64/TournamentStreamHelper, versions 5.2 to 5.99. The sides of TSH are those on screen, except for
-`/score` in older versions, which takes the order of the set's entrants: after *Swap Teams* that is the reverse. The
-versions cannot be told apart, so a score that comes out reversed is posted again the other way round, and remembered.
+We have looked at joaorb64/TournamentStreamHelper, versions 5.2 to 5.99. The sides of TSH are the ones that you see on
+screen. The only exception is `/score` in older versions, which uses the order of the set's entrants, so after *Swap
+Teams* it is reversed. Since we can't tell the versions apart, we look at the result: if a score comes out reversed, we
+post it again the other way round, and remember this.
 
-Names in TSH usually come from a bracket, and with them seeds, countries and pictures. So a name is written only where
-TSH has none, or where it still has the one that was written from here; the same holds for best of and round. The score
-and the characters go to the side where TSH shows the player, also after the teams were swapped there.
+In TSH, the names usually come from a bracket, and they bring seeds, countries and pictures with them. So we only write
+a name if TSH doesn't have one, or if it is still the one that we have written before. We do the same with best of and
+the round. The score and the characters go to that side where TSH shows the player, so this also works if the teams were
+swapped there.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class _ShownTeam(msgspec.Struct):
 
 @prepared
 class _Shown(msgspec.Struct):
-    """The state of a scoreboard in TSH."""
+    """The state that a scoreboard has in TSH."""
 
     team: dict[str, _ShownTeam]
     best_of: int | str | None = None
@@ -92,7 +95,10 @@ class _Program(msgspec.Struct):
 
 
 class _Memory(msgspec.Struct):
-    """What was written since TSH was started or was found running. All sides are those on screen."""
+    """Everything that we have written since TSH was started, or since we found it running.
+
+    All sides are those on screen.
+    """
 
     set_id: str | None = None
     swapped: bool = False
@@ -109,7 +115,7 @@ class _Memory(msgspec.Struct):
     """The board that is shown completely."""
 
     def swap(self) -> None:
-        """Somebody has swapped the teams in TSH."""
+        """Call this if somebody has swapped the teams in TSH."""
         self.swapped = not self.swapped
         self.names, self.seen, self.characters, self.details_of_players = (
             _swapped(of) for of in (self.names, self.seen, self.characters, self.details_of_players)
@@ -121,7 +127,10 @@ class TournamentStreamHelper:
     """One scoreboard of a TSH."""
 
     def __init__(self, url: str, number: int = 1, *, send: Request | None = None) -> None:
-        """`number` is that of the scoreboard in TSH, from 1. Raises `ValueError` for an invalid URL."""
+        """`number` is the number that the scoreboard has in TSH, beginning with 1.
+
+        Raises `ValueError` if the URL isn't valid.
+        """
         self._target = target_of(url)
         self._number = number
         self._send = self._request if send is None else send
@@ -133,7 +142,10 @@ class TournamentStreamHelper:
         """`/score` takes the order of the entrants."""
 
     async def update(self, board: Board | None) -> bool:
-        """Show a board. Returns whether something was sent. Raises `SinkError`; then TSH is taken for restarted."""
+        """Show a board. Returns whether we had to send something.
+
+        Raises `SinkError` if it fails. In this case, we assume that TSH will be started again.
+        """
         try:
             return await self._update(board)
         except BaseException:  # after a bug, too, nobody knows what TSH shows
@@ -176,7 +188,7 @@ class TournamentStreamHelper:
         return bool(query)
 
     async def _send_places(self, sides: Sequence[BoardSide], shown: _Shown) -> bool:
-        """Make room for the players and their characters, without which TSH ignores them."""
+        """Make room for the players and their characters, because otherwise TSH ignores them."""
         there = max(len(shown.players(team)) for team in (0, 1))
         wanted = max(len(side.players) for side in sides)
         query: dict[str, int] = {}
@@ -201,7 +213,7 @@ class TournamentStreamHelper:
         return sent
 
     def _changes(self, slot: Slot, player: BoardPlayer, there: str) -> Mapping[str, Any]:
-        """The values of a player to send. TSH ignores empty ones."""
+        """Return the values of a player that should be sent. TSH ignores those that are empty."""
         memory, body = self._memory, dict[str, Any]()
         name = player.shown_name
         if name and (name == there or not there or there in self._written):
@@ -246,7 +258,7 @@ class TournamentStreamHelper:
         return True
 
     async def _post_score(self, wanted: tuple[int, int], before: tuple[int, int], *, reverse: bool) -> tuple[int, int]:
-        """Post a score, and return the score that TSH shows then, which takes it over a moment later."""
+        """Post a score, and return the score that TSH shows after that. It takes a moment until it has changed."""
         left, right = reversed(wanted) if reverse else wanted
         body = {"team1score": left, "team2score": right, "scoreboard": self._number}
         await self._call("POST", "/score", msgspec.json.encode(body))
@@ -258,12 +270,15 @@ class TournamentStreamHelper:
         return score
 
     async def _teams_swapped(self) -> bool | None:
-        """Whether the teams were swapped in TSH; `None` in versions that do not say it."""
+        """Whether the teams were swapped in TSH, or `None` if this version doesn't tell us."""
         response = await self._send("GET", f"{self._prefix}get-swap", b"")
         return response.body.strip() == b"True" if response.status == 200 else None
 
     async def _shown(self) -> _Shown:
-        """The state of the scoreboard; older versions have it only in a file, of which half may be written."""
+        """Return the state of the scoreboard.
+
+        In older versions, it is only in a file, which might be written at this moment.
+        """
         if self._prefix != _UNNUMBERED:
             response = await self._send("GET", f"{self._prefix}get", b"")
             found = json_or_none(response.body, _Shown) if response.status == 200 else None
@@ -280,7 +295,10 @@ class TournamentStreamHelper:
         raise SinkError(f"TournamentStreamHelper has no scoreboard {self._number}, or its state cannot be read")
 
     def _of_program(self, body: bytes) -> _Shown | None:
-        """The scoreboard in the state of the whole program; `None` if it is not there, or half of it is missing."""
+        """Find the scoreboard in the state of the whole program.
+
+        Returns `None` if it isn't there, or if half of it is missing.
+        """
         program = json_or_none(body, _Program)
         score = {} if program is None else program.score
         if self._number == 1 and "team" in score:  # very old versions have one scoreboard, without a number
@@ -289,7 +307,7 @@ class TournamentStreamHelper:
         return _converted(score.get(str(self._number)))
 
     async def _call(self, method: str, path: str, body: bytes = b"") -> None:
-        """Call an address that answers `OK`. Raises `SinkError` for any other answer."""
+        """Send a request that should be answered with `OK`. If the answer is different, this raises `SinkError`."""
         response = await self._send(method, path, body)
         if response.status != 200 or response.body.strip() != b"OK":
             raise SinkError(f"status {response.status} for {path.partition('?')[0]}, {response.body[:80]!r}")
@@ -301,9 +319,10 @@ class TournamentStreamHelper:
 
 
 def _swaps(foreign: Mapping[Slot, str], board: Board, before: bool) -> bool:
-    """Whether TSH shows the sides of a board the other way round, by the names that it has from elsewhere.
+    """Whether TSH shows the sides of a board the other way round.
 
-    Those that were written from here do not tell. `before` is the answer if no name tells.
+    We decide this by names that it has from somewhere else, because those that we have written ourselves don't tell us
+    anything. If none of the names helps, the answer is `before`.
     """
     direct = _matches(foreign, board.sides)
     reverse = _matches(foreign, (board.right, board.left))
@@ -311,7 +330,7 @@ def _swaps(foreign: Mapping[Slot, str], board: Board, before: bool) -> bool:
 
 
 def _matches(names: Mapping[Slot, str], sides: Sequence[BoardSide]) -> int:
-    """How many names are those of a player of the side in the same place."""
+    """Return how many of the names belong to a player of the side that is in the same place."""
     return sum(
         any(name.casefold() in player.names for player in sides[team].players) for (team, _), name in names.items()
     )

@@ -1,7 +1,8 @@
-"""The seats of the stations, which players claim on their phones.
+"""The seats of the stations. Players can claim them on their phones.
 
-`claims` are the seats and the acts of phones, `people` the names, `tokens` the secrets in the codes, and `rate_limit`
-limits requests. `seats` keeps the claims and the sets of the stations in step, `offered_people` are the names that
-phones offer, `station_codes` are the codes that lead phones to a station, and `key_file` keeps the secret of the codes.
-`phone_api` and `code_api` are the HTTP endpoints.
+To understand this part, begin with `claims`, which contains the seats and everything that a phone can do with them.
+`people` takes care of the names, `tokens` makes the secrets that are in the codes, and `rate_limit` limits requests.
+`seats` makes sure that the claims and the sets of the stations always agree. `offered_people` are the names that a
+phone offers, `station_codes` are the codes that lead phones to a station, and `key_file` keeps the secret of the codes.
+The HTTP endpoints are in `phone_api` and `code_api`.
 """

@@ -11,7 +11,7 @@ _HTTP = ("http", "https")
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the section. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     address = config.section(Seats).address
     if not address:
         return

@@ -1,11 +1,12 @@
-"""The seats of one station: the claims of ports, and the part of them that the station's set shows now.
+"""The seats of one station: who has claimed which port, and which of these claims the station's set shows now.
 
-Each act of a phone takes the seats and the current set, and returns the changed seats with a patch for the set. A set
-has the form of the payload of `set` messages, and a patch that of a correction, so both are the same as for operators.
+If a phone does something, the function for it takes the seats and the current set, and returns the changed seats
+together with a patch for the set. The set has the same form as the payload of `set` messages, and the patch is like a
+correction, so there's no difference to changes by an operator.
 
-A claim is for the set that is being played, or for the next one after that is over. Between two games, it is for the
-set of the next game, whichever that is. A change of ports waits for that game, because the score belongs to the ports
-of the last one.
+You can claim a seat for the set that is being played or, if that is over, for the next one. If you do it between two
+games, it is for the set of the next game, whichever this turns out to be. If you want to change ports, you have to wait
+for that game, because the score belongs to the ports of the last one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ PORTS = 4
 
 
 class Person(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A person, as shown in the set."""
+    """A person in the form in which the set shows them."""
 
     name: str
     sponsor: str | None = None
@@ -29,7 +30,7 @@ class Person(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A claim for the seat at a port."""
+    """Somebody's claim for the seat at a port."""
 
     phone: str
     """Digest of the random id that the phone sends."""
@@ -58,12 +59,12 @@ class Seats(msgspec.Struct, frozen=True, omit_defaults=True):
     """Unix time of the last activity at the station, in milliseconds."""
 
     def seat_of(self, phone: str) -> int | None:
-        """The player index of a phone's seat; `None` if it has none."""
+        """Return the player index of the seat that a phone has, or `None` if it doesn't have one."""
         return next((index for index, claim in self.claims.items() if claim.phone == phone), None)
 
 
 class SetNow(NamedTuple):
-    """The facts about a station's newest set that seats depend on."""
+    """Everything about the newest set of a station that matters for its seats."""
 
     set_id: str | None
     game_id: str | None
@@ -81,12 +82,12 @@ class SetNow(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether the set is over and no game is being played."""
+        """Whether the set is over and nobody is playing another game."""
         return self.state == "over" and not self.playing
 
 
 class Step(NamedTuple):
-    """The result of an act."""
+    """The result of something that a phone has done."""
 
     seats: Seats
     patch: Mapping[str, Any] | None = None
@@ -94,7 +95,7 @@ class Step(NamedTuple):
 
 
 class SeatTaken(Exception):
-    """Another phone has the seat, or the same name at another seat."""
+    """Raised if another phone already has the seat, or the same name at another seat."""
 
     def __init__(self, name: str, port: int) -> None:
         super().__init__(f"{name} sits at port {port}")
@@ -103,11 +104,11 @@ class SeatTaken(Exception):
 
 
 class NoSeat(Exception):
-    """The phone has no seat, or its set is over."""
+    """Raised if the phone doesn't have a seat, or if its set is over."""
 
 
 def set_now(payload: Mapping[str, Any]) -> SetNow:
-    """The facts in the payload of a `set` message that seats depend on."""
+    """Extract everything that matters for seats from the payload of a `set` message."""
     players = payload["players"]
     games = payload.get("games") or [{}]
     return SetNow(
@@ -123,11 +124,12 @@ def set_now(payload: Mapping[str, Any]) -> SetNow:
 
 
 def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
-    """The seats after the set has changed.
+    """Return the seats after the set has changed.
 
-    When another set begins, the seats of the old one become free. If it begins with a game, claims made since the last
-    game of the old one are for it. With a new game of the same set, seats follow people whom the set has recognised at
-    other ports. A claim is void once its name is removed from the set or its player has left a crew battle.
+    If another set has begun, the seats of the old one become free. If it has begun with a game, then claims that were
+    made after the last game of the old set are for the new one. If it is just a new game of the same set, and the set
+    has recognised people at other ports, then their seats follow them. A claim isn't valid any more if its name was
+    removed from the set, or if its player has left a crew battle.
     """
     new_game = now.game_id != seats.game_id
     claims = {
@@ -153,17 +155,18 @@ def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
 
 
 def wanted(seats: Seats, now: SetNow) -> Mapping[str, Any] | None:
-    """The correction that makes the set show the claims that it should show; `None` if it does."""
+    """Return a correction that makes the set show all claims it should show, or `None` if it already does."""
     return _patch(_missing(seats.claims, now))
 
 
 def claimed(
     seats: Seats, now: SetNow, index: int, claim: Claim, *, take_over: bool = False, stay: bool = False
 ) -> Step:
-    """A phone claims the seat at a port, instead of any other seat that it has.
+    """Let a phone claim the seat at a port. If it has another seat, it loses that one.
 
-    `take_over` takes it from its holder. After the end of a set, the first claim by another phone begins a new set with
-    free seats, and so does a claim with `stay` by a player of the set. Raises `SeatTaken`.
+    To take the seat away from somebody else, pass `take_over=True`. If the set is over, the first claim by another
+    phone begins a new set in which all seats are free. The same happens if a player of the set claims a seat with
+    `stay`. Raises `SeatTaken` if that isn't possible.
     """
     mine = seats.claims.get(index)
     same_phone = mine is not None and mine.phone == claim.phone
@@ -195,7 +198,10 @@ def claimed(
 
 
 def swapped(seats: Seats, now: SetNow, index: int, phone: str, now_ms: int) -> Step:
-    """A phone swaps its seat with the one at a port, taken or not. Raises `NoSeat`."""
+    """Swap the seat of a phone with the one at a port, which can also be free.
+
+    Raises `NoSeat` if that isn't possible.
+    """
     mine = seats.seat_of(phone)
     if mine is None or now.is_over:
         raise NoSeat("only somebody with a seat in a set that goes on can swap")
@@ -208,7 +214,7 @@ def swapped(seats: Seats, now: SetNow, index: int, phone: str, now_ms: int) -> S
 
 
 def left(seats: Seats, now: SetNow, phone: str, now_ms: int) -> Step:
-    """A phone gives up its seat. The set loses the name, unless the set is over."""
+    """Let a phone give up its seat. Unless the set is over, this also removes the name from it."""
     index = seats.seat_of(phone)
     if index is None:
         return Step(seats)
@@ -219,7 +225,7 @@ def left(seats: Seats, now: SetNow, phone: str, now_ms: int) -> Step:
 
 
 def expired(seats: Seats, now: SetNow, now_ms: int, after_ms: int) -> Step:
-    """Free all seats after a time without activity. Names stay in a set that has begun."""
+    """If nothing has happened for some time, free all seats. If the set has already begun, the names stay in it."""
     newest_ms = max((claim.at_ms for claim in seats.claims.values()), default=0)
     if not seats.claims or now.playing or now_ms - max(newest_ms, seats.active_ms) < after_ms:
         return Step(seats)
@@ -232,16 +238,19 @@ def _is_shown(now: SetNow, index: int, claim: Claim) -> bool:
 
 
 def _is_other_set(seats: Seats, now: SetNow) -> bool:
-    """Whether the claims belong to an older set. Another id with the same newest game is only a new division."""
+    """Whether the claims belong to an older set.
+
+    If the id is different but the newest game is the same, the games were only divided in another way.
+    """
     if seats.set_id is None or now.set_id == seats.set_id:
         return False
     return now.set_id is None or now.game_id != seats.game_id
 
 
 def _moved(claims: Mapping[int, Claim], waiting: Collection[int], now: SetNow) -> dict[int, Claim]:
-    """The claims at the ports where a new game has their people. Claims that wait for this game come first.
+    """Return the claims at those ports where a new game has their people. Claims that wait for this game come first.
 
-    In a crew battle, people who are no longer in the set have left it, unless they came after the last game.
+    In a crew battle, people who aren't in the set any more have left it, unless they have come after the last game.
     """
     ports = {name: index for index, name in now.seated.items()}
     moved: dict[int, Claim] = {}
@@ -255,10 +264,10 @@ def _moved(claims: Mapping[int, Claim], waiting: Collection[int], now: SetNow) -
 
 
 def _missing(claims: Mapping[int, Claim], now: SetNow) -> dict[int, Person | None]:
-    """The people whom the set should show and does not show yet, by player index.
+    """Return those people who should be in the set but aren't yet, by player index.
 
-    Between games, only players without a name get one. Any other difference may be a change of ports, which the next
-    game shows.
+    Between games, we only do this for players who don't have a name. Any other difference might mean that they have
+    changed ports, and we will know this when the next game begins.
     """
     if now.is_over:
         return {}
@@ -278,7 +287,10 @@ def _missing(claims: Mapping[int, Claim], now: SetNow) -> dict[int, Person | Non
 def _step(
     seats: Seats, claims: Mapping[int, Claim], now: SetNow, at_ms: int, said: Mapping[int, Person | None]
 ) -> Step:
-    """The seats with other claims, and the patch for the set: people, and ports that became free."""
+    """Return the seats with other claims, and a patch for the set.
+
+    It contains people, and ports that have become free.
+    """
     left_behind: dict[int, Person | None] = {}
     if now.state == "upcoming" or now.playing:
         left_behind = {index: None for index, claim in seats.claims.items() if claim.shown and index not in claims}
@@ -299,9 +311,9 @@ def _patch(people: Mapping[int, Person | None]) -> Mapping[str, Any] | None:
 
 
 def _are_all_replaced(claims: Mapping[int, Claim], now: SetNow) -> bool:
-    """Whether, between two games, other people than those of the set sit at all of its ports.
+    """Whether, between two games, all ports of the set have been taken by other people.
 
-    All names in the set must be known.
+    To be sure about this, we need to know all names in the set.
     """
     if now.state != "running" or now.playing or not set(now.members) <= claims.keys() & now.named.keys():
         return False
@@ -310,7 +322,7 @@ def _are_all_replaced(claims: Mapping[int, Claim], now: SetNow) -> bool:
 
 
 def _check_free(others: Mapping[int, Claim], index: int, claim: Claim, *, take_over: bool) -> None:
-    """Check that no other phone has the seat or the name. Raises `SeatTaken`."""
+    """Make sure that no other phone has the seat or the name. Otherwise, this raises `SeatTaken`."""
     if take_over:
         return
     if index in others:
@@ -326,5 +338,5 @@ def _without_namesakes(others: Mapping[int, Claim], claim: Claim) -> dict[int, C
 
 
 def folded(name: str) -> str:
-    """A name without differences in case and spaces, for comparisons."""
+    """Return a name without differences in case and spaces, so that you can compare it with others."""
     return " ".join(name.split()).casefold()

@@ -99,7 +99,7 @@ def command(
 
 
 def _codes(base: str, token: str | None, station: str | None, *, renew: bool) -> SeatCodes:
-    """The codes of a daemon. Ends the process if there are none."""
+    """Return the codes of a daemon. If it doesn't have any, this ends the process."""
     from slpstream.parts.seats.code_api import SeatCodes
 
     headers = {"accept": "application/json", "content-type": "application/json"}

@@ -54,12 +54,12 @@ class SeatRenewal(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def seat_url(address: str, station: str, token: str) -> str:
-    """The address in a code. The token is in the fragment, which browsers do not send."""
+    """Return the address for a code. The token is in the fragment, because browsers don't send this part."""
     return f"{address}{PAGE_PREFIX}{quote(station, safe='')}#{token}"
 
 
 def draw_svg(url: str) -> bytes:
-    """A QR code as an SVG image, black on white, with the margin that scanners need."""
+    """Return a QR code as an SVG image. It is black on white, and has the margin that scanners need."""
     import segno  # noqa: PLC0415 -- few processes draw codes
 
     out = io.BytesIO()
@@ -70,7 +70,7 @@ def draw_svg(url: str) -> bytes:
 
 
 def endpoints(codes: DaemonSeats | None) -> list[Endpoint]:
-    """The endpoints of this module. `codes` is `None` if seats are not configured."""
+    """Return the endpoints of this module. If seats aren't configured, pass `None`."""
 
     def configured() -> DaemonSeats:
         if codes is None:

@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 
 
 def endpoints(running: DaemonSeats | None) -> list[Endpoint]:
-    """All endpoints of the part. `running` is `None` if seats are off."""
+    """Return all endpoints of the part. If seats are off, pass `None`."""
     return [*phone_api.endpoints(running), *code_api.endpoints(running)]

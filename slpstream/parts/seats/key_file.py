@@ -1,4 +1,4 @@
-"""The file with the secret from which the tokens of seats are derived."""
+"""The file that contains the secret from which we derive the tokens of seats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _File(Keys, frozen=True):
 
 
 class KeyFile:
-    """Keeps the keys in a file that only its owner can read."""
+    """Keeps the keys in a file that nobody except its owner can read."""
 
     def __init__(self, state_folder: Path) -> None:
         self._folder = state_folder / FOLDER_NAME
@@ -40,7 +40,10 @@ class KeyFile:
         self._log = get_logger()
 
     def load(self) -> Keys:
-        """Read the keys from the file. An unreadable file is renamed and replaced by one with new keys. Blocks."""
+        """Read the keys from the file. This blocks.
+
+        If the file can't be read, it is renamed, and we make a new file with new keys.
+        """
         with contextlib.suppress(OSError):  # `keep` reports it
             private_folder(self._folder)
             if self._former_path.is_file():  # an older version ran here last
@@ -67,13 +70,13 @@ class KeyFile:
         return self.renew()
 
     def renew(self) -> Keys:
-        """Replace the keys. Blocks."""
+        """Replace the keys by new ones. This blocks."""
         keys = Keys(secrets.token_hex(SECRET_BYTES))
         self.keep(keys)
         return keys
 
     def keep(self, keys: Keys) -> None:
-        """Write the keys to the file. Sets `trouble`. Blocks."""
+        """Write the keys to the file. This blocks. If it fails, you find the reason in `trouble`."""
         new = self._path.with_name(f".{FILE_NAME}.new")
         try:
             private_folder(self._folder)

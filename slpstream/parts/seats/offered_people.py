@@ -1,4 +1,4 @@
-"""The people whom phones offer for the seats of a station."""
+"""The people that phones offer if you choose who has a seat at a station."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Expected = Callable[[str], Sequence[ExpectedPlayer]]
 
 
 class OfferedPeople:
-    """The players whom the bracket expects, and the people who were named recently, whom the index keeps."""
+    """The players that the bracket expects, and the people who were named recently. The index keeps the latter."""
 
     def __init__(self, index: GameIndex, expected: Expected) -> None:
         self._index = index
@@ -33,11 +33,11 @@ class OfferedPeople:
 
     @property
     def loaded(self) -> bool:
-        """Whether the kept people are loaded."""
+        """Whether we have loaded the people that were kept."""
         return self._recent is not None
 
     async def load(self) -> None:
-        """Load the kept people."""
+        """Load the people that were kept."""
         kept = await self._index.remembered(_KEY)
         try:
             self._recent = msgspec.convert(kept or (), tuple[RecentPerson, ...], str_keys=True)
@@ -45,7 +45,7 @@ class OfferedPeople:
             self._recent = ()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note the people who are named in the set of a station."""
+        """Note which people are named in the set of a station."""
         if self._recent is not None:
             recent = people.with_recent(self._recent, self._named(station, payload))
             if recent is not self._recent:
@@ -53,7 +53,7 @@ class OfferedPeople:
                 self._index.remember(_KEY, msgspec.to_builtins(recent))
 
     def find(self, station: str, name: str) -> Person | None:
-        """The offered person with a name, tapped or typed; `None` if the name is not offered."""
+        """Return the person with a name that somebody has tapped or typed, or `None` if we don't offer this name."""
         expected, recent = self._expected(station), self._recent or ()
         for known_as in (name, people.clean_name(name, people.MAX_NAME)):
             person = people.person_named(known_as, expected, recent)
@@ -62,7 +62,9 @@ class OfferedPeople:
         return None
 
     def at(self, station: str) -> list[SeatPerson]:
-        """The people whom a phone at a station offers. The expected players come first."""
+        """Return the people that a phone at a station should offer, beginning with the players that the bracket
+        expects.
+        """
         expected = [person for each in self._expected(station) if (person := people.as_in_sets(each)).name]
         known = {folded(person.name) for person in expected}
         recent = [person for each in self._recent or () if (person := people.as_in_sets(each)).name]
@@ -76,7 +78,7 @@ class OfferedPeople:
         ][:_MAX_OFFERED]
 
     def _named(self, station: str, payload: Mapping[str, Any]) -> Iterator[RecentPerson]:
-        """The people in a set whose names come from an operator, a phone or a replay."""
+        """Return those people in a set whose names come from an operator, a phone or a replay."""
         expected = {folded(people.as_in_sets(player).name) for player in self._expected(station)}
         for player in payload["players"]:
             name: str | None = player.get("name")

@@ -1,4 +1,4 @@
-"""Names for seats: cleaning of typed names, and the list of people who were named recently. Pure."""
+"""Names for seats. This cleans up names that were typed, and keeps a list of the people who were named recently."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RecentPerson(Person, frozen=True, omit_defaults=True):
 
 
 def as_in_sets(person: Person | ExpectedPlayer) -> Person:
-    """A known person in the form of a set: every text on one line, and cut to the length limit."""
+    """Return a person in the form that sets use. Every text is on one line, and not too long."""
     sponsor, pronouns = (_cut(detail or "", MAX_DETAIL) or None for detail in (person.sponsor, person.pronouns))
     return Person(_cut(person.name, MAX_NAME), sponsor, pronouns)
 
@@ -47,7 +47,10 @@ def _cut(text: str, max_length: int) -> str:
 
 
 def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
-    """A typed name on one line, without invisible characters and piles of marks; empty if nothing visible is left."""
+    """Return a name that was typed on one line, without invisible characters and piles of marks.
+
+    If there's nothing left that you can see, it is empty.
+    """
     kept: list[str] = []
     marks = 0
     for character in unicodedata.normalize("NFC", text):
@@ -62,7 +65,7 @@ def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
 
 
 def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable[Person]) -> Person | None:
-    """The known person with this name, in the form of a set; `None` if the name is unknown."""
+    """Return the person with this name in the form that sets use, or `None` if we don't know the name."""
     wanted = folded(name)
     if not wanted:
         return None
@@ -71,10 +74,11 @@ def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable
 
 
 def with_recent(recent: Sequence[RecentPerson], named: Iterable[RecentPerson]) -> Sequence[RecentPerson]:
-    """The people who were named recently, after some were named again. Returns the same list if that changes nothing.
+    """Return the people who were named recently, after some of them were named again. If nothing changes, you get the
+    same list.
 
-    The newest come first. Those whom only phones have named come after all others: every owner of a code can invent
-    people, who must neither precede nor displace the real ones.
+    The newest come first. However, if somebody was only named by phones, they come after all others. Everybody who has
+    a code can invent people, and these shouldn't push away the real ones.
     """
     before = {folded(person.name): person for person in recent}
     merged: dict[str, RecentPerson] = {}

@@ -99,11 +99,11 @@ class SeatAct(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename="c
 
 
 class SeatRefused(Exception):
-    """The act of a phone is impossible. The message is for people."""
+    """Raised if a phone wants to do something that isn't possible. The message is meant for people."""
 
 
 class TooMany(Exception):
-    """Too many requests from one address."""
+    """Raised if there are too many requests from the same address."""
 
     def __init__(self, retry_seconds: int) -> None:
         super().__init__("too many requests: try again in a moment")
@@ -111,13 +111,13 @@ class TooMany(Exception):
 
 
 def endpoints(seats: DaemonSeats | None) -> list[Endpoint]:
-    """The endpoints of this module. `seats` is `None` if they are not configured."""
+    """Return the endpoints of this module. If seats aren't configured, pass `None`."""
 
     async def state(request: Request, _: NoParameters) -> Response:
         return await json_response(request, SeatsState(on=seats is not None))
 
     def admitted(request: Request) -> tuple[DaemonSeats, str]:
-        """The seats and the station of a request with the right token."""
+        """Return the seats and the station, if the request has the right token."""
         station: str = request.path_params["station"]
         peer = "" if request.client is None else request.client.host
         token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
@@ -168,7 +168,7 @@ def endpoints(seats: DaemonSeats | None) -> list[Endpoint]:
 
 
 async def _answer(request: Request, seats: Awaitable[StationSeats]) -> Response:
-    """The seats as a response. Raises `HTTPException` for errors."""
+    """Turn the seats into a response, and errors into `HTTPException`."""
     try:
         return await json_response(request, await seats)
     except SeatRefused as error:

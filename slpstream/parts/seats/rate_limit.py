@@ -1,4 +1,4 @@
-"""Limits the rate of requests: a token bucket for each key, with a bound on the number of keys."""
+"""Limit how many requests there can be. There's a token bucket for each key, and a limit for the number of keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MAX_KEYS = 4096
 
 
 class RateLimit:
-    """Allows `burst` acts in a row for each key, and `per_minute` on average."""
+    """For each key, allows `burst` acts in a row, and on average `per_minute` of them."""
 
     def __init__(self, per_minute: float, burst: int) -> None:
         self._per_second = per_minute / 60
@@ -17,7 +17,7 @@ class RateLimit:
         """Acts left and the time of that count, by key, the least recently used key first."""
 
     def allows(self, key: str, now_seconds: float) -> bool:
-        """Whether another act is allowed now. An allowed act is counted."""
+        """Whether another act is allowed now. If it is, it is counted."""
         left, at_seconds = self._left.pop(key, (float(self._burst), now_seconds))
         left = min(self._burst, left + (now_seconds - at_seconds) * self._per_second)
         allowed = left >= 1

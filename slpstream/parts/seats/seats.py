@@ -1,7 +1,7 @@
-"""The seats of all stations: claims by phones, which survive a restart and are shown in the sets.
+"""The seats of all stations. Phones can claim them, the claims survive a restart, and you can see them in the sets.
 
-A claim becomes a correction of the station's set, so everything that shows a set shows the claim. After each change of
-a set, its seats are compared with it again.
+If somebody claims a seat, this becomes a correction of the station's set. This means that you see the claim wherever
+the set is shown. Whenever a set changes, we compare it with its seats again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WRONG_PER_MINUTE, _WRONG_BURST = 20, 20
 
 
 class StationNow(msgspec.Struct):
-    """The seats of a station and the set in which they are shown."""
+    """The seats of a station, together with the set that shows them."""
 
     seats: Seats
     payload: Mapping[str, Any]
@@ -53,7 +53,7 @@ class DaemonSeats(RunningPart):
     """The seats of one daemon."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` if the library for QR codes is not installed."""
+        """Raises `ConfigError` if you haven't installed the library for QR codes."""
         self._host = host
         self._config = host.config.section(SeatsConfig)
         if importlib.util.find_spec("segno") is None:
@@ -78,7 +78,7 @@ class DaemonSeats(RunningPart):
         host.metrics.bind("slpstream_seat_codes_kept", lambda: float(self.keys_are_kept))
 
     def stations(self) -> dict[str, str]:
-        """The names of all stations with seats, by id."""
+        """Return the names of all stations that have seats, by id."""
         return {station.id: station.name or station.id for station in self._host.stations.lasting_stations}
 
     def _expected(self, station: str) -> Sequence[ExpectedPlayer]:
@@ -94,15 +94,15 @@ class DaemonSeats(RunningPart):
         return self._codes.trouble is None
 
     def not_ready(self) -> list[str]:
-        """Why the codes would not survive a restart; empty if they would."""
+        """Return the reason why the codes won't survive a restart. If they will, the list is empty."""
         return [] if self._codes.trouble is None else [f"seats: the codes cannot be kept: {self._codes.trouble}"]
 
     def claimed(self) -> dict[str, float]:
-        """Number of claimed seats, by station."""
+        """Return how many seats were claimed, by station."""
         return {station: float(len(known.seats.claims)) for station, known in list(self._known.items())}
 
     async def run(self) -> None:
-        """Keep the seats and the sets in step until cancelled."""
+        """Make sure that the seats and the sets always agree, until cancelled."""
         if not self._people.loaded:
             await self._people.load()
             address, address_from = self._codes.address()
@@ -124,13 +124,13 @@ class DaemonSeats(RunningPart):
                 await self._codes.keep()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note the people in the set, and that its seats must be compared with it."""
+        """Note which people are in the set, and that we have to compare it with its seats."""
         self._people.set_changed(station, payload)
         self._dirty.add(station)
         self._work.set()
 
     async def _follow(self, station: str) -> None:
-        """Update the seats of a station from its set, and the set from its seats."""
+        """Update the seats of a station from its set, and then the set from its seats."""
 
         def step(seats: Seats, now: SetNow) -> Step:
             freed = claims.expired(seats, now, _now_ms(), round(60_000 * self._config.free_minutes))
@@ -142,7 +142,10 @@ class DaemonSeats(RunningPart):
             self._log.warning("names of seats cannot be shown", station=station, what=str(error))
 
     def admits(self, station: str, token: str, peer: str) -> bool:
-        """Whether a token is the one of a station. Raises `TooMany` after too many wrong ones from an address."""
+        """Whether a token is the right one for a station.
+
+        If there were too many wrong ones from the same address, this raises `TooMany`.
+        """
         if self._codes.is_token(station, token):
             return True
         if not self._wrong.allows(peer, trio.current_time()):
@@ -156,7 +159,10 @@ class DaemonSeats(RunningPart):
         return station in self.stations()
 
     async def seats(self, station: str, phone: str, after: int) -> StationSeats:
-        """The seats of a station. Waits for a while if their version is still `after`. Raises `StoreError`."""
+        """Return the seats of a station. As long as their version is still `after`, this waits for a while.
+
+        Raises `StoreError` if we can't read the set.
+        """
         known = self._known.get(station)
         if known is None:
             await self._change(station, lambda seats, now: Step(seats), by="")
@@ -167,7 +173,7 @@ class DaemonSeats(RunningPart):
         return self._described(station, phone)
 
     async def act(self, station: str, phone: str, peer: str, wanted: SeatAct) -> StationSeats:
-        """Carry out the act of a phone, and return the seats after it.
+        """Do what a phone asks for, and return the seats after that.
 
         Raises `SeatRefused`, `TooMany` and `StoreError`.
         """
@@ -190,7 +196,10 @@ class DaemonSeats(RunningPart):
     def _step_of(
         self, station: str, phone: str, at_ms: int, wanted: SeatAct
     ) -> tuple[Callable[[Seats, SetNow], Step], str]:
-        """The step of an act, and its author for the list of changes. Raises `SeatRefused`."""
+        """Return the step that an act stands for, and who should be named as its author in the list of changes.
+
+        Raises `SeatRefused` if the act isn't possible.
+        """
         index = wanted.player_index
         if wanted.act == "claim":
             claim = Claim(phone, self._person(station, wanted.name), at_ms)
@@ -208,7 +217,7 @@ class DaemonSeats(RunningPart):
         return lambda seats, now: claims.left(seats, now, phone, at_ms), by
 
     def _person(self, station: str, name: str) -> Person:
-        """The person with a name, offered or typed. Raises `SeatRefused`."""
+        """Return the person with a name that was offered or typed. Raises `SeatRefused` if the name isn't allowed."""
         person = self._people.find(station, name)
         if person is not None:
             return person
@@ -222,7 +231,7 @@ class DaemonSeats(RunningPart):
     async def _change(self, station: str, act: Callable[[Seats, SetNow], Step], *, by: str) -> None:
         """Apply an act to the seats of a station, and correct its set accordingly.
 
-        Raises the errors of the act, `StoreError` and `ImpossibleCorrection`; then nothing has changed.
+        Raises the errors of the act, `StoreError` and `ImpossibleCorrection`. In this case, nothing has changed.
         """
         async with self._changing:
             for _ in range(_ATTEMPTS):
@@ -250,7 +259,7 @@ class DaemonSeats(RunningPart):
         return _decoded(await self._host.index.remembered(_key(station)))
 
     def _keep(self, station: str, seats: Seats, payload: Mapping[str, Any]) -> None:
-        """Keep the seats, and wake the phones that wait for a change."""
+        """Keep the seats, and wake all phones that are waiting for a change."""
         known = self._known.get(station)
         if known is not None and (known.seats, known.payload) == (seats, payload):
             return
@@ -285,7 +294,7 @@ class DaemonSeats(RunningPart):
         return self._codes.listed()
 
     async def renew(self, station: str | None) -> bool:
-        """Replace the token of a station, or of all stations. Returns whether the station exists."""
+        """Replace the token of a station, or of all stations. Returns whether there's such a station."""
         if station is not None and not self.is_known(station):
             return False
         await self._codes.renew(station)

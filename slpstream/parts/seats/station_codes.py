@@ -1,4 +1,4 @@
-"""The codes that lead phones to the seats of a station."""
+"""The codes that you scan with a phone to get to the seats of a station."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slpstream.system.logs import get_logger
 
 
 class StationCodes:
-    """The codes of all stations. Each has the address of this daemon and the token of its station."""
+    """The codes of all stations. Each of them contains the address of this daemon and the token of its station."""
 
     def __init__(
         self,
@@ -25,8 +25,11 @@ class StationCodes:
         stations: Callable[[], Mapping[str, str]],
         listening: Callable[[], tuple[str, int]],
     ) -> None:
-        """`address` is the configured address; if it is empty, that of this machine is used. `stations` returns the
-        names of all stations by id, `listening` the host and port of the daemon. Blocks, to read the `key_file`."""
+        """If `address` is empty, we use the address of this machine. `stations` returns the names of all stations by
+        id.
+
+        `listening` returns the host and port of the daemon. This blocks, because it reads the `key_file`.
+        """
         self._configured_address = address
         self._file = key_file
         self._keys = key_file.load()
@@ -37,11 +40,11 @@ class StationCodes:
 
     @property
     def trouble(self) -> str | None:
-        """Why the codes would not survive a restart; `None` if they would."""
+        """The reason why the codes won't survive a restart, or `None` if they will."""
         return self._file.trouble
 
     def is_token(self, station: str, token: str) -> bool:
-        """Whether a token is the one of a station."""
+        """Whether a token is the right one for a station."""
         return token != "" and tokens.is_token(self._keys, station, token)
 
     def listed(self) -> SeatCodes:
@@ -59,7 +62,7 @@ class StationCodes:
         )
 
     def address(self) -> tuple[str, Literal["configuration", "machine", "loopback"]]:
-        """The address in the codes, and its source."""
+        """Return the address that the codes contain, and where it comes from."""
         if self._configured_address:
             return self._configured_address.rstrip("/"), "configuration"
         host, port = self._listening()
@@ -79,7 +82,7 @@ class StationCodes:
         self._log.info("codes of seats renewed", station=station or "all")
 
     async def keep(self) -> None:
-        """Write the secret to its file if that has failed before."""
+        """If it wasn't possible to write the secret to its file, try it again."""
         if self._file.trouble is not None:
             async with self._keeping:
                 await trio.to_thread.run_sync(self._file.keep, self._keys)

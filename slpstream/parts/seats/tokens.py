@@ -1,7 +1,7 @@
-"""Tokens for seats: one per station, derived from a secret of the installation.
+"""Tokens for seats. There is one for each station, and all of them are derived from a secret of the installation.
 
-A token allows claiming seats at its station and nothing else. It is valid until the codes are renewed: that of one
-station by incrementing its number, those of all stations by replacing the secret.
+If you have a token, you can claim seats at its station, but nothing else. It is valid until the codes are renewed. If
+this is done for one station, we increment its number, and if it is done for all of them, we replace the secret.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ class Keys(msgspec.Struct, frozen=True):
 
 
 def token_of(keys: Keys, station: str) -> str:
-    """The token of a station: 24 characters that need no escaping in a URL."""
+    """Return the token of a station. It has 24 characters, and none of them needs to be escaped in a URL."""
     message = f"seats\0{keys.renewed.get(station, 0)}\0{station}"
     digest = hmac.digest(bytes.fromhex(keys.secret), message.encode(), hashlib.sha256)
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).decode()
 
 
 def is_token(keys: Keys, station: str, given: str) -> bool:
-    """Whether a token is the one of a station. Compares in constant time."""
+    """Whether a token is the right one for a station. The comparison takes constant time."""
     return hmac.compare_digest(given.encode(), token_of(keys, station).encode())
 
 
 def renewed(keys: Keys, station: str) -> Keys:
-    """The keys after the token of one station was renewed."""
+    """Return the keys after the token of one station was renewed."""
     return Keys(keys.secret, {**keys.renewed, station: keys.renewed.get(station, 0) + 1})
 
 
 def phone_digest(phone: str) -> str:
-    """The digest of the random id of a phone, which identifies it in the seats."""
+    """Return the digest of a phone's random id. We use this to identify the phone in the seats."""
     return hashlib.sha256(b"phone\0" + phone.encode()).hexdigest()[:24]

@@ -1,1 +1,1 @@
-"""The state of each station as small text files, for OBS and for other programs that show text from a file."""
+"""Write the state of each station to small text files, for OBS and other programs that can show text from a file."""

@@ -8,5 +8,5 @@ from slpstream.parts.text_files.part import ObsFolder
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the section. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     check_folder(config.section(ObsFolder).folder, file, "obs.folder")

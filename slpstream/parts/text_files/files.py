@@ -1,8 +1,8 @@
-"""Writes the state of a station into small text files, for programs such as OBS that show text from a file.
+"""Write the state of a station into small text files, for programs such as OBS that can show text from a file.
 
-`<folder>/<station>/` has a text file for each value, and `state.json` with all values. A file whose value has
-changed is written under another name and then renamed, so that a reader never sees half of it. Only the newest state
-counts: files are updated a few times per second at most.
+In `<folder>/<station>/`, you find a text file for each value, and `state.json`, which contains all of them. If a value
+has changed, we write its file under another name and then rename it, so that you never read half of it. Only the newest
+state counts, so the files are updated at most a few times per second.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class ObsFiles(RunningPart):
         self._log = get_logger()
 
     def not_ready(self) -> list[str]:
-        """The reasons why files cannot be written."""
+        """Return the reasons why files can't be written."""
         return [f"OBS files of {station}: {what}" for station, what in self._failing.items()]
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. Does not wait."""
+        """Take the payload of a `set` message of a station. This doesn't wait."""
         self._sets[station] = payload
         channel = self._channels.get(station)
         if channel is not None:
@@ -75,7 +75,7 @@ class ObsFiles(RunningPart):
             self._failing.pop(station, None)
 
     async def _write(self, station: str, files: Mapping[str, bytes], written: dict[str, bytes]) -> bool:
-        """Write the files that have changed. Returns whether that worked."""
+        """Write those files that have changed. Returns whether this was possible."""
         folder = self._folder / station
         changed = {name: data for name, data in files.items() if written.get(name) != data}
         try:
@@ -100,7 +100,10 @@ def _replace_all(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _files(state: Mapping[str, Any]) -> dict[str, bytes]:
-    """The content of each file by its name. All files always exist, so that a source in OBS finds its file."""
+    """Return the content of each file by its name.
+
+    All files always exist, because otherwise a source in OBS wouldn't find its file.
+    """
     files = {STATE_FILE: msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"}
     for name, key in (("state", "state"), ("stage", "stage"), ("best_of", "bestOf")):
         files[f"{name}.txt"] = _text(state[key])

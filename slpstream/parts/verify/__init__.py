@@ -1,1 +1,3 @@
-"""The daemon's check of itself: finished games are decoded again and compared with the messages that were sent."""
+"""The daemon checks itself: it decodes finished games again, and compares the result with the messages that were
+sent.
+"""

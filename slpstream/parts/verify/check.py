@@ -7,7 +7,7 @@ from slpstream.parts.interface import Host, RunningPart
 
 
 class CheckedGames(RunningPart):
-    """Decodes finished games again. Stations hand them to the `ReplayCheck` that this part provides."""
+    """Decodes finished games again. This provides a `ReplayCheck`, to which the stations pass their games."""
 
     def __init__(self, host: Host) -> None:
         metrics = host.metrics

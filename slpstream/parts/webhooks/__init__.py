@@ -1,1 +1,1 @@
-"""Signed webhooks: games, sets and situations are posted to a web server."""
+"""Signed webhooks, which post games, sets and situations to a web server."""

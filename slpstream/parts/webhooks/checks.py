@@ -10,7 +10,7 @@ from slpstream.parts.webhooks.part import Webhook
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the sections. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     for i, webhook in enumerate(config.sections(Webhook)):
         key = f"webhooks[{i}]"
         check_url(webhook.url, ("http", "https"), file, f"{key}.url")

@@ -1,9 +1,10 @@
-"""Signed webhooks: the games and sets of stations are posted to a URL, at least once, in order.
+"""Signed webhooks. The games and sets of stations are posted to a URL, at least once and in order.
 
 Deliveries are made from the log (`game_start`, `game_end`), from `set_changed` (`set`) or from `situation_found`
-(`situation`), stored, and posted from the store by `delivery`. A delivery is stored together with the offset in the log
-after it, so a crash neither loses a delivery nor makes one twice. Only a crash between the response and its recording
-posts a delivery again, with the same `Idempotency-Key`.
+(`situation`). They are stored, and `delivery` posts them from the store. Each delivery is stored together with the
+offset in the log after it, so even if there's a crash, no delivery is lost or made twice. There's only one case in
+which a delivery can be posted again: if the crash happens after the response, but before we have noted it. Then it has
+the same `Idempotency-Key`.
 """
 
 from __future__ import annotations
@@ -44,14 +45,18 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Game(msgspec.Struct):
-    """A running game: the payload of its `game_start` and its newest stats."""
+    """A game that is running, with the payload of its `game_start` and its newest stats."""
 
     start: msgspec.Raw
     stats: bytes | None = None
 
 
 class WebhookSink:
-    """One webhook. `run` it in one task, again after a bug, and start `follow` for each station."""
+    """One webhook.
+
+    You should call `run` in exactly one task, and call it again if a bug has ended it. Also, start `follow` for each
+    station.
+    """
 
     def __init__(
         self,
@@ -65,9 +70,10 @@ class WebhookSink:
         describe: Describe,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`deliverer` posts the deliveries that are put into `store` under `id`; `name` is for logs and metrics.
+        """`deliverer` posts the deliveries that are put into `store` under `id`. `name` is used for logs and metrics.
 
-        `events` are the events to deliver, `stations` the stations whose games count (`None` for all).
+        `events` are those that should be delivered. `stations` are those whose games count. If it is `None`, all of
+        them do.
         """
         self._deliverer = deliverer
         self._store = store
@@ -82,18 +88,18 @@ class WebhookSink:
 
     @property
     def gone(self) -> bool:
-        """Whether the receiver has answered 410."""
+        """Whether the receiver has answered with 410."""
         return self._deliverer.gone.is_set()
 
     def wants(self, station: str) -> bool:
-        """Whether the games of a station are delivered."""
+        """Whether the games of a station should be delivered."""
         return self._stations is None or station in self._stations
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. Does not wait.
+        """Take the payload of a `set` message of a station. This doesn't wait.
 
-        If a set changes often, only its newest state is delivered. A state that equals the last one delivered, after a
-        restart for instance, is not delivered again.
+        If a set changes often, we only deliver its newest state. If this is the same state that was delivered last,
+        which can happen after a restart, it isn't delivered again.
         """
         if "set" in self._events and self.wants(station) and not self.gone:
             self._sets.put(station, str(payload.get("setId") or UPCOMING), payload)
@@ -101,8 +107,8 @@ class WebhookSink:
     async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
         """Take a situation that was found in a game of a station, and return when its delivery is stored.
 
-        The situations of a game come in order, and again from the first one after a restart. `number` counts those of
-        one query in one game, so a situation that was delivered before is known by it.
+        You have to pass the situations of a game in order, and after a restart, again from the first one on. `number`
+        counts those of one query in one game, so this is how we know whether a situation was already delivered.
         """
         if "situation" not in self._events or not self.wants(station) or self.gone:
             return
@@ -110,7 +116,7 @@ class WebhookSink:
             self._deliverer.wake()
 
     def _store_situation(self, station: str, payload: Mapping[str, Any], now: float) -> bool:
-        """Store a delivery of a situation unless it was made before. Returns whether it was stored. Blocks."""
+        """Store a delivery of a situation, unless there was already one. Returns whether it was stored. This blocks."""
         game_id, number = payload["gameId"], payload["number"]
         digest = _digest(_encode([payload["name"], payload["query"]]))
         of_game = f"situation/{game_id}/{digest}"
@@ -175,7 +181,7 @@ class WebhookSink:
             self._deliverer.wake()
 
     def _deliveries(self, station: str, batch: ConsumedBatch, games: dict[str, _Game]) -> list[Delivery]:
-        """Make the deliveries of a batch and update `games`, the running games."""
+        """Make the deliveries for a batch. This also updates `games`, which are those that are running."""
         deliveries: list[Delivery] = []
         for message in batch.messages:
             if message.type == "stats":
@@ -196,7 +202,7 @@ class WebhookSink:
         return deliveries
 
     def _about(self, game: _Game, end: LogMessage) -> dict[str, Any]:
-        """Further keys of a `game_end`, so that a receiver does not need to keep the `game_start`."""
+        """Return some more keys for a `game_end`. With these, a receiver doesn't have to keep the `game_start`."""
         start = msgspec.json.decode(game.start, type=dict[str, msgspec.Raw])
         more: dict[str, Any] = {key: start[key] for key in ("format", "settings") if key in start}
         if game.stats is not None:
@@ -205,7 +211,10 @@ class WebhookSink:
         return more
 
     def _delivery(self, station: str, message: LogMessage, more: Mapping[str, Any]) -> Delivery:
-        """A delivery of the message as subscribers get it, with the time of storing and further keys."""
+        """Return a delivery of the message.
+
+        It contains the same as for subscribers, plus the time when it was stored and some more keys.
+        """
         members = msgspec.json.decode(message.json(station), type=dict[str, msgspec.Raw])
         body = _encode({**members, "at": timestamp(self._wall_clock()), **more})
         return Delivery(message.cursor or "", message.type, body)
@@ -215,10 +224,11 @@ class WebhookSink:
             self._deliverer.wake()
 
     def _store_set(self, station: str, set_id: str, payload: Mapping[str, Any], now: float) -> bool:
-        """Store a delivery of a set unless its state was the last one delivered. Returns whether it was stored. Blocks.
+        """Store a delivery of a set, unless it is still in the state that was delivered last. Returns whether it was
+        stored. This blocks.
 
-        The key depends on the key of the previous delivery. A state that comes back therefore has a new key, and a
-        receiver that remembers keys does not mistake it for the old delivery.
+        The key depends on the key of the previous delivery. So if a state comes back, it has a new key. Otherwise, a
+        receiver that remembers keys would mistake it for the old delivery.
         """
         state = {key: value for key, value in payload.items() if key not in ("at", "cursor")}
         digest = _digest(msgspec.json.encode(state, order="deterministic"))
@@ -241,7 +251,10 @@ def _digest(data: bytes) -> str:
 
 
 def _parse_progress(progress: tuple[str, str] | None) -> tuple[ConsumerOffsets, dict[str, _Game]]:
-    """The stored offsets and running games; empty if nothing was stored or if it is damaged."""
+    """Parse the offsets and running games that were stored.
+
+    If nothing was stored, or if it is damaged, they are empty.
+    """
     if progress is None:
         return ConsumerOffsets(), {}
     offsets, running_games = progress

@@ -28,10 +28,13 @@ _ALL_EVENTS: frozenset[EventName] = frozenset({"game_start", "game_end", "set", 
 
 
 class Webhooks(RunningPart):
-    """All webhooks. Each reads the log at its own pace, and a receiver that is down delays no other."""
+    """All webhooks.
+
+    Each of them reads the log at its own pace, so if a receiver is down, this doesn't delay the others.
+    """
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` for a secret that cannot be read."""
+        """Raises `ConfigError` if a secret can't be read."""
         self._host = host
         wanted = host.config.sections(Webhook)
         self._wanted = list(zip(wanted, _receivers(wanted), strict=True))
@@ -40,7 +43,7 @@ class Webhooks(RunningPart):
         self._webhooks: list[WebhookSink] = []
 
     def open(self) -> None:
-        """Make the sinks, now that the queue is open."""
+        """Create the sinks. We do this here because the queue is open now."""
         self._webhooks = [self._sink(wanted, receiver) for wanted, receiver in self._wanted]
 
     async def run(self) -> None:
@@ -51,7 +54,10 @@ class Webhooks(RunningPart):
                 nursery.start_soon(run)
 
     async def follow(self, channel: Channel) -> None:
-        """Make deliveries of the games of a station. Deliveries that wait when the station ends are still made."""
+        """Make deliveries of the games of a station.
+
+        If some are still waiting when the station ends, they are made too.
+        """
         async with trio.open_nursery() as nursery:
             for each in self._webhooks:
                 follow = partial(each.follow, channel)
@@ -88,7 +94,10 @@ class Webhooks(RunningPart):
 
 
 def _receivers(webhooks: list[Webhook]) -> list[Receiver]:
-    """The receivers of the webhooks. They are identified by URL, so they survive a reordering of the configuration."""
+    """Return the receivers of the webhooks.
+
+    They are identified by URL, so you can change their order in the configuration.
+    """
     found: list[Receiver] = []
     ids, names = Counter[str](), Counter[str]()
     for i, wanted in enumerate(webhooks):

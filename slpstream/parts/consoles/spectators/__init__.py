@@ -1,1 +1,4 @@
-"""The protocol of Dolphin's spectator server, over ENet: stations are served in it, and Dolphins are recorded by it."""
+"""The protocol of Dolphin's spectator server, over ENet.
+
+You can use it to serve a station, and also to record a Dolphin.
+"""

@@ -1,13 +1,14 @@
-"""Receive from Dolphin's spectator server: JSON texts in reliable ENet packets.
+"""Receive games from Dolphin's spectator server, which sends JSON texts in reliable ENet packets.
 
-Dolphin sends a game as `game_event` messages, each with the cursor of the next one. A client that joins in the middle
-of a game gets the game from its beginning; a client that joins at the menus gets the next game. Cursors count messages,
-not bytes, and start over when Dolphin is restarted, so they only show whether a connection continues the previous one.
-The recorder compares the bytes themselves to recognise a game that it has recorded. Menu events are ignored.
+A game arrives as `game_event` messages, and each of them has the cursor of the next one. If you join in the middle of a
+game, you get it from its beginning, and if you join at the menus, you get the next game. Cursors count messages and not
+bytes. When Dolphin is started again, they begin again too, so all they can tell us is whether a connection continues
+the previous one. To find out whether a game was already recorded, the recorder compares the bytes themselves. We ignore
+events from the menus.
 
-ENet is a C library and needs the extra `dolphin`. Its socket never blocks: trio waits for it, and the library is
-polled in between. Packets that wait in the library are not acknowledged, so Dolphin stops sending when they are not
-processed.
+ENet is a C library, and you need the extra `dolphin` to get it. Its socket never blocks, so we let trio wait for it,
+and poll the library in between. As long as a packet is waiting in the library, it isn't acknowledged. This means that
+if we don't process packets, Dolphin stops sending them.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ _MAX_PACKET_BYTES = 1 << 20
 
 
 class DolphinSession:
-    """A session with one Dolphin, over any number of connections. Sans-IO: packets in, session events out."""
+    """A session with one Dolphin, which can go over several connections.
+
+    You put in packets, and get out session events.
+    """
 
     def __init__(self) -> None:
         self.cursor = 0
@@ -54,12 +58,12 @@ class DolphinSession:
         self._ever_connected = False
 
     def connect(self) -> bytes:
-        """Begin a connection. Returns the packet to send first."""
+        """Begin a connection. Returns the packet that you have to send first."""
         self.handshake_done = False
         return msgspec.json.encode({"type": "connect_request", "cursor": self.cursor})
 
     def receive(self, packet: bytes) -> list[SessionEvent]:
-        """Take the next packet. Raises `FormatError`."""
+        """Take the next packet. Raises `FormatError` if there's something wrong with it."""
         if len(packet) > _MAX_PACKET_BYTES:
             raise FieldError(f"a packet of {len(packet)} bytes is too large", offset=0)
         message = read_json(
@@ -121,13 +125,13 @@ class Connection:
         self._enet = enet
 
     def send(self, packet: bytes) -> None:
-        """Send a reliable packet, on the only channel that is used."""
+        """Send a reliable packet. There is only one channel that we use."""
         self._peer.send(0, self._enet.Packet(packet, self._enet.PACKET_FLAG_RELIABLE))
 
     async def next(self) -> bytes | None:
-        """Wait for the next packet. Returns `None` once, when the connection is established.
+        """Wait for the next packet. When the connection is established, this returns `None` once.
 
-        Raises `BrokenResourceError` when the other end has closed the connection.
+        Raises `BrokenResourceError` if the other end has closed the connection.
         """
         while True:
             await trio.lowlevel.checkpoint_if_cancelled()  # waiting packets must not delay a deadline
@@ -142,7 +146,7 @@ class Connection:
                 await trio.lowlevel.wait_readable(self._host.socket.fileno())
 
     def close(self) -> None:
-        """Close the connection and notify the other end, if possible."""
+        """Close the connection. If possible, tell the other end about it."""
         trio.lowlevel.notify_closing(self._host.socket.fileno())
         self._peer.disconnect_now()
         self._host.flush()
@@ -150,9 +154,9 @@ class Connection:
 
 @asynccontextmanager
 async def open_connection(host: str, port: int) -> AsyncIterator[Connection]:
-    """Start an ENet connection.
+    """Start an ENet connection. It isn't established before the first `receive` returns.
 
-    It is established once the first `receive` returns. Raises `OSError` if the name cannot be resolved.
+    Raises `OSError` if the name can't be resolved.
     """
     enet = importlib.import_module("enet")
     [(*_, address), *_] = await trio.socket.getaddrinfo(host, port, trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
@@ -166,7 +170,7 @@ async def open_connection(host: str, port: int) -> AsyncIterator[Connection]:
 
 
 class DolphinSource:
-    """Records one Dolphin. Run `run` once; it ends only by cancellation."""
+    """Records one Dolphin. You should call `run` once. It only ends if it is cancelled."""
 
     def __init__(
         self,

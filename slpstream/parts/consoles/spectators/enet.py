@@ -1,21 +1,24 @@
-"""The server side of ENet 1.3, as far as Dolphin uses it: JSON texts in reliable packets. Sans-IO.
+"""The server side of ENet 1.3, or at least that part of it which Dolphin uses: JSON texts in reliable packets. This
+doesn't do any I/O itself.
 
-ENet sends commands in UDP datagrams. A datagram begins with the id that its receiver gave to the connection, and with
-the low 16 bits of the sender's clock in milliseconds. Reliable commands are numbered per channel and acknowledged one
-by one; those without an acknowledgement are sent again. A packet larger than a datagram is sent in fragments. All
-numbers are big-endian. Dolphin uses neither ENet's compression nor its checksum.
+ENet sends commands in UDP datagrams. A datagram begins with the id that its receiver has given to the connection, and
+the low 16 bits of the sender's clock in milliseconds. Reliable commands have a number for each channel, and are
+acknowledged one by one. If there's no acknowledgement, a command is sent again. If a packet is larger than a datagram,
+it is sent in fragments. All numbers are big-endian. Dolphin uses neither the compression nor the checksum of ENet.
 
-The original ENet trusts the source address of a datagram: its connection ids are small numbers, so that a connection
-can be opened in the name of another machine, which then gets the games. Here a connection is established by an
-acknowledgement that repeats 44 random bits, which were sent to the address of the client alone. Before that, each
-datagram has at most one answer, smaller than the request to connect; nothing is sent again unasked, and a bounded
-number of unfinished connections is kept.
+The original ENet trusts the source address of a datagram. Since its connection ids are small numbers, you could open a
+connection in the name of another machine, which would then get the games. Here, a connection is only established if the
+client acknowledges 44 random bits that we have sent to its address and nowhere else. Before that, we answer each
+datagram at most once, and the answer is smaller than the request to connect. We also don't send anything again unasked,
+and there's a limit for the number of unfinished connections.
 
-A connection accepts only the packets of a spectator: those of one datagram, in order. It buffers none of them.
+A connection only accepts those packets that a spectator sends, which fit into one datagram and come in order. It
+doesn't buffer any of them.
 
-This is our own code because a server on the binding of the original (PyPI `pyenet-vladfi`) would trust addresses, must
-be polled all the time, and cannot set the limits for received packets, 32 MiB for each connection. For our connections
-to Dolphin, which begin on this side, the binding is sufficient.
+You might wonder why we have written this ourselves. There is a binding of the original (PyPI `pyenet-vladfi`), but a
+server that uses it would trust addresses, has to be polled all the time, and can't set the limits for packets that it
+receives, which are 32 MiB for each connection. If we connect to a Dolphin, the connection begins on our side, and then
+the binding is good enough.
 """
 
 from __future__ import annotations
@@ -94,7 +97,7 @@ Datagram: TypeAlias = tuple[bytes, Address]
 
 
 class Connected(Struct, frozen=True):
-    """A client has proved its address."""
+    """A client has proved that its address is really its own."""
 
     peer: Peer
 
@@ -107,13 +110,13 @@ class Received(Struct, frozen=True):
 
 
 class Drained(Struct, frozen=True):
-    """A connection has less than `MAX_QUEUED_BYTES` to send again."""
+    """A connection has less than `MAX_QUEUED_BYTES` left that it might have to send again."""
 
     peer: Peer
 
 
 class Disconnected(Struct, frozen=True):
-    """A connection has ended, for this reason. Connections that the server itself ends are not reported."""
+    """A connection has ended for this reason. If the server itself ends one, you don't get this event."""
 
     peer: Peer
     reason: str
@@ -146,7 +149,7 @@ class _State(Enum):
 
 
 class Peer:
-    """The connection to one client. Made by `EnetServer`."""
+    """The connection to one client. These are made by `EnetServer`."""
 
     def __init__(self, address: Address, connect: _Connect, id: int, first_number: int, nonce: int) -> None:
         self.address = address
@@ -187,14 +190,14 @@ class Peer:
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes that are not acknowledged yet."""
+        """How many bytes have not been acknowledged yet."""
         return self._transmission.queued_bytes
 
     def _header(self, clock: int) -> bytes:
         return _HEADER.pack(self._header_flags, clock)
 
     def send(self, data: bytes) -> None:
-        """Queue a reliable packet. Does nothing if the connection has ended."""
+        """Queue a reliable packet. If the connection has ended, this does nothing."""
         if self._state is _State.CLOSED:
             return
         queue = self._transmission.queue
@@ -218,7 +221,7 @@ class Peer:
         return number
 
     def _datagrams(self, now: float) -> Iterator[bytes]:
-        """Yield the datagrams to send now."""
+        """Yield the datagrams that should be sent now."""
         self._transmission.expire(now)
         if self._transmission.is_idle and now >= self._ping_at():
             self._pinged_at = now
@@ -249,16 +252,16 @@ class Peer:
         return DEAD_SECONDS + (self._received_at if oldest is None else min(self._received_at, oldest.first_sent_at))
 
     def _deadline(self) -> float:
-        """The latest time for the next call of `poll`."""
+        """Return the latest time when you should call `poll` again."""
         ping_at = math.inf if self._transmission.unacknowledged else self._ping_at()
         return min(self._dies_at(), self._transmission.deadline(), ping_at)
 
 
 class EnetServer:
-    """All connections of one UDP socket. Datagrams go in with `receive`, and come out of `poll`."""
+    """All connections of one UDP socket. You pass datagrams to `receive`, and get others out of `poll`."""
 
     def __init__(self, max_peers: int, random_bits: Callable[[int], int] = secrets.randbits) -> None:
-        """`random_bits` returns that many unpredictable bits."""
+        """`random_bits` returns as many bits as you ask for. They must be impossible to predict."""
         self._max_peers = max_peers
         self._random_bits = random_bits
         self._peers: dict[int, Peer] = {}
@@ -277,7 +280,10 @@ class EnetServer:
         return tuple(self._peers.values())
 
     def receive(self, datagram: bytes, address: Address, now: float) -> list[Event]:
-        """Take a datagram. `now` is any clock in seconds that does not go back. Invalid datagrams are ignored."""
+        """Take a datagram.
+
+        If it isn't valid, it is ignored. You can use any clock in seconds for `now`, as long as it never goes back.
+        """
         if not _HEADER.size <= len(datagram) <= MAX_DATAGRAM_BYTES:
             return []
         head, sent_clock = _HEADER.unpack_from(datagram)
@@ -304,7 +310,7 @@ class EnetServer:
         return events
 
     def _connect(self, datagram: bytes, at: int, address: Address, now: float) -> None:
-        """Answer a request to connect. The answer is smaller than the request."""
+        """Answer a request to connect. We make sure that the answer is smaller than the request."""
         connect = _read_connect(datagram, at)
         if connect is None or any(_is_from(peer, address, connect) for peer in self._peers.values()):
             return
@@ -350,7 +356,7 @@ class EnetServer:
     def _command(
         self, peer: Peer, number: int, command: bytes, sent_clock: int | None, now: float, events: list[Event]
     ) -> bool:
-        """Execute a command. Returns whether to read those after it."""
+        """Execute a command. Returns whether you should read the commands after it too."""
         flags, channel, sequence = _COMMAND.unpack_from(command)
         if number == _ACKNOWLEDGE:
             _, _, _, sequence, their_clock = _ACKNOWLEDGEMENT.unpack(command)
@@ -386,7 +392,10 @@ class EnetServer:
         return True
 
     def poll(self, now: float) -> tuple[list[Datagram], list[Event]]:
-        """The datagrams to send now, a bounded number, and the connections that have timed out."""
+        """Return the datagrams that should be sent now, and the connections that have timed out.
+
+        There is a limit for the number of datagrams that you get.
+        """
         events: list[Event] = []
         datagrams, self._replies = self._replies, []
         for peer in self.peers:
@@ -400,11 +409,13 @@ class EnetServer:
         return datagrams, events
 
     def deadline(self) -> float | None:
-        """The latest time for the next call of `poll`, if nothing else happens. `None` without connections."""
+        """Return the latest time when you should call `poll` again if nothing else happens, or `None` if there are no
+        connections.
+        """
         return min((peer._deadline() for peer in self._peers.values()), default=None)
 
     def disconnect(self, peer: Peer) -> None:
-        """End a connection. The next `poll` notifies its client, once."""
+        """End a connection. The next time you call `poll`, its client is told about it, but only once."""
         if peer._state is not _State.CLOSED:
             command = _COMMAND.pack(_DISCONNECT | _UNSEQUENCED_FLAG, _CONNECTION_CHANNEL, 0) + bytes(4)
             self._replies.append((peer._header(0) + command, peer.address))
@@ -420,7 +431,7 @@ def _is_from(peer: Peer, address: Address, connect: _Connect) -> bool:
 
 
 def _commands(datagram: bytes, at: int) -> Iterator[tuple[int, int, int]]:
-    """Yield number, start and end of each whole command, up to the first that is invalid."""
+    """Yield the number, start and end of each whole command. If one of them is invalid, this stops there."""
     for _ in range(_MAX_COMMANDS):
         if at + _COMMAND.size > len(datagram):
             return
@@ -439,7 +450,7 @@ def _commands(datagram: bytes, at: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _read_connect(datagram: bytes, at: int) -> _Connect | None:
-    """The request to connect at the start of a datagram, or `None`."""
+    """Return the request to connect at the start of a datagram, or `None` if there isn't one."""
     number, start, end = next(_commands(datagram, at), (0, 0, 0))
     if number != _CONNECT:
         return None

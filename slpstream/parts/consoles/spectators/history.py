@@ -1,8 +1,8 @@
-"""The newest games of a station as messages with cursors, without their bytes.
+"""The newest games of a station as messages with cursors, but without their bytes.
 
-The bytes stay in the relay's feed: the newest in memory, older ones in the file. Only the end of
-each message's events is kept here. Cursors count messages, like Dolphin's, but begin at a random number in each run, so
-that the cursor of an earlier run does not name another message now.
+The bytes stay in the relay's feed, where the newest are in memory and older ones in the file. All we keep here is where
+the events of each message end. Cursors count messages, just like Dolphin's. However, in each run they begin at a random
+number, so that you can't take the cursor of an earlier run for a message of this one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SLICE_BYTES = 16 * 1024
 
 
 class _Game:
-    """The messages of one game: `start_game`, a batch for each of `ends`, and `end_game` when it is over."""
+    """The messages of one game. These are `start_game`, a batch for each of `ends`, and when it is over, `end_game`."""
 
     def __init__(self, first_cursor: int, base: int) -> None:
         self.first_cursor = first_cursor
@@ -40,10 +40,10 @@ class _Game:
 
 
 class SpectatorHistory:
-    """The messages of one station. `run` follows the feed, and clients `read` from a cursor."""
+    """The messages of one station. `run` follows the feed, and clients can `read` from a cursor."""
 
     def __init__(self, feed: RelayFeed, first_cursor: int | None = None) -> None:
-        """Cursors begin at `first_cursor`, by default at a random positive number below 2 ** 30."""
+        """Cursors begin at `first_cursor`. If you don't pass it, this is a random positive number below 2 ** 30."""
         self._feed = feed
         self._first_cursor = secrets.randbelow((1 << 30) - 1) + 1 if first_cursor is None else first_cursor
         self._games: deque[_Game] = deque(maxlen=_MAX_GAMES)
@@ -56,11 +56,14 @@ class SpectatorHistory:
 
     @property
     def start_cursor(self) -> int:
-        """The cursor for a new client: the start of the game in progress, or the end if there is no such game."""
+        """The cursor for a new client.
+
+        This is the start of the game in progress, or the end if there is no such game.
+        """
         return self.end_cursor if not self._games or self._games[-1].over else self._games[-1].first_cursor
 
     def has(self, cursor: int) -> bool:
-        """Whether a client can continue from this cursor."""
+        """Whether it is possible for a client to continue from this cursor."""
         return bool(self._games) and self._games[0].first_cursor <= cursor <= self.end_cursor
 
     async def changed(self) -> None:
@@ -103,7 +106,7 @@ class SpectatorHistory:
         return batches
 
     def _take(self, game: _Game, batches: EventBatches, data: bytes) -> bool:
-        """Record the messages in the next bytes of a game. Returns whether more follow."""
+        """Note which messages are in the next bytes of a game. Returns whether there can be more."""
         ends = batches.feed(data)
         game.ends.extend(ends)
         if batches.ended or len(game.ends) >= _MAX_MESSAGES:
@@ -119,10 +122,10 @@ class SpectatorHistory:
             self._notify()
 
     async def read(self, cursor: int) -> tuple[list[bytes], int]:
-        """The next messages, at least one, and the cursor after them.
+        """Return the next messages, which is at least one, and the cursor after them.
 
-        Waits if the next message does not exist yet. Messages that are no longer kept, or whose bytes are gone, are
-        left out; the first one then has a later cursor.
+        If the next message doesn't exist yet, this waits for it. If we don't keep a message any more, or its bytes are
+        gone, it is left out. In this case, the first message that you get has a later cursor.
         """
         while True:
             game = next((game for game in self._games if game.first_cursor <= cursor < game.next_cursor), None)
@@ -141,7 +144,7 @@ class SpectatorHistory:
                 cursor = game.next_cursor
 
     async def _read_batches(self, game: _Game, cursor: int) -> list[bytes]:
-        """The next batches of a game, from a cursor of one. Empty if the bytes are gone."""
+        """Return the next batches of a game, given the cursor of one of them. If the bytes are gone, there are none."""
         first = cursor - game.first_cursor - 1
         start = game.ends[first - 1] if first else 0
         last = first

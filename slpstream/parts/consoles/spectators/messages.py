@@ -1,9 +1,11 @@
-"""The messages of Dolphin's spectator server, and where they begin in the events of a game. Sans-IO.
+"""The messages of Dolphin's spectator server, and where each of them begins in the events of a game. This doesn't do
+any I/O.
 
-All are JSON texts. A client sends `connect_request` with the cursor at which it wants to continue, and gets
-`connect_reply` with the cursor at which it will. Each game then consists of `start_game`, a `game_event` for each batch
-of events, and `end_game`. Cursors count these messages: `next_cursor` of one is `cursor` of the next. Dolphin also
-sends a `menu_event` for each frame in the menus, which describes the screen; a station has no menus.
+All of them are JSON texts. A client sends a `connect_request` with the cursor from which it wants to continue, and gets
+a `connect_reply` with the cursor from which it really will. After that, each game consists of `start_game`, a
+`game_event` for each batch of events, and `end_game`. Cursors count these messages, so the `next_cursor` of one message
+is the `cursor` of the next. While you are in the menus, Dolphin also sends a `menu_event` for each frame, which
+describes the screen. We don't do this, because a station has no menus.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class _Request(msgspec.Struct):
 
 
 def read_request(packet: bytes) -> int | None:
-    """The cursor in a client's `connect_request`; `None` if the packet is something else."""
+    """Return the cursor in a client's `connect_request`, or `None` if the packet is anything else."""
     if len(packet) > MAX_REQUEST_BYTES:
         return None
     request = json_or_none(packet, _Request)
@@ -50,7 +52,7 @@ def read_request(packet: bytes) -> int | None:
 
 
 def connect_reply(nick: str, cursor: int) -> bytes:
-    """The answer to a request. `nick` is the name under which the client knows this Dolphin."""
+    """Return the answer to a request. `nick` is the name of this Dolphin that the client gets to know."""
     return msgspec.json.encode({"type": "connect_reply", "nick": nick, "version": VERSION, "cursor": cursor})
 
 
@@ -66,19 +68,26 @@ def game_event(cursor: int, events: bytes) -> bytes:
 
 
 def end_game(cursor: int) -> bytes:
-    """The game is over. Clients take `dolphin_closed` for a request to disconnect."""
+    """Return the message at the end of a game.
+
+    If `dolphin_closed` were true, clients would take it as a request to disconnect.
+    """
     return b'{"type":"end_game","cursor":%d,"next_cursor":%d,"dolphin_closed":false}' % (cursor, cursor + 1)
 
 
 class EventBatches:
-    """Divides a game's events as Dolphin does: after Game Start, each part of a split event, each frame, and Game End.
+    """Divides the events of a game in the same way as Dolphin: after Game Start, each part of a split event, each
+    frame, and Game End.
 
-    libmelee reads one frame from a message, and drops the rest. Frames of replays older than 3.0 have no bookend; there
-    a batch ends before the first event of the next frame.
+    This matters because libmelee only reads one frame from a message and drops everything else. In replays older than
+    3.0, frames have no bookend, so there a batch ends before the first event of the next frame.
     """
 
     def __init__(self, head: bytes) -> None:
-        """`head` is the game's Event Payloads and Game Start; anything else raises `FramingError`."""
+        """`head` must consist of the game's Event Payloads and Game Start.
+
+        If it doesn't, this raises `FramingError`.
+        """
         width = width_of_event_payloads(head, 0, 0) or 0
         self._widths = read_event_payloads(head[:width]).widths
         self._received_bytes = 0
@@ -91,7 +100,7 @@ class EventBatches:
         """Game End was received, or an undeclared event. Later events belong to no batch."""
 
     def feed(self, data: bytes) -> list[int]:
-        """Take the next bytes. Returns the ends of whole batches, in bytes from the beginning of the game."""
+        """Take the next bytes. Returns where whole batches end, in bytes from the beginning of the game."""
         ends: list[int] = []
         start, self._received_bytes = self._received_bytes, self._received_bytes + len(data)
         if self._waiting is not None and self._waiting <= self._received_bytes:
@@ -114,7 +123,7 @@ class EventBatches:
         return ends
 
     def rest(self) -> list[int]:
-        """The end of the last batch of a game without Game End."""
+        """Return where the last batch ends, if the game has no Game End."""
         ends: list[int] = []
         if self._next_event <= self._received_bytes:
             self._end(self._next_event, ends)

@@ -1,7 +1,8 @@
-"""Serve one station to many spectators over ENet, as Dolphin does.
+"""Serve a station to many spectators over ENet, in the same way as Dolphin.
 
-Each client is a task, which reads from the history at its own pace and pauses while its connection has enough to send.
-A slow client delays no others, and holds a bounded part of a game in memory.
+Each client has a task of its own that reads from the history at its own pace. If its connection has enough to send, it
+pauses. This means that a slow client doesn't delay the others, and never holds more than a limited part of a game in
+memory.
 """
 
 from __future__ import annotations
@@ -37,18 +38,20 @@ _MAX_LINES, _LINES_SECONDS = 20, 60.0
 
 
 class UdpSocket(Protocol):
-    """The methods of trio's sockets that a server needs."""
+    """Those methods of trio's sockets that a server needs."""
 
     def recvfrom(self, _max_bytes: int, /) -> Awaitable[tuple[bytes, Any]]:
-        """Receive a datagram, and the address of its sender. Raises `OSError`."""
+        """Receive a datagram, together with the address of its sender. Raises `OSError`."""
 
     def sendto(self, data: bytes, address: Address, /) -> Awaitable[int]:
         """Send a datagram. Raises `OSError`."""
 
 
 async def open_socket(host: str, port: int) -> trio.socket.SocketType:
-    """Open the UDP socket of a server, on an IPv4 address if `host` has one: ENet supports no others. `::` and an empty
-    `host` stand for all addresses. Raises `OSError`.
+    """Open the UDP socket of a server. If `host` has an IPv4 address, we use this one, because ENet doesn't support
+    others.
+
+    If `host` is `::` or empty, this means all addresses. Raises `OSError` if it isn't possible to open the socket.
     """
     found = await trio.socket.getaddrinfo("0.0.0.0" if host in ("", "::") else host, port, type=SOCK_DGRAM)
     family, kind, protocol, _, address = min(found, key=lambda entry: entry[0] != AF_INET)
@@ -62,7 +65,7 @@ async def open_socket(host: str, port: int) -> trio.socket.SocketType:
 
 
 class _Client:
-    """A client and the events that its task waits for."""
+    """A client, together with the events for which its task waits."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
@@ -73,7 +76,7 @@ class _Client:
 
 
 class SpectatorServer:
-    """The spectators of one station. Run `run` once, with a socket."""
+    """The spectators of one station. You should call `run` once, with a socket."""
 
     def __init__(
         self,
@@ -84,9 +87,10 @@ class SpectatorServer:
         contain: Callable[[], AbstractContextManager[object]] = nullcontext,
         count_resent: Callable[[int], object] = lambda _packets: None,
     ) -> None:
-        """Clients receive `nick` as the name of Dolphin. `contain` keeps an exception from ending other clients.
+        """`nick` is sent to clients as the name of Dolphin. `contain` makes sure that an exception doesn't end other
+        clients.
 
-        `count_resent` is called with the number of packets that are sent again.
+        `count_resent` is called with the number of packets that had to be sent again.
         """
         self._history = history
         self._nick = nick

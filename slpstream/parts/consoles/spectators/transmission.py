@@ -1,4 +1,7 @@
-"""Transmission of reliable ENet commands: a congestion window, timeouts and retransmission. Sans-IO."""
+"""The transmission of reliable ENet commands, with a congestion window, timeouts and retransmission.
+
+This doesn't do any I/O.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,12 @@ class SentCommand(Struct):
 
 
 class Transmission:
-    """The reliable commands for one client: a congestion window, timeouts and retransmission."""
+    """The reliable commands for one client. It has a congestion window, timeouts and retransmission."""
 
     def __init__(self, mtu: int, window_bytes: int, bandwidth: int) -> None:
-        """`window_bytes` is the client's limit for unacknowledged bytes, `bandwidth` that for bytes per second."""
+        """`window_bytes` is how many unacknowledged bytes the client allows, and `bandwidth` is how many bytes per
+        second.
+        """
         self.queued_bytes = 0
         """Bytes that are not acknowledged yet."""
         self.resent = 0
@@ -70,13 +75,15 @@ class Transmission:
         self.queued_bytes += len(data)
 
     def limit_bandwidth(self, bytes_per_second: int) -> None:
-        """Reduce the largest window to the client's incoming bandwidth. 0 means no limit."""
+        """Make the largest window smaller, so that it fits the client's incoming bandwidth. 0 means that there's no
+        limit.
+        """
         if bytes_per_second:
             window = bytes_per_second // _BANDWIDTH_PER_WINDOW * MIN_WINDOW_BYTES
             self._max_window = min(max(window, MIN_WINDOW_BYTES), self._max_window)
 
     def acknowledge(self, channel: int, number: int, sent_clock: int, now: float) -> None:
-        """Record that the client has received a command."""
+        """Note that the client has received a command."""
         sent = self.unacknowledged.pop((channel, number), None)
         if sent is None:
             return
@@ -91,7 +98,7 @@ class Transmission:
             self._round_trip += (elapsed - self._round_trip) / 8
 
     def expire(self, now: float) -> None:
-        """Prepare to send the commands again that were not acknowledged in time."""
+        """Find commands that were not acknowledged in time, and prepare to send them again."""
         for sent in self.unacknowledged.values():
             if sent.in_flight and now >= sent.sent_at + sent.timeout_seconds:
                 sent.in_flight = False
@@ -103,7 +110,7 @@ class Transmission:
                     self._window = max(self._window // 2, 2 * self._mtu)
 
     def next_commands(self, now: float) -> Iterator[bytes]:
-        """Yield the commands that the window allows to send now, the repeated ones first."""
+        """Yield those commands that we can send now because the window has room. The repeated ones come first."""
         while self._expired:
             if (self._expired[0].channel, self._expired[0].number) not in self.unacknowledged:
                 self._expired.popleft()  # an earlier transmission was acknowledged in the meantime
@@ -125,14 +132,14 @@ class Transmission:
         return next(iter(self.unacknowledged.values()), None)
 
     def deadline(self) -> float:
-        """When the next command expires."""
+        """Return when the next command expires."""
         return min(
             (sent.sent_at + sent.timeout_seconds for sent in self.unacknowledged.values() if sent.in_flight),
             default=math.inf,
         )
 
     def _timeout_seconds(self) -> float:
-        """The time within which the acknowledgement of a command is expected."""
+        """Return how long we expect to wait until a command is acknowledged."""
         expected = self._round_trip + 4 * self._variance
         return min(max(expected, _MIN_TIMEOUT_SECONDS), _MAX_TIMEOUT_SECONDS)
 

@@ -1,2 +1,4 @@
-"""The daemon's websocket and HTTP interface, served from the broker. A gateway stores nothing, so a subscriber can move
-from one gateway to another with its cursor."""
+"""Serve the daemon's websocket and HTTP interface from the broker.
+
+Since a gateway doesn't store anything, a subscriber can take its cursor from one gateway and continue at another.
+"""

@@ -1,4 +1,4 @@
-"""Queries to the broker. While the connection is lost, a query waits until it is back."""
+"""Send queries to the broker. If the connection is lost, a query waits until it is back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Broker:
-    """The broker through the present connection, which changes over time."""
+    """The broker, which you can use without caring about the connection. Over time, this can be a different one."""
 
     def __init__(self) -> None:
         self._client: Client | None = None
@@ -24,7 +24,7 @@ class Broker:
 
     @asynccontextmanager
     async def using(self, client: Client) -> AsyncIterator[None]:
-        """Uses a connection for the duration of the block."""
+        """A context manager that makes everybody use this connection until the end of the block."""
         self._client = client
         changed, self._changed = self._changed, trio.Event()
         changed.set()
@@ -34,7 +34,7 @@ class Broker:
             self._client = None
 
     async def ask(self, query: Callable[[Client], Awaitable[T]]) -> T:
-        """The result of a query, which is repeated if the connection is lost."""
+        """Return the result of a query. If the connection is lost, it is sent again."""
         while True:
             client = self._client
             if client is None:
@@ -50,11 +50,11 @@ class Broker:
                     raise
 
     async def first(self, stream: str) -> StreamEntry | None:
-        """The oldest entry of a stream."""
+        """Return the oldest entry of a stream."""
         found = entries_of(await self.ask(lambda client: client.xrange(stream, count=1)))
         return found[0] if found else None
 
     async def last(self, stream: str) -> StreamEntry | None:
-        """The newest entry of a stream."""
+        """Return the newest entry of a stream."""
         found = entries_of(await self.ask(lambda client: client.xrevrange(stream, count=1)))
         return found[0] if found else None

@@ -1,8 +1,9 @@
-"""Reads the broker: a few blocking calls for new entries of many streams each, and regular looks at the station list.
+"""Read from the broker. To do this, we make a few blocking calls that wait for new entries of many streams, and look at
+the list of stations from time to time.
 
-A call waits on up to `_STREAMS_PER_CALL` streams, or on one in a cluster, whose streams lie on different nodes. After a
-call that found little, a pause collects entries, so that many stations at sixty frames per second do not cause a call
-per frame.
+Each call waits for up to `_STREAMS_PER_CALL` streams. In a cluster, it is just one, because the streams are on
+different nodes. If a call hasn't found much, there's a pause in which entries can collect. Otherwise, many stations
+with sixty frames per second would mean a call for each frame.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Log = tuple[GatewayStation, FramesMode]
 
 
 class _Failure(NamedTuple):
-    """A station that a bug keeps from being opened, and when to try again."""
+    """A station that can't be opened because of a bug. This remembers when to try it again."""
 
     error_id: str
     failures: int
@@ -45,7 +46,10 @@ class _Failure(NamedTuple):
 
 
 class Feed:
-    """The stations of an event, kept up to date from the broker. Call `run` in one task; after a bug, call it again."""
+    """The stations of an event, which are kept up to date from the broker.
+
+    You should call `run` in exactly one task. If a bug has ended it, call it again.
+    """
 
     def __init__(
         self,
@@ -75,17 +79,17 @@ class Feed:
 
     @property
     def connected(self) -> bool:
-        """Whether the broker answers and its stations are known."""
+        """Whether the broker answers, and we know which stations it has."""
         return self.problem is None
 
     def failed(self) -> list[str]:
-        """The stations that could not be opened, with the reason."""
+        """Return those stations that couldn't be opened, each with the reason."""
         return [
             f"station {name}: internal error {failure.error_id}, opened again" for name, failure in self._failed.items()
         ]
 
     async def run(self) -> None:
-        """Reads until cancelled, and reconnects as often as needed."""
+        """Read until cancelled. If the connection is lost, this connects again as often as needed."""
         await keep_connected(self._address, self._session, self._lost)
 
     def _lost(self, reason: str) -> None:
@@ -96,7 +100,7 @@ class Feed:
         self.problem = f"broker {self._address}: {reason}"
 
     async def _session(self, client: Client) -> None:
-        """Reads on one connection until it is lost."""
+        """Read on one connection until it is lost."""
         async with self._broker.using(client), trio.open_nursery() as nursery:
             newest = entries_of(await client.xrevrange(self._keys.status, count=1))
             status_at = newest[0].id if newest else b"0-0"
@@ -117,7 +121,7 @@ class Feed:
                 await self._look(client, readers)
 
     async def _look(self, client: Client, readers: _Readers) -> None:
-        """Finds new stations, and checks whose ingest is alive."""
+        """Find new stations, and check which of the ingests are alive."""
         async with self._looking:  # two looks at once could add a station twice
             found = await client.hgetall(self._keys.stations)
             announced = {name.decode(errors="replace"): object_in(text) for name, text in found.items()}
@@ -138,9 +142,10 @@ class Feed:
         return self._errors.contain("station", expected=BROKER_ERRORS, station=station)
 
     async def _station(self, name: str, readers: _Readers) -> GatewayStation | None:
-        """The station of this name, added if it is new; `None` if a bug keeps it from being opened.
+        """Return the station with this name. If it is new, it is added. If it can't be opened because of a bug, this
+        returns `None`.
 
-        It is then opened again by the first look after a pause of 1, 2, 4 seconds and so on up to a minute.
+        In that case, we try it again after a pause. The pause takes 1, 2, 4 seconds and so on, up to a minute.
         """
         station = self.stations.get(name)
         if station is not None:
@@ -165,14 +170,14 @@ class Feed:
         return station
 
     async def _read_state(self, client: Client, station: GatewayStation) -> None:
-        """Applies the status messages that were sent while this gateway was disconnected."""
+        """Apply the status messages that we have missed because this gateway wasn't connected."""
         state = await client.hgetall(StationKeys(self._keys.event, station.id).state)
         for kind, text in state.items():
             if kind in (b"station", b"set"):
                 station.apply(object_in(text))
 
     async def _listen(self, client: Client, at: bytes, readers: _Readers) -> None:
-        """Applies status messages as they arrive, from after the entry `at`."""
+        """Apply status messages when they arrive, beginning after the entry `at`."""
         while True:
             answer = await client.xread({self._keys.status: at}, block=_WAIT_MILLISECONDS)
             for entries in (answer or {}).values():
@@ -189,7 +194,7 @@ class Feed:
 
 
 class _Readers:
-    """The blocking calls of one connection, and the logs that each waits on."""
+    """The blocking calls on one connection. For each of them, this knows the logs that it is waiting for."""
 
     def __init__(
         self,
@@ -207,7 +212,7 @@ class _Readers:
         self._calls: list[dict[bytes, Log]] = []
 
     def add(self, station: GatewayStation) -> None:
-        """Begins to read the streams of a station."""
+        """Begin to read the streams of a station."""
         for mode in MODES:
             if not self._calls or len(self._calls[-1]) >= self._max_streams:
                 self._calls.append({})
@@ -215,7 +220,7 @@ class _Readers:
             self._calls[-1][station.histories[mode].stream.encode()] = (station, mode)
 
     async def _read(self, logs: Mapping[bytes, Log]) -> None:
-        """Repeats one call until cancelled. `logs` are its streams, to which `add` may add more."""
+        """Repeat one call until cancelled. `logs` are its streams. More can be added to it by `add`."""
         while True:
             began = trio.current_time()
             at = {stream: station.position(mode) for stream, (station, mode) in logs.items()}

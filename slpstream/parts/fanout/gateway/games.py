@@ -1,7 +1,8 @@
-"""The games of a gateway: those whose messages the broker has. A gateway has no replay files.
+"""The games of a gateway. Since it doesn't have any replay files, these are the games whose messages are in the broker.
 
-A game is described by its first and last messages; frames and stats are read from its finalized log. A game whose
-beginning was trimmed is not listed. Its start time comes from the replay, or else from its first entry in the broker.
+We describe a game by its first and last messages, and read its frames and stats from its finalized log. If the
+beginning of a game was trimmed, it isn't listed. The time when it started comes from the replay. If the replay doesn't
+have it, we use the time of its first entry in the broker.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ _AtStation = tuple[GatewayStation, Game]
 
 
 class BrokerGames:
-    """The games of a gateway, see `web.games.Games`."""
+    """The games of a gateway (see `web.games.Games`)."""
 
     def __init__(self, stations: Stations, me: Sequence[str] = ()) -> None:
-        """`me` are the connect codes that `@me` in a query means."""
+        """`me` are the connect codes that you mean if you write `@me` in a query."""
         self._stations = stations
         self._context = Context(me)
         self._ended: dict[str, tuple[GameRecord, int]] = {}
         """Records and start times of ended games, which no longer change."""
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
-        """A page of games. Raises `InvalidQuery`."""
+        """Return a page of games. Raises `InvalidQuery` if the query is wrong."""
         condition = None if query.query is UNSET else condition_of(query.query, self._context)
         found: list[tuple[GameKey, schemas.GameItem]] = []
         for at_stations in self._by_game().values():
@@ -72,7 +73,7 @@ class BrokerGames:
         return schemas.GameList(games=[item for _, item in page], next=str(page[-1][0]) if more else None)
 
     async def game(self, game_id: str) -> schemas.Game | None:
-        """One game; `None` if it is unknown."""
+        """Return one game, or `None` if we don't know it."""
         at_stations = self._by_game().get(game_id)
         found = None if at_stations is None else _with_most(at_stations)
         known = None if found is None else await self._record(*found)
@@ -91,7 +92,7 @@ class BrokerGames:
         )
 
     async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
-        """A page of a game's frames; `None` if the game is unknown."""
+        """Return a page of a game's frames, or `None` if we don't know the game."""
         found = self._find(game_id)
         if found is None:
             return None
@@ -101,7 +102,7 @@ class BrokerGames:
             return EncodedFrames([], None, final=False)
 
     async def stats(self, game_id: str) -> EncodedStats | None:
-        """A game's stats; `None` if the game is unknown or has none."""
+        """Return the stats of a game, or `None` if we don't know the game or it doesn't have any."""
         found = self._find(game_id)
         if found is None:
             return None
@@ -115,11 +116,11 @@ class BrokerGames:
         return EncodedStats(stats_of(newest), final=not game.in_progress)
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """Always `None`: a gateway has no replay files."""
+        """Return `None`, because a gateway doesn't have any replay files."""
         return None
 
     def _by_game(self) -> Mapping[str, list[_AtStation]]:
-        """The stations that have each game, by its id."""
+        """Return the stations that have each game, by the id of the game."""
         found: dict[str, list[_AtStation]] = {}
         for station in self._stations().values():
             for game in list(reversed(station.channel.games))[:_MAX_GAMES]:
@@ -131,7 +132,9 @@ class BrokerGames:
         return None if at_stations is None else _with_most(at_stations)
 
     async def _record(self, station: GatewayStation, game: Game) -> tuple[GameRecord, int] | None:
-        """The record of a game and its start time in Unix milliseconds; `None` if its beginning was trimmed."""
+        """Return the record of a game and its start time in Unix milliseconds, or `None` if its beginning was
+        trimmed.
+        """
         if game.game_id in self._ended:
             return self._ended[game.game_id]
         history = station.histories["live"]
@@ -158,7 +161,7 @@ class BrokerGames:
 
 
 def _with_most(at_stations: Sequence[_AtStation]) -> _AtStation:
-    """The station that has most of a game."""
+    """Return that station which has most of a game."""
     return max(at_stations, key=lambda pair: (pair[1].in_progress, pair[1].order))
 
 
@@ -182,7 +185,7 @@ def _item(
 
 
 def _facts(stations: Sequence[str], record: GameRecord) -> GameFacts:
-    """The facts that queries ask for. A gateway knows no files."""
+    """Return the facts that you can use in queries. There are none about files, because a gateway doesn't have any."""
     return facts_of(
         record.summary,
         format=record.format,
@@ -198,14 +201,14 @@ def _ended_ms(record: GameRecord, began_ms: int) -> int:
 
 
 def _moment_ms(record: GameRecord, began_ms: int, query: GamesQuery) -> int | None:
-    """The time by which a game is listed, Unix time; `None` if it is not in a list of this order."""
+    """Return the Unix time that decides where a game is listed, or `None` if it isn't in a list with this order."""
     if query.order == "began":
         return began_ms
     return None if record.reason is None else _ended_ms(record, began_ms)
 
 
 def _matches(record: GameRecord, moment_ms: int, query: GamesQuery) -> bool:
-    """Whether a game of the right station, which is listed at a time, matches a query."""
+    """Whether a game matches a query, given the time at which it is listed. You have to check its station yourself."""
     if query.format not in (UNSET, record.format):
         return False
     if query.since is not UNSET and moment_ms < query.since:

@@ -1,4 +1,4 @@
-"""The gateway: stations read from the broker, and the web server, put together as one service."""
+"""The gateway. It puts the stations that are read from the broker and the web server together to one service."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Gateway:
     """One gateway. Call `run` once."""
 
     def __init__(self, config: Config, address: Address, access: Access, *, strict: bool = False) -> None:
-        """With `strict`, a bug ends the gateway and not only the part that it is in."""
+        """With `strict`, a bug ends the whole gateway. Otherwise, it only ends the part where it happens."""
         self.metrics = metrics = registry.metrics()
         self.errors = contain_errors(metrics, strict=strict)
         self.service = Service(config.server, lambda: "gateway", self.errors)
@@ -48,7 +48,7 @@ class Gateway:
         self._log = get_logger()
 
     async def run(self) -> None:
-        """Runs until a signal."""
+        """Run until the process gets a signal."""
         service = self.service
         with service.listening():
             async with service.background(handle_signals=True) as background:
@@ -57,24 +57,24 @@ class Gateway:
         self._log.info("stopped")
 
     def stations(self) -> list[dict[str, Any]]:
-        """All stations, see `web.stations.Stations`."""
+        """Return all stations (see `web.stations.Stations`)."""
         return [station.describe() for station in self.feed.stations.values()]
 
     def station(self, station: str) -> dict[str, Any] | None:
-        """One station, without files; `None` if it does not exist."""
+        """Return one station, but without files. If it doesn't exist, this returns `None`."""
         known = self.feed.stations.get(station)
         return None if known is None else {**known.describe(), "recordings": []}
 
     async def remove_discovered(self, station: str) -> bool:
-        """A gateway discovers no consoles."""
+        """Do nothing, because a gateway doesn't discover consoles."""
         return False
 
     async def reload(self) -> Reloaded | None:
-        """A gateway does not read its configuration again."""
+        """Do nothing, because a gateway doesn't read its configuration again."""
         return None
 
     async def set_of(self, station: str) -> SetScore | None:
-        """The set that a station's daemon published last; `None` if it has published none."""
+        """Return the set that the daemon of a station has published last, or `None` if it hasn't published any."""
         known = self.feed.stations.get(station)
         message = None if known is None else known.channel.set_message()
         try:
@@ -85,32 +85,35 @@ class Gateway:
     async def correct_set(
         self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
-        """Raises `StoreError`: a gateway stores nothing."""
+        """Raise `StoreError`, because a gateway doesn't store anything."""
         raise StoreError(_ELSEWHERE)
 
     async def set_changes(self, station: str) -> Sequence[Change]:
-        """Raises `StoreError`: a gateway stores nothing."""
+        """Raise `StoreError`, because a gateway doesn't store anything."""
         raise StoreError(_ELSEWHERE)
 
     async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
-        """Raises `StoreError`: a gateway stores nothing."""
+        """Raise `StoreError`, because a gateway doesn't store anything."""
         raise StoreError(_ELSEWHERE)
 
     def not_ready(self) -> list[str]:
-        """Why nothing arrives from the broker. A station whose daemon is silent does not make the gateway unready."""
+        """Return the reasons why nothing arrives from the broker.
+
+        If the daemon of a station is silent, this doesn't count as one.
+        """
         problem = self.feed.problem
         return [*([] if problem is None else [problem]), *self.feed.failed(), *self.errors.restarting()]
 
     def starting(self) -> list[str]:
-        """Always empty: the daemons of the stations know whether these are starting."""
+        """Return nothing, because only the daemons know whether their stations are starting."""
         return []
 
     def render_metrics(self, names: Collection[str] = ()) -> bytes:
-        """The Prometheus page, or only the samples with some names."""
+        """Return the Prometheus page, or only the samples with certain names."""
         return self.metrics.render(names)
 
     def _bind_gauges(self) -> None:
-        """Exports the gauges of a gateway, in the order of the page."""
+        """Export the gauges of a gateway, in the same order as on the page."""
         metrics, hub, web = self.metrics, self.hub, self._web
         metrics.bind("slpstream_broker_connected", lambda: float(self.feed.connected))
         metrics.bind_each(

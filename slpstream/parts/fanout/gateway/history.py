@@ -1,7 +1,8 @@
-"""One log of a station in the broker: its turns, and any part of it by its range of entry ids.
+"""One log of a station in the broker. You can read its turns, and any part of it by a range of entry ids.
 
-A part that the broker has trimmed is gone (`CursorGone`): a reader never skips a gap without noticing.
-A range is complete if it is not older than the oldest remaining entry, which is read in the same pipeline, after it.
+If the broker has already trimmed a part, this raises `CursorGone`, so that a reader can't skip a gap without noticing
+it. To know whether a range is complete, we also read the oldest entry that is left. This happens in the same pipeline,
+but after the range. If the range isn't older than this entry, it is complete.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ class History:
         """By ordinal, oldest first."""
 
     def of_game(self, game_id: str) -> list[Turn]:
-        """The turns of a game, oldest first."""
+        """Return the turns of a game, beginning with the oldest."""
         return [turn for turn in self.turns.values() if turn.game_id == game_id]
 
     def aside(self, through: float) -> dict[str, str]:
-        """The games that were aside in all their turns up to the ordinal `through`.
+        """Return those games for which all turns up to the ordinal `through` were marked as secondary.
 
-        Each has the game that was played when it began, or an empty string.
+        For each of them, you get the game that was being played when it began, or an empty string.
         """
         played, found, turned_to = "", dict[str, str](), set[str]()
         for turn in self.turns.values():
@@ -55,12 +56,16 @@ class History:
         return {game_id: beside for game_id, beside in found.items() if game_id not in turned_to}
 
     async def refresh(self) -> None:
-        """Reads the turns from the broker."""
+        """Read the turns from the broker."""
         turns = await self._broker.ask(lambda client: client.hgetall(self._keys.turns(self.mode)))
         self.turns = {turn.ordinal: turn for turn in parse_turns(turns)}
 
     async def turn_of(self, entry: StreamEntry) -> Turn | None:
-        """The turn of an entry. An unrecorded turn is derived from its first entry; `None` if that is not a message."""
+        """Return the turn to which an entry belongs.
+
+        If there's no record of the turn, we derive it from its first entry. If that isn't a message, this returns
+        `None`.
+        """
         turn = self.turns.get(entry.ordinal)
         if turn is not None:
             return turn
@@ -76,7 +81,10 @@ class History:
         return turn
 
     async def messages(self, game_id: str, position: Position) -> Sequence[LogMessage]:
-        """The next messages after a position; empty at the end of what the broker has. Raises `CursorGone`."""
+        """Return the next messages after a position. At the end of everything the broker has, the result is empty.
+
+        Raises `CursorGone` if some of them were trimmed.
+        """
         for fresh in (False, True):
             if fresh:
                 await self.refresh()
@@ -93,12 +101,12 @@ class History:
         return []
 
     async def last(self, game_id: str) -> LogMessage | None:
-        """The last message of a game; `None` if all were trimmed."""
+        """Return the last message of a game, or `None` if all of them were trimmed."""
         found = await self.last_few(game_id, 1)
         return found[-1] if found else None
 
     async def last_few(self, game_id: str, count: int = _SAMPLE) -> list[LogMessage]:
-        """The last messages of a game, from its newest turn that has any."""
+        """Return the last few messages of a game, which come from its newest turn that still has any."""
         for turn in reversed(self.of_game(game_id)):
             found = await self._broker.ask(partial(self._backwards, turn, count))
             if found:
@@ -106,7 +114,7 @@ class History:
         return []
 
     async def first_of(self, game_id: str) -> LogMessage | None:
-        """The oldest message of a game; `None` if all were trimmed."""
+        """Return the oldest message of a game, or `None` if all of them were trimmed."""
         for turn in self.of_game(game_id):
             found = messages_of(await self._broker.ask(partial(self._forwards, turn, -1, 1)))
             if found:
@@ -122,7 +130,10 @@ class History:
         return entries_of(await client.xrevrange(self.stream, last_id, first_id, count=count))
 
     async def find_frame(self, game_id: str, number: int) -> Position:
-        """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
+        """Return the position just before the first `frame` message that has this number or a higher one.
+
+        Raises `CursorGone` if it was trimmed.
+        """
         position = START
         for turn in self.of_game(game_id):
             near = await self._near(turn, number - _MAX_ROLLBACK_FRAMES)
@@ -141,8 +152,10 @@ class History:
             position = found[-1].position
 
     async def _near(self, turn: Turn, number: int) -> Position | None:
-        """Bisects a turn for a position shortly before the first frame with this number or a higher one; all frames
-        before it have lower numbers. `None` if it is before this turn."""
+        """Bisect a turn to find a position shortly before the first frame that has this number or a higher one.
+
+        All frames before that position have lower numbers. If it is before this turn, this returns `None`.
+        """
         newest = await self._frame_after(turn, -1)
         if newest is None or newest[1] >= number:
             return turn.after if turn.after == START else None
@@ -160,14 +173,14 @@ class History:
         return just_before(unpack(low))
 
     async def _frame_after(self, turn: Turn, position: int) -> tuple[int, int] | None:
-        """Packed position and number of the first frame after a packed position."""
+        """Return the packed position and the number of the first frame after a packed position."""
         for message in messages_of(await self._broker.ask(partial(self._forwards, turn, position, _SAMPLE))):
             if message.frame is not None:
                 return pack(message.position), message.frame
         return None
 
     async def _range(self, turn: Turn, after: Position, count: int) -> list[LogMessage]:
-        """Messages of a turn after a position. Raises `CursorGone` if some were trimmed."""
+        """Return messages of a turn after a position. Raises `CursorGone` if some of them were trimmed."""
         first_id, last_id = ids_of_turn(turn.ordinal, pack(after))
 
         async def query(client: Client) -> tuple[list[StreamEntry], list[StreamEntry]]:
@@ -186,7 +199,7 @@ class History:
 
 
 def messages_of(entries: Sequence[StreamEntry]) -> list[LogMessage]:
-    """The messages of some entries, without entries that are not messages."""
+    """Return the messages in some entries. If an entry isn't a message, it is left out."""
     found: list[LogMessage] = []
     for entry in entries:
         message = message_in(entry.line)

@@ -1,7 +1,7 @@
-"""Decodes and checks the lines read from the broker: other programs can write there too, and a gateway passes on what
-it finds.
+"""Decode and check the lines that we read from the broker. Other programs can write there too, and a gateway passes on
+everything it finds.
 
-A message is checked once, when it arrives; later code relies on the members that it reads having the right types.
+A message is only checked once, when it arrives. After that, other code can rely on all members having the right types.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _object: msgspec.json.Decoder[Object] = msgspec.json.Decoder(Object)
 
 
 def message_in(line: bytes) -> LogMessage | None:
-    """Decodes a line as a log message; `None` if it is not one."""
+    """Decode a line as a log message. Returns `None` if it isn't one."""
     try:
         message = parse_line(line)
         payload = read_json(line, _object, ProtocolViolation)
@@ -73,7 +73,10 @@ def message_in(line: bytes) -> LogMessage | None:
 
 
 def _has_players(frame: Object) -> bool:
-    """Checks a frame, by hand because there are many: players and followers are objects of objects."""
+    """Check a frame.
+
+    Since there are many of them, we do this by hand: players and followers must be objects of objects.
+    """
     for name in ("players", "followers"):
         side = frame.get(name, {})
         if not isinstance(side, dict) or not all(isinstance(player, dict) for player in side.values()):
@@ -82,10 +85,10 @@ def _has_players(frame: Object) -> bool:
 
 
 def payload_of(message: LogMessage) -> Object:
-    """Decodes the payload of a message that `message_in` has returned."""
+    """Decode the payload of a message that you got from `message_in`."""
     return _object.decode(b"{" + message.body)
 
 
 def object_in(text: bytes) -> Object:
-    """Decodes a JSON object; `{}` for anything else."""
+    """Decode a JSON object. If it is anything else, you get an empty one."""
     return json_or_none(text, _object) or {}

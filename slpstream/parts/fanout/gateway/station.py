@@ -1,12 +1,14 @@
-"""A station of a gateway: a channel like the daemon's, whose games are fed from two streams of the broker.
+"""A station of a gateway. It is a channel like in the daemon, but its games are fed from two streams of the broker.
 
-New messages go into the games' rings and to live subscribers; older ones are read from the broker by range. Messages
-that a log already has are skipped, because an ingest sends some again when the broker has lost them. If messages seem
-to be missing between a log and what arrives, all subscribers go back to reading from the broker, which either has the
-missing messages or reports that they are gone.
+New messages go into the rings of games and to live subscribers, and if somebody needs older ones, we read them from the
+broker by range. If a log already has some of the messages, they are skipped. This can happen because an ingest sends
+some of them again if the broker has lost them. If it looks as if messages are missing between a log and those that
+arrive, all subscribers have to read from the broker again. The broker either has the missing messages, or tells them
+that these are gone.
 
-A subscriber that comes from another gateway may have seen more than this gateway has. Before its cursor is looked up,
-this gateway therefore reads up to the broker's newest entry at that moment, which includes all that it has seen.
+If a subscriber comes from another gateway, it might have seen more than this gateway has. So before we look up its
+cursor, we read up to the newest entry that the broker has at that moment. This includes everything that the subscriber
+has seen.
 """
 
 from __future__ import annotations
@@ -38,35 +40,38 @@ _SILENT = "its ingest is silent"
 
 
 class GatewayChannel(Channel):
-    """A channel that accepts cursors of other gateways."""
+    """A channel that also accepts cursors that come from other gateways."""
 
     def __init__(self, station: str, locate: Locate, synchronise: Locate, errors: InternalErrors | None = None) -> None:
-        """`synchronise` waits until everything was read that the broker has at the time of the call."""
+        """`synchronise` waits until we have read everything that is in the broker when it is called."""
         super().__init__(station, locate, errors=errors)
         self._synchronise = synchronise
 
     async def locate(self, game_id: str) -> Game:
-        """The game of a cursor, after all games of the broker were read. Raises `NoSuchGame`."""
+        """Return the game of a cursor, after reading all games of the broker. Raises `NoSuchGame` if it isn't there."""
         await self._synchronise(game_id)
         return await super().locate(game_id)
 
     def continue_with(self, game: Game) -> None:
-        """Continues an earlier game, without making it the current one."""
+        """Continue an earlier game, but don't make it the current one."""
         current = self.current
         self.begin(game)
         if current is not None:
             self.current = current
 
     def read_from_start(self, game: Game, mode: FramesMode) -> None:
-        """Makes live subscribers read a game from its beginning, except lossless ones, which got it while it was
-        aside."""
+        """Make live subscribers read a game from its beginning.
+
+        Lossless subscribers don't have to do this, because they already got it while it was secondary.
+        """
         for subscriber in self._live_subscribers():
             if subscriber.view.mode == mode and subscriber.delivery != "lossless":
                 self.set_back(subscriber, game, START)
 
     def interrupt(self, game: Game, mode: FramesMode, before: Position) -> None:
-        """Makes live subscribers read from the broker, because messages are missing between the end of the log and
-        what arrives after `before`."""
+        """Make live subscribers read from the broker, because messages are missing between the end of the log and
+        `before`.
+        """
         log = game.logs[mode]
         for subscriber in self._live_subscribers():
             if subscriber.view.mode == mode:
@@ -84,22 +89,25 @@ class _BrokerLogReader:
         self.game: Game | None = None
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Some of the messages after `position`; empty at the end. Raises `CursorGone`."""
+        """Return some of the messages after `position`. At the end, the result is empty.
+
+        Raises `CursorGone` if some of them were trimmed.
+        """
         messages = await self._histories[mode].messages(self._game_id, position)
         if messages and messages[0].type == "game_start" and self.game is not None:
             _begin_game(self.game, messages[0])
         return messages
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """The position just before a frame. Raises `CursorGone`."""
+        """Return the position just before a frame. Raises `CursorGone` if it was trimmed."""
         return await self._histories[mode].find_frame(self._game_id, number)
 
     def forget(self) -> None:
-        """Nothing is cached here."""
+        """Do nothing, because we don't cache anything here."""
 
 
 def _begin_game(game: Game, start: LogMessage) -> None:
-    """Sets the frame rate and the summary of a game from its `game_start` message."""
+    """Set the frame rate and the summary of a game, which come from its `game_start` message."""
     payload = payload_of(start)
     with contextlib.suppress(ZeroDivisionError):  # others can write into the broker
         numerator, denominator = payload.get("rate") or (60, 1)
@@ -109,7 +117,7 @@ def _begin_game(game: Game, start: LogMessage) -> None:
 
 
 def _end_game(game: Game, end: LogMessage) -> None:
-    """Makes the summary of a game again, with its `game_end` message."""
+    """Make the summary of a game again, because now we have its `game_end` message."""
     if game.start is not None:
         game.summary = DescribedGame.of_payloads(game.game_id, payload_of(game.start), payload_of(end)).summary()
 
@@ -138,7 +146,7 @@ class GatewayStation:
         self._progress = trio.Event()
 
     async def open(self) -> None:
-        """Reads the present state from the broker. Call it once, before `take`."""
+        """Read the current state from the broker. You have to call this once, before you call `take`."""
         answer = await self._broker.ask(self._read_all)
         state, tails = answer[0], dict(zip(MODES, answer[1:], strict=True))
         for mode, tail in tails.items():
@@ -187,8 +195,10 @@ class GatewayStation:
         self.channel.begin(game)
 
     async def _insert_archived(self, *, but: str | None = None) -> None:
-        """Adds the games that the broker has or had. A game whose turn was not reached yet begins with its first
-        message."""
+        """Add all games that the broker has or used to have.
+
+        If we haven't reached the turn of a game yet, it begins with its first message.
+        """
         archived: list[Game] = []
         history = self.histories["live"]
         reached = self._at["live"][0] or math.inf
@@ -214,11 +224,11 @@ class GatewayStation:
         return game
 
     def position(self, mode: FramesMode) -> bytes:
-        """The entry id after which to read on."""
+        """Return the id of the entry after which we have to read next."""
         return b"%d-%d" % self._at[mode]
 
     async def take(self, mode: FramesMode, entries: Sequence[StreamEntry]) -> int:
-        """Publishes the next entries of a stream; returns the number of messages."""
+        """Publish the next entries of a stream, and return how many messages they contain."""
         history = self.histories[mode]
         at, taken = 0, 0
         while at < len(entries):
@@ -240,7 +250,7 @@ class GatewayStation:
         return taken
 
     async def _read_start(self) -> None:
-        """Reads the first message of the current game, if the station has turned to it later than that."""
+        """If the station has turned to the current game after its first message, read that message."""
         game = self.channel.current
         if game is None or game.start is not None:
             return
@@ -251,14 +261,14 @@ class GatewayStation:
             self.channel.notify()
 
     def skip(self, mode: FramesMode, entries: Sequence[StreamEntry]) -> None:
-        """Passes over entries that a bug prevents from being published. Live subscribers read them from the broker."""
+        """Skip entries that can't be published because of a bug. Live subscribers then read them from the broker."""
         self._at[mode] = max(self._at[mode], (entries[-1].ordinal, entries[-1].position))
         self._doubted.add(mode)
         progress, self._progress = self._progress, trio.Event()
         progress.set()
 
     def _publish(self, mode: FramesMode, turn: Turn, messages: Sequence[LogMessage]) -> None:
-        """Publishes messages of one turn."""
+        """Publish messages that belong to the same turn."""
         if not messages:
             return
         channel = self.channel
@@ -296,8 +306,11 @@ class GatewayStation:
                 _end_game(game, message)
 
     async def check_trimmed(self, mode: FramesMode) -> None:
-        """Checks, after a pause or a large batch, whether the broker has trimmed entries that were not read. If it has,
-        live subscribers go back to reading from the broker with the next messages."""
+        """Check whether the broker has trimmed entries before we were able to read them. Call this after a pause or a
+        large batch.
+
+        If it has, live subscribers go back to reading from the broker when the next messages arrive.
+        """
         oldest = await self._broker.first(self._keys.stream(mode))
         if oldest is None or (oldest.ordinal, oldest.position) <= self._at[mode] or self._at[mode] == (0, 0):
             return
@@ -314,8 +327,10 @@ class GatewayStation:
                 self._begin(game, aside=turn.aside)
 
     def _begin(self, game: Game, *, aside: bool) -> None:
-        """Begins a game. Unless it is aside, earlier games without an end are no longer waited for, until messages of
-        them arrive."""
+        """Begin a game. If it's the one that is played, we don't wait any longer for earlier games that never ended.
+
+        If messages of one of these arrive later, it continues.
+        """
         game.role = Role.SECONDARY if aside else Role.PLAYED
         for older in () if aside else self.channel.games:
             older.leave()
@@ -336,14 +351,14 @@ class GatewayStation:
             raise NoSuchGame(f"no such game: {game_id}")
 
     def apply(self, message: Mapping[str, Any]) -> None:
-        """Applies a status message of the ingest."""
+        """Apply a status message that comes from the ingest."""
         kind = message.get("type")
         apply = self._APPLIES.get(kind) if isinstance(kind, str) else None
         if apply is not None:
             apply(self, {key: value for key, value in message.items() if key not in ("type", "station")})
 
     def set_alive(self, alive: bool) -> None:
-        """Sets whether the station's ingest shows signs of life."""
+        """Note whether the ingest of the station seems to be alive."""
         if alive == self._silent:
             self._silent = not alive
             self._publish_state()
@@ -366,7 +381,7 @@ class GatewayStation:
     }
 
     def describe(self) -> dict[str, Any]:
-        """The station in the form of `web.schemas.Station`."""
+        """Return the station in the form of `web.schemas.Station`."""
         channel = self.channel
         state = channel.state_message()
         game = channel.current
