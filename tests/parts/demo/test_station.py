@@ -12,9 +12,9 @@ from slpstream.config import Config, StationConfig
 from slpstream.daemon.stations import RunningStations
 from slpstream.parts.demo import station as demo_module
 from slpstream.parts.demo.station import Demo, DemoRefused
-from slpstream.parts.services import DemoObjection
+from slpstream.parts.fanout.part import Fanout
 from slpstream.system.internal_errors import InternalErrors
-from tests.daemons.hosts import host_of
+from tests.daemons.hosts import host_of, parts_of
 from tests.virtual_time import inline
 
 
@@ -70,16 +70,10 @@ async def test_demo_needs_a_running_daemon() -> None:
     await demo.stop()
 
 
-class Gateways:
-    """Viewers who would see a demo like any other station."""
-
-    def reason_against_demo(self) -> str:
-        return "the stations of this daemon are sent to a broker"
-
-
 @pytest.mark.trio
-async def test_part_can_object_to_demos() -> None:
-    host = host_of(Config())
-    host.provide(DemoObjection, Gateways())
+async def test_broker_objects_to_demos() -> None:
+    pytest.importorskip("coredis")
+    parts = parts_of(Config(parts={"fanout": [Fanout(url="redis://127.0.0.1:1")]}))
+    demo = cast(Demo, parts.by_name["demo"])
     with pytest.raises(DemoRefused, match="sent to a broker"):
-        await Demo(host).start()
+        await demo.start()

@@ -28,6 +28,7 @@ import { GameSearch } from "./game_search.js";
 import { endOf, gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { Login } from "./login.js";
 import { linkPages } from "./page_links.js";
+import { partModule } from "./part_module.js";
 import { showPlayers } from "./rows.js";
 
 await addTexts(import.meta.url);
@@ -96,8 +97,8 @@ let openedFrom = "";
 /** Fragment of the overview that the details lead back to: that of the wall, or empty. */
 let overview = "";
 
-/** The venue wall; `null` without the part `wall`. */
-const wall = await loadWall();
+/** The venue wall and the offer of a demo; each `null` without its part. */
+const [wall, demoOffer] = await Promise.all([loadWall(), loadDemoOffer()]);
 const daemon = new Daemon(token, drawSoon);
 const feed = new Stream({
   station: "*",
@@ -113,7 +114,7 @@ const feed = new Stream({
 const login = new Login(find(".login"), daemon);
 setUpBracketLink(find(".to-bracket"), daemon);
 const search = new GameSearch(find(".search"), daemon, drawSoon);
-const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon);
+const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon, demoOffer);
 onArrival(() => {
   wall?.invalidate();
   drawSoon();
@@ -518,8 +519,14 @@ function openDetail() {
 
 /** The wall, if its part exists. @returns {Promise<Wall | null>} */
 async function loadWall() {
-  const part = await import(new URL("../wall/wall.js", import.meta.url).href).catch(() => null);
+  const part = await partModule("wall/wall.js");
   return part === null ? null : part.openWall(find(".wall"), sceneOf, drawSoon);
+}
+
+/** @returns {Promise<import("./first_run.js").DemoOffer | null>} */
+async function loadDemoOffer() {
+  const part = await partModule("demo/demo_offer.js");
+  return part === null ? null : new part.DemoOffer(find(".demo-step"), drawSoon);
 }
 
 /** Shows or hides the wall, whose miniatures need more of each game than the cards. @param {boolean} shown */

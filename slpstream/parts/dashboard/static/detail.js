@@ -17,7 +17,7 @@ import { GameSummary } from "./game_summary.js";
 import { InstantReplay } from "./instant_replay.js";
 import { gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { MomentsPanel } from "./moments.js";
-import { OnAirButton } from "./on_air.js";
+import { partModule } from "./part_module.js";
 import { ReplayBar } from "./replay_bar.js";
 import { showPlayers } from "./rows.js";
 import { SetPanel } from "./set_panel.js";
@@ -39,7 +39,7 @@ export class StationDetail {
   #replay;
   #stageView;
   #setPanel;
-  #onAirButton;
+  /** The view of the part `on_air`, once it is loaded. @type {{draw: (daemon: Daemon) => void} | null} */ #onAirButton = null;
   #moments;
   #controllers;
   /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
@@ -72,13 +72,21 @@ export class StationDetail {
     this.#stageView = parts.stage;
     this.#replay = new InstantReplay({ ...parts, live: this.#match, onChange });
     this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
-    const button = /** @type {HTMLButtonElement} */ (find(".put-on-air", this.#root));
-    this.#onAirButton = new OnAirButton(button, find(".on-air-problem", this.#root), station, onChange);
+    this.#loadOnAirButton();
     this.#moments = new MomentsPanel(find(".moments", this.#root), station, onChange);
     const path = `v1/stations/${encodeURIComponent(station)}`;
     this.#controllers = new ControllersPanel(find(".controllers", this.#root), path, onChange);
     this.#setUpAddress();
     find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.api.patch("v1/setup", { demo: false }));
+  }
+
+  async #loadOnAirButton() {
+    const part = await partModule("on_air/on_air_button.js");
+    if (part !== null) {
+      const [button, problem] = [find(".put-on-air", this.#root), find(".on-air-problem", this.#root)];
+      this.#onAirButton = new part.OnAirButton(button, problem, this.#station, this.#options.onChange);
+      this.#options.onChange();
+    }
   }
 
   /** @param {import("../match.js").Message} message */
@@ -162,7 +170,7 @@ export class StationDetail {
     const isDemo = described?.demo === true;
     find(".end-demo", root).hidden = !isDemo;
     find(".on-air", root).hidden = daemon.onAir?.station !== this.#station;
-    this.#onAirButton.draw(daemon);
+    this.#onAirButton?.draw(daemon);
     this.#setPanel.draw(daemon, view.set);
     if (isDemo) {
       find(".set", root).hidden = true; // a demo belongs to no set

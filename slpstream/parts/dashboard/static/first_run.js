@@ -1,6 +1,6 @@
 /**
- * The first-run page: the folders, the address for OBS, and a demo. It is shown while there is nothing else to see, and at the
- * fragment `#first-run`.
+ * The first-run page: the folders, the address for OBS, and the offer of a demo. It is shown while there is nothing else to see,
+ * and at the fragment `#first-run`.
  */
 
 import { Status } from "../api.js";
@@ -8,7 +8,12 @@ import { setUpCopying } from "../copying.js";
 import { element, fill, find, setAttribute, setText } from "../dom.js";
 import { text } from "../texts/texts.js";
 
-/** @typedef {import("./daemon.js").Daemon} Daemon */
+/**
+ * @typedef {import("./daemon.js").Daemon} Daemon
+ *
+ * @typedef {object} DemoOffer  The view of the part `demo`.
+ * @property {(daemon: Daemon, canStart: boolean) => void} draw
+ */
 
 const REFRESH_MS = 4000;
 
@@ -20,26 +25,24 @@ export class FirstRun {
   #setup = null;
   #loadedAt = -Infinity;
   #refused = false;
-  #waiting = false;
-  #problem = "";
-  /** @type {Daemon | null} */ #daemon = null;
+  #demoOffer;
 
   /**
    * @param {HTMLElement} root
    * @param {(station: string) => string} overlayOf  The address of a station's overlay.
    * @param {() => void} onChange
+   * @param {DemoOffer | null} demoOffer
    */
-  constructor(root, overlayOf, onChange) {
+  constructor(root, overlayOf, onChange, demoOffer) {
     this.#root = root;
     this.#overlayOf = overlayOf;
     this.#onChange = onChange;
     setUpCopying(root);
-    find(".demo", root).addEventListener("click", () => this.#startDemo());
+    this.#demoOffer = demoOffer;
   }
 
   /** @param {Daemon} daemon */
   draw(daemon) {
-    this.#daemon = daemon;
     const root = this.#root;
     const now = performance.now();
     if (!this.#refused && now - this.#loadedAt > REFRESH_MS && daemon.health.state !== "connecting") {
@@ -67,13 +70,7 @@ export class FirstRun {
       setAttribute(url, "aria-label", text("detail.address_of", { name: first.name }));
       setAttribute(find(".copy", root), "aria-label", text("detail.copy_address_of", { name: first.name }));
     }
-    const button = /** @type {HTMLButtonElement} */ (find(".demo", root));
-    button.hidden = this.#setup === null;
-    button.disabled = this.#waiting;
-    find(".demo-command", root).hidden = this.#setup !== null;
-    const problem = find(".problem", root);
-    problem.hidden = this.#problem === "";
-    setText(problem, this.#problem);
+    this.#demoOffer?.draw(daemon, this.#setup !== null);
   }
 
   /** @param {Daemon} daemon */
@@ -85,24 +82,6 @@ export class FirstRun {
     } catch {
       // The health of the daemon is shown elsewhere.
     }
-    this.#onChange();
-  }
-
-  async #startDemo() {
-    this.#waiting = true;
-    this.#problem = "";
-    this.#onChange();
-    try {
-      const { status, body } = (await this.#daemon?.api.patch("v1/setup", { demo: true })) ?? { status: 0, body: {} };
-      if (status === Status.OK && body.demo) {
-        location.hash = `#station/${encodeURIComponent(body.demo)}`;
-      } else {
-        this.#problem = text("first_run.no_demo", { reason: body.detail ?? text("detail.no_response") });
-      }
-    } catch {
-      this.#problem = text("first_run.no_demo", { reason: text("detail.no_response") });
-    }
-    this.#waiting = false;
     this.#onChange();
   }
 }

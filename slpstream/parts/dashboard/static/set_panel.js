@@ -11,6 +11,7 @@ import { colourOf } from "../player_colour.js";
 import { stageOf, teamOf } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
 import { ChangeList } from "./change_list.js";
+import { partModule } from "./part_module.js";
 import { reasonOf, sideName } from "./set_words.js";
 
 /**
@@ -107,7 +108,7 @@ export class SetPanel {
   }
 
   async #loadCrewFields() {
-    const part = await import(new URL("../crews/crew_fields.js", import.meta.url).href).catch(() => null);
+    const part = await partModule("crews/crew_fields.js");
     const put = (/** @type {Field} */ field, /** @type {string} */ value) => this.#put(field, value);
     const change = (/** @type {Record<string, any>} */ patch) => this.#change(patch);
     this.#crewFields = part === null ? null : new part.CrewFields(find(".crew-battle", this.#root), put, change);

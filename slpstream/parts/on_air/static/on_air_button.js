@@ -2,9 +2,11 @@
 
 import { Status, isRefusal } from "../api.js";
 import { setText } from "../dom.js";
-import { text } from "../texts/texts.js";
+import { addTexts, text } from "../texts/texts.js";
 
-/** @typedef {import("./daemon.js").Daemon} Daemon */
+await addTexts(import.meta.url);
+
+/** @typedef {import("../dashboard/daemon.js").Daemon} Daemon */
 
 const PATH = "v1/on-air";
 const RETRY_MS = 3000;
