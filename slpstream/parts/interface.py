@@ -80,8 +80,8 @@ class Part(NamedTuple):
     """The prefixes of paths whose requests have separate tokens, which the endpoints check: they need `Role.CLAIM`."""
     pages: Sequence[Page] = ()
     routes: str = ""
-    """The function that makes its pages that need a token and are more than a file, as `module:function`. It takes a
-    function that tells whether a station exists, and returns a list of `starlette.routing.Route`."""
+    """The function that makes its pages that need a token and are more than a file, as `module:function`. It takes the
+    test whether a station exists, a function of its name, and returns a list of `starlette.routing.Route`."""
     commands: Sequence[Command] = ()
     functions: Mapping[str, str] = MappingProxyType({})
     """Functions of the command `export` and of the Python interface that the part implements, each as
