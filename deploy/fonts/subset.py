@@ -180,7 +180,7 @@ def rule(part: Part, characters: Iterable[int]) -> str:
 
 HEAD = """\
 /*
- * The fonts of the pages: "slpstream Condensed" for names and numbers, "slpstream Japanese" for what it lacks.
+ * The fonts of the pages: "slpstream Condensed" for names and numbers, "slpstream Japanese" for missing characters.
  * Made by deploy/fonts/build. Licences: OFL-condensed.txt and OFL-japanese.txt.
  *
  * While a font loads, its text is not shown in another face. A scene that measures text or comes on air waits for

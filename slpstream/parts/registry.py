@@ -147,7 +147,7 @@ def pages() -> list[Page]:
 
 
 def page_routes(exists: Callable[[str], bool]) -> list[Route]:
-    """The routes of all parts to pages that need a token. `exists` tells whether a station exists."""
+    """The routes of all parts to pages that need a token. `exists` returns whether a station exists."""
     return [route for part in parts() if part.routes for route in resolve_name(part.routes)(exists)]
 
 

@@ -12,7 +12,7 @@ from starlette.routing import Route, compile_path
 
 STATIC_PATH, CUSTOM_PATH = "/static", "/custom"
 MakeRoutes = Callable[[Callable[[str], bool]], Sequence[Route]]
-"""Takes a function that tells whether a station exists."""
+"""Takes a function that returns whether a station exists."""
 
 
 class Page(NamedTuple):

@@ -153,7 +153,7 @@ def test_replay_has_the_heights_of_moving_platforms() -> None:
         const found = [];
         for (const stageId of given.stages) {
           const game = { gameId: "g", rate: [60, 1], settings: { stageId, players: [] } };
-          const options = { get, game: () => game, fields: [], last: () => 60, onChange() {}, onEnd() {}, shown: null };
+          const options = { get, game: () => game, last: () => 60, onChange() {}, onEnd() {}, shown: null };
           const replay = new Replay(options, given.at);
           while (replay.waiting) {
             await new Promise((resolve) => setTimeout(resolve, 5));

@@ -29,7 +29,7 @@ _FILES = Assets(Path(__file__).parent / "static")
 
 
 def routes(exists: Callable[[str], bool]) -> list[Route]:
-    """The routes to the scenes. `exists` tells whether a station exists."""
+    """The routes to the scenes. `exists` returns whether a station exists."""
 
     async def overlay(request: Request) -> Response:
         check(request.path_params["station"])

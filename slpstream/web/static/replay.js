@@ -13,12 +13,23 @@ import { FIELDS, stageOutline } from "./slippi.js";
  * @typedef {object} ReplayOptions
  * @property {(path: string) => Promise<{status: number, body: Record<string, any>}>} get
  * @property {() => Game} game           The current state of the game.
- * @property {readonly string[]} fields  Fields of a frame that the stage view needs.
  * @property {() => number} last         The last frame of the game so far.
  * @property {() => void} onChange
  * @property {() => void} onEnd          Called when the last frame has been played.
  * @property {Frame | null} shown        Frame to show until the first one is loaded.
  */
+
+/** The fields of a frame that the stage view needs, in addition to percent and stocks. */
+export const STAGE_FIELDS = Object.freeze([
+  "post.positionX",
+  "post.positionY",
+  "post.facingDirection",
+  "post.actionStateId",
+  "post.isAirborne",
+  "post.shieldSize",
+  "items",
+  "stageEvents",
+]);
 
 /** How far back to search for the height of a platform. */
 const PLATFORM_FRAMES = 600;
@@ -38,10 +49,10 @@ export class Replay {
    * @param {ReplayOptions} options
    * @param {number} at  The first frame that is shown.
    */
-  constructor({ get, game, fields, last, onChange, onEnd, shown }, at) {
+  constructor({ get, game, last, onChange, onEnd, shown }, at) {
     this.#game = game;
     this.gameId = game().gameId;
-    this.#recording = new Recording(get, this.gameId, [...FIELDS, ...fields], onChange);
+    this.#recording = new Recording(get, this.gameId, [...FIELDS, ...STAGE_FIELDS], onChange);
     this.#last = last;
     this.#onChange = onChange;
     this.#onEnd = onEnd;

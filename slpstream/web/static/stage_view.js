@@ -21,17 +21,6 @@ import { text } from "./texts/texts.js";
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
  */
 
-/** The fields of a frame that the stage view needs, in addition to percent and stocks. */
-export const STAGE_FIELDS = Object.freeze([
-  "post.positionX",
-  "post.positionY",
-  "post.facingDirection",
-  "post.actionStateId",
-  "post.isAirborne",
-  "post.shieldSize",
-  "items",
-  "stageEvents",
-]);
 /** Distance to the newest frame, enough for bursts of 85 ms. */
 const BUFFER_FRAMES = 7;
 /** At a larger distance from its target, the view jumps. */

@@ -6,7 +6,6 @@
 import { FIRST_FRAME } from "../recording.js";
 import { Replay } from "../replay.js";
 import { timerStart } from "../slippi.js";
-import { STAGE_FIELDS } from "../stage_view.js";
 
 /**
  * @typedef {import("../match.js").Match} Match
@@ -117,7 +116,6 @@ export class InstantReplay {
       {
         get: (path) => /** @type {Get} */ (this.#get)(path),
         game: () => this.#game ?? opened,
-        fields: STAGE_FIELDS,
         last: () => this.#last,
         onChange: this.#onChange,
         onEnd: () => this.#onEnd(replay),

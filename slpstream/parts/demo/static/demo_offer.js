@@ -6,7 +6,7 @@ import { addTexts, text } from "../texts/texts.js";
 
 await addTexts(import.meta.url);
 
-/** @typedef {import("../dashboard/daemon.js").Daemon} Daemon */
+/** @typedef {{api: import("../api.js").Api}} Daemon  The daemon of the dashboard. */
 
 export class DemoOffer {
   #onChange;

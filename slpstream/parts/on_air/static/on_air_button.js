@@ -6,7 +6,7 @@ import { addTexts, text } from "../texts/texts.js";
 
 await addTexts(import.meta.url);
 
-/** @typedef {import("../dashboard/daemon.js").Daemon} Daemon */
+/** @typedef {{api: import("../api.js").Api, onAir: Record<string, any> | null}} Daemon  The daemon of the dashboard. */
 
 const PATH = "v1/on-air";
 const RETRY_MS = 3000;

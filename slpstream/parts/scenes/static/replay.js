@@ -8,7 +8,7 @@ import { killsOf } from "../kills.js";
 import { FIRST_FRAME } from "../recording.js";
 import { Replay } from "../replay.js";
 import { setOf } from "../set_score.js";
-import { STAGE_FIELDS } from "../stage_view.js";
+import "../stage_view.js";
 import { text } from "../texts/texts.js";
 import { openBoard } from "./boards.js";
 import { station } from "./page.js";
@@ -113,7 +113,6 @@ function open(element, game, scene, results) {
     {
       get: results.get,
       game: () => opened.game,
-      fields: STAGE_FIELDS,
       last: () => last,
       onChange: () => {},
       onEnd: () => {

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from urllib.parse import urljoin
 
 import pytest
 
 from slpstream.parts.scenes.pages import STATION_SCENES
-from tests.web.served import Served
+from tests.web.served import Served, served
 
 pytestmark = pytest.mark.trio
 PAGES = ("/overlay/main", "/scenes/ticker", *(f"/scenes/{scene}/main" for scene in STATION_SCENES))
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Served]:
+    """The web server with the station `main`, in the test's event loop."""
+    async with served() as server:
+        yield server
 
 
 def addresses(page: str) -> Sequence[str]:
