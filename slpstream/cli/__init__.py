@@ -42,7 +42,6 @@ _COMMANDS = {
     "situations": "Find situations in the frames of replays.",
     "simulate": "Write a replay again the way a game would.",
     "check-config": "Validate a configuration file.",
-    "reference": "Print the reference pages.",
 }
 """Commands of the core and their short descriptions, in the order of the help page. The command `a-b` is in the module
 `a_b`. Those of parts follow."""

@@ -45,11 +45,10 @@ from slpstream.daemon.subfolders import Subfolders
 from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
-from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import Marks
+from slpstream.parts.services import FinishedGameCheck, Marks
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -445,7 +444,10 @@ class Daemon:
             watch=self._config.watch,
             ring_bytes=self._config.stream.ring_bytes,
             shared=SharedServices(
-                limiter, index if kept else None, self._host.find(ReplayCheck) if kept else None, errors=self.errors
+                limiter,
+                index if kept else None,
+                self._host.find(FinishedGameCheck) if kept else None,
+                errors=self.errors,
             ),
         )
 

@@ -28,9 +28,8 @@ from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Feeder
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game import pipeline, replay_check
+from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
-from slpstream.game.replay_check import ReplayCheck
 from slpstream.parts import registry
 from slpstream.parts.announce.dns_sd import DnsSd
 from slpstream.parts.announce.part import Announce
@@ -43,6 +42,8 @@ from slpstream.parts.jsonl.sink import JsonLinesSink
 from slpstream.parts.scoreboards.followed_station import FollowedStation
 from slpstream.parts.text_files import files as obs
 from slpstream.parts.text_files.files import ObsFiles
+from slpstream.parts.verify import replay_check
+from slpstream.parts.verify.replay_check import ReplayCheck
 from slpstream.parts.webhooks import sink as webhook
 from slpstream.parts.webhooks.sink import WebhookSink
 from slpstream.search.situations import LiveSituations
