@@ -48,7 +48,7 @@ from slpstream.game.record import record_of
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import FinishedGameCheck, Marks
+from slpstream.parts.services import FinishedGameCheck, Marks, RelayedStations
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -136,6 +136,8 @@ class Daemon:
             errors=errors,
         )
         self.parts = RunningParts(registry.parts(), self._host)
+        if self._host.find(RelayedStations) is None:
+            _refuse_consoles(stations)
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
         self.controllers = self._make_controllers(config)
@@ -544,6 +546,14 @@ def _playback(config: Config, hub: Hub, metrics: Metrics) -> Playback | None:
     from slpstream.daemon.playback import Playback  # noqa: PLC0415 -- few setups have one
 
     return Playback(config.playback, hub, metrics)
+
+
+def _refuse_consoles(stations: Sequence[StationConfig]) -> None:
+    """Raises `ConfigError` for a station with a console or a relay port, which need a part that is not installed."""
+    for i, station in enumerate(stations):
+        for key in ("console", "dolphin", "relay_port", "raw_relay_port", "relay_enet_port"):
+            if getattr(station, key):
+                raise ConfigError("configuration", f"stations[{i}].{key}", "this installation has no part for it")
 
 
 def _rules(config: Config) -> Rules:
