@@ -11,7 +11,7 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from slpstream.cli.reference import PAGES
+from slpstream.parts.reference.cli import PAGES
 
 
 def on_files(files: Files, /, *, config: MkDocsConfig) -> Files:

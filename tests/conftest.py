@@ -62,7 +62,7 @@ MARKS: Mapping[str, str] = {
     "formats/test_serve.py": "process slow",
     "formats/test_third_party.py": "process",
     "formats/test_whole_file_fuzz.py": "fuzz slow",
-    "game/test_replay_check.py": "process",
+    "parts/verify/test_replay_check.py": "process",
     "hostile": "process slow",
     "hostile/test_fairness.py": "release",
     "hostile/test_fuzz.py": "fuzz release",

@@ -38,7 +38,6 @@ _COMMANDS = {
     "dump": "Print the log messages of a replay as JSON lines.",
     "follow": "Print the log messages of a file that is still being written.",
     "check-config": "Validate a configuration file.",
-    "reference": "Print the reference pages.",
 }
 """Commands of the core and their short descriptions, in the order of the help page. The command `a-b` is in the module
 `a_b`. Those of parts follow."""

@@ -39,6 +39,7 @@ from slpstream.game.record import record_of
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
+from slpstream.parts.services import RelayedStations
 from slpstream.sets import Rules
 from slpstream.sources.tail import Watcher
 from slpstream.store import GameIndex
@@ -97,6 +98,8 @@ class Daemon:
         """The objects that the daemon shares with its parts."""
         host.sets.listen(self._set_changed)
         self.parts = RunningParts(registry.parts(), host)
+        if host.find(RelayedStations) is None:
+            _refuse_consoles(stations)
         self._subfolders = Subfolders(host.stations, scan_seconds=config.watch.scan_seconds)
         self.served = ServedStations(host, self.parts, self._subfolders, self.reload)
         self._service = Service(
@@ -260,6 +263,14 @@ def check_startable(config: Config, stations: list[StationConfig]) -> None:
     Putting the parts together is the check, so that no part needs a second one.
     """
     Daemon(config, stations)
+
+
+def _refuse_consoles(stations: Sequence[StationConfig]) -> None:
+    """Raise `ConfigError` for a station with a console or a relay port, which need a part that is not installed."""
+    for i, station in enumerate(stations):
+        for key in ("console", "dolphin", "relay_port", "raw_relay_port", "relay_enet_port"):
+            if getattr(station, key):
+                raise ConfigError("configuration", f"stations[{i}].{key}", "this installation has no part for it")
 
 
 def _rules(config: Config) -> Rules:

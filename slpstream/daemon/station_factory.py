@@ -8,8 +8,8 @@ from slpstream.config import StationConfig, recordings_folder, station_folder
 from slpstream.daemon.station.services import SharedServices
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import Origin
-from slpstream.game.replay_check import ReplayCheck
 from slpstream.parts.interface import Host
+from slpstream.parts.services import FinishedGameCheck
 from slpstream.sources.tail import Watcher
 
 
@@ -40,7 +40,7 @@ class StationFactory:
             shared=SharedServices(
                 self._limiter,
                 host.index if kept else None,
-                host.find(ReplayCheck) if kept else None,
+                host.find(FinishedGameCheck) if kept else None,
                 errors=host.errors,
             ),
         )

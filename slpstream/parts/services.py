@@ -12,6 +12,7 @@ from msgspec import Meta
 from slpstream.web.schemas import GameId, Moment, Schema
 
 if TYPE_CHECKING:
+    from slpstream.game.pipeline import Batch, Pipeline
     from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
     from slpstream.store import HighlightPage, HighlightsQuery
 
@@ -91,6 +92,16 @@ class SetZips(Protocol):
     @property
     def folder(self) -> Path | None:
         """The folder into which zips are written, or `None` if there isn't one."""
+
+
+class FinishedGameCheck(Protocol):
+    """A check of finished games against the messages that were published while they were played."""
+
+    def published(self, pipeline: Pipeline, batch: Batch) -> None:
+        """Record the published messages of a game. Does not block."""
+
+    def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
+        """Take the game of a file that is no longer followed. Does not block."""
 
 
 class RelayedStations(Protocol):

@@ -13,7 +13,7 @@ from slpstream.daemon.station.services import Timing
 from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import MODES, archived_game
 from slpstream.game.pipeline import Pipeline
-from slpstream.game.replay_check import ReplayCheck
+from slpstream.parts.verify.replay_check import ReplayCheck
 from tests.daemons.played_game import game_id_of
 from tests.daemons.station import running_station, until, whole_log
 from tests.synthetic.match import synthetic_match

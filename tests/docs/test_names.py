@@ -14,9 +14,9 @@ import pytest
 
 from slpstream import config
 from slpstream.cli import cli
-from slpstream.cli.reference import PAGES as REFERENCE
 from slpstream.model.version import __version__
 from slpstream.parts import registry
+from slpstream.parts.reference.cli import PAGES as REFERENCE
 from slpstream.system import metrics
 from slpstream.web import openapi
 from slpstream.web.app import described_endpoints

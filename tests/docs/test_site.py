@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.cli.reference import PAGES as GENERATED
+from slpstream.parts.reference.cli import PAGES as GENERATED
 from tests.docs.pages import DOCS, DOCUMENTS, OF_PARTS, PAGES, WITH_README, links
 from tests.project import IN_CI, ROOT
 

@@ -27,9 +27,8 @@ from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Feeder
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game import pipeline, replay_check
+from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
-from slpstream.game.replay_check import ReplayCheck
 from slpstream.parts import registry
 from slpstream.parts.announce.dns_sd import DnsSd
 from slpstream.parts.announce.part import Announce
@@ -45,6 +44,8 @@ from slpstream.parts.scoreboards.followed_station import FollowedStation
 from slpstream.parts.situations.search import LiveSituations
 from slpstream.parts.text_files import files as obs
 from slpstream.parts.text_files.files import ObsFiles
+from slpstream.parts.verify import replay_check
+from slpstream.parts.verify.replay_check import ReplayCheck
 from slpstream.parts.webhooks import sink as webhook
 from slpstream.parts.webhooks.sink import WebhookSink
 from slpstream.sources.tail import (

@@ -60,3 +60,25 @@ def test_references_can_be_resolved(part: Part) -> None:
         assert callable(resolve_name(reference)), reference
     for page in part.pages:
         assert (PACKAGE / "parts" / part.name / "static" / page.file).is_file()
+
+
+@pytest.mark.process
+def test_command_of_a_part_of_its_name_starts_without_the_others() -> None:
+    loaded = loaded_after("from slpstream.parts import registry; assert registry.command('export')")
+    assert [name for name in loaded if re.fullmatch(r"slpstream\.parts\.\w+\.part", name)] == [
+        "slpstream.parts.export.part"
+    ]
+    assert "msgspec" not in loaded
+
+
+@pytest.mark.parametrize("name", ["unpack", "obs-scenes", "stats"])
+def test_commands_are_found_by_name(name: str) -> None:
+    command = registry.command(name)
+    assert command is not None
+    assert command.name == name
+    assert registry.commands()[name] == command
+
+
+@pytest.mark.parametrize("name", ["", "interface", "archives", "../parts", "nothing"])
+def test_unknown_commands(name: str) -> None:
+    assert registry.command(name) is None

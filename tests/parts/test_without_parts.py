@@ -29,6 +29,8 @@ def test_commands_start_without_parts(tmp_path: Path, chosen: range | list[int])
         shutil.rmtree(tmp_path / "slpstream/parts" / name)
     (tmp_path / "empty.toml").touch()
     for arguments in (["--help"], ["check-config", "empty.toml"], ["reference"]):
+        if arguments[0] in deleted:
+            continue
         done = subprocess.run(
             [sys.executable, "-m", "slpstream", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
         )

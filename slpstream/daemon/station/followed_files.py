@@ -163,8 +163,8 @@ class FollowedFiles:
         file = followed.file
         self._counters.flush([followed.pipeline.reader])
         self._index.update(followed, over=True)
-        if self._shared.replay_check is not None:
-            self._shared.replay_check.released(self._station, file.path, followed.pipeline)
+        if self._shared.finished_games is not None:
+            self._shared.finished_games.released(self._station, file.path, followed.pipeline)
         del self._by_file[file]
         followed.release(self._shared.limiter)
         self.release_in_tail(file)

@@ -143,8 +143,8 @@ class Publisher:
                 "copy of a game", game_id=batch.start.game_id, file=printable(followed.file.path, self._files.folder)
             )
             return
-        if self._shared.replay_check is not None:
-            self._shared.replay_check.published(followed.pipeline, batch)
+        if self._shared.finished_games is not None:
+            self._shared.finished_games.published(followed.pipeline, batch)
         for message in batch.loose:
             self._channel.publish_loose(message)
         if batch.start is not None:

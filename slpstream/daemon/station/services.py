@@ -14,7 +14,7 @@ from slpstream.system.internal_errors import InternalErrors
 
 if TYPE_CHECKING:
     from slpstream.config.sections import Watch
-    from slpstream.game.replay_check import ReplayCheck
+    from slpstream.parts.services import FinishedGameCheck
     from slpstream.store.index import GameIndex
 
 
@@ -54,7 +54,7 @@ class SharedServices:
     limiter: trio.CapacityLimiter
     """Bounds the threads that read files."""
     index: GameIndex | None = None
-    replay_check: ReplayCheck | None = None
+    finished_games: FinishedGameCheck | None = None
     wall_clock: Callable[[], float] = time.time
     errors: InternalErrors = field(default_factory=InternalErrors)
     searching: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))

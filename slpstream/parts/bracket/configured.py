@@ -34,11 +34,11 @@ from slpstream.parts.bracket.kinds import kind_called
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.bracket.played import Played
 from slpstream.parts.bracket.queue import WAITING, Entry, Rules, State
+from slpstream.parts.bracket.reports import FILE_NAME, ReportStore
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import ExpectedPlayers, SetContexts
 from slpstream.sets import ImpossibleCorrection, SetPatch
 from slpstream.sets.patches import MAX_NAME
-from slpstream.store.reports import FILE_NAME, ReportStore
 from slpstream.system.http_client import request, target_of
 from slpstream.system.logs import get_logger
 

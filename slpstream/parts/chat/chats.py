@@ -15,11 +15,11 @@ from slpstream.config.secrets import read_secret
 from slpstream.daemon.deliveries.deliverer import Receiver
 from slpstream.daemon.deliveries.queue import numbered
 from slpstream.model.errors import ConfigError
-from slpstream.model.template import Template
 from slpstream.model.version import __version__
 from slpstream.parts.chat.messages import Templates
 from slpstream.parts.chat.part import CHAT_PLACEHOLDERS, Chat
 from slpstream.parts.chat.sink import ChatEvent, ChatSink, discord_post
+from slpstream.parts.chat.template import Template
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.stream import Channel
 from slpstream.system.http_client import target_of

@@ -8,8 +8,8 @@ from slpstream.config.checks import check_readable
 from slpstream.config.sections import Config
 from slpstream.config.urls import check_url
 from slpstream.model.errors import ConfigError
-from slpstream.model.template import Template
 from slpstream.parts.chat.part import CHAT_PLACEHOLDERS, Chat
+from slpstream.parts.chat.template import Template
 
 
 def check(config: Config, file: str) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from slpstream.formats.slippi.stream_tool_names import character_name
 from slpstream.model.summary import GameSummary
-from slpstream.model.template import Template
+from slpstream.parts.chat.template import Template
 
 MAX_CONTENT = 2000
 """Characters as Discord counts them: those outside of the Basic Multilingual Plane count twice."""

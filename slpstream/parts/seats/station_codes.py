@@ -11,7 +11,7 @@ from slpstream.config import is_loopback
 from slpstream.parts.seats import tokens
 from slpstream.parts.seats.code_api import SeatCode, SeatCodes, seat_url
 from slpstream.parts.seats.key_file import KeyFile
-from slpstream.system.lan_address import lan_address
+from slpstream.parts.seats.lan_address import lan_address
 from slpstream.system.logs import get_logger
 
 

@@ -3,9 +3,7 @@
 Each platform has a strategy, which is chosen when the watcher starts:
 
 - `inotify` on Linux: one instance reports everything to the event loop, without a thread (`InotifyReader`).
-- `directory changes` on Windows: the event loop reads what happens to names (`DirectoryChangesReader`), and a thread
-  looks at the sizes of the open files (`SizePolling`).
-- `kqueue` on macOS: one queue reports everything to the event loop (`KqueueReader`).
+- `directory changes` on Windows and `kqueue` on macOS: the readers of the part `platforms`.
 - `watchdog` on other systems, and while there is no inotify instance or kqueue left: one `Observer` with a thread or
   two for each root, and `SizePolling`. The observer's threads do as little as possible: they add a path to a set, and
   wake trio if the set was empty.
@@ -47,7 +45,6 @@ from watchdog.observers import Observer
 from slpstream.sources.tail.changes import ChangeReader, GrowthReader, OpenFile
 from slpstream.sources.tail.identity import FileIdentity, identity_of
 from slpstream.sources.tail.inotify import InotifyReader
-from slpstream.sources.tail.kqueue import KqueueReader
 from slpstream.sources.tail.notifications import Connection, Notifications, Strategy
 from slpstream.sources.tail.scan import GONE
 from slpstream.sources.tail.size_polling import SizePolling
@@ -164,17 +161,13 @@ class Watcher:
 
 def readers_of_platform(token: trio.lowlevel.TrioToken) -> tuple[Strategy, ChangeReader | None, GrowthReader | None]:
     """Return the readers for this platform (see `ReadersOf`)."""
-    if sys.platform == "linux":
+    platform: str = sys.platform  # otherwise mypy checks the lines of one platform only
+    if platform == "linux":
         return "inotify", InotifyReader(), None
-    elif sys.platform == "win32":  # noqa: RET505 -- mypy finds what follows a return unreachable
-        from slpstream.sources.tail.directory_changes import DirectoryChangesReader  # noqa: PLC0415 -- only there
+    from slpstream.parts import registry  # noqa: PLC0415 -- on other systems only
 
-        return "directory changes", DirectoryChangesReader(token), SizePolling(token)
-    elif sys.platform == "darwin":
-        reader = KqueueReader()
-        return "kqueue", reader, reader
-    else:
-        return "watchdog", None, SizePolling(token)
+    of_part: ReadersOf | None = registry.function(f"change_readers_{platform}")
+    return ("watchdog", None, SizePolling(token)) if of_part is None else of_part(token)
 
 
 class _System:

@@ -15,8 +15,8 @@ from slpstream.parts.bracket.desk.entries import StationSet
 from slpstream.parts.bracket.desk.policy import Policy
 from slpstream.parts.bracket.interface import BracketSet
 from slpstream.parts.bracket.queue import Rules
+from slpstream.parts.bracket.reports import ReportStore
 from slpstream.parts.bracket.startgg.client import StartggBracket
-from slpstream.store.reports import ReportStore
 from tests.parts.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
 from tests.parts.bracket.venue import PlayedGame, set_payload
 from tests.virtual_time import now

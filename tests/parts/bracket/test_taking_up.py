@@ -18,9 +18,9 @@ from slpstream.parts.bracket.desk import entries
 from slpstream.parts.bracket.desk.desk import BracketDesk
 from slpstream.parts.bracket.desk.entries import StationSet
 from slpstream.parts.bracket.part import Bracket
+from slpstream.parts.bracket.reports import ReportStore
 from slpstream.sets.scores import SetScore, SetSide
 from slpstream.store import GameIndex
-from slpstream.store.reports import ReportStore
 from tests.daemons.hosts import host_of
 from tests.parts.bracket.desks import event, play, played, reports, running, until
 from tests.virtual_time import now

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
-from slpstream.model.template import Template
 from slpstream.parts.chat.messages import Templates, game_results, message, set_result
 from slpstream.parts.chat.part import CHAT_PLACEHOLDERS, Chat
+from slpstream.parts.chat.template import Template
 from tests.parts.chat.discord_double import valid
 from tests.parts.scoreboards.sets import FALCO, FOX, MARTH, Station, game, player
 

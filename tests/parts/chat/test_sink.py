@@ -13,10 +13,10 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.daemon.deliveries.deliverer import Deliverer, Post, Receiver
-from slpstream.model.template import Template
 from slpstream.parts.chat.messages import Templates
 from slpstream.parts.chat.part import CHAT_PLACEHOLDERS
 from slpstream.parts.chat.sink import ChatEvent, ChatSink, discord_post
+from slpstream.parts.chat.template import Template
 from slpstream.store.deliveries import DeliveryStore
 from slpstream.system.http_client import PostResponse
 from slpstream.system.internal_errors import InternalErrors

@@ -19,7 +19,10 @@ import trio.testing
 
 from slpstream.api import messages
 from slpstream.config import Config, Relay, StationConfig
+from slpstream.daemon.daemon import Daemon
+from slpstream.model.errors import ConfigError
 from slpstream.model.messages import START
+from slpstream.parts import registry
 from slpstream.parts.consoles.discovery import write_call
 from slpstream.parts.consoles.session import ConsoleSession
 from tests.daemons.station import until
@@ -123,3 +126,12 @@ async def test_discovered_console_that_is_configured_later_has_one_station(tmp_p
                 assert await daemon.host.stations.add(StationConfig(id=f"found-{host[-1]}", console=host))
             await daemon.reload()
             assert set(daemon.host.stations) == {"found-2", "mine"}
+
+
+@pytest.mark.parametrize("key", ["console", "relay_port"])
+def test_installation_without_the_part_refuses_consoles(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    parts = [part for part in registry.parts() if part.name != "consoles"]
+    monkeypatch.setattr(registry, "parts", lambda: parts)
+    station = StationConfig(id="wii", console="10.0.0.1") if key == "console" else StationConfig(id="wii", relay_port=1)
+    with pytest.raises(ConfigError, match=rf"stations\[0\]\.{key}: this installation has no part for it"):
+        Daemon(Config(), [station])

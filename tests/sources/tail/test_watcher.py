@@ -26,6 +26,7 @@ import trio.testing
 from watchdog.observers.api import BaseObserver
 
 from slpstream.model.errors import Vanished
+from slpstream.parts.platforms.kqueue import KqueueReader
 from slpstream.sources.tail import (
     FolderTail,
     Grew,
@@ -43,7 +44,6 @@ from slpstream.sources.tail import (
 from slpstream.sources.tail import watcher as watcher_module
 from slpstream.sources.tail.changes import ChangeReader, GrowthReader
 from slpstream.sources.tail.inotify import InotifyReader
-from slpstream.sources.tail.kqueue import KqueueReader
 from slpstream.sources.tail.notifications import Connection, Strategy
 from slpstream.sources.tail.threads import TrioThreads
 from slpstream.sources.tail.watcher import ReadersOf, readers_of_platform
@@ -686,7 +686,7 @@ async def test_inotify_reports_overflow_to_all_listeners(root: Path, monkeypatch
 @pytest.mark.parametrize("has_run", [True, False])
 async def test_late_scan_finds_the_reader_stopped(root: Path, has_run: bool) -> None:
     """It falls between the end of `run` and `close`, or waits for a `run` that never comes."""
-    directory_changes = importlib.import_module("slpstream.sources.tail.directory_changes")
+    directory_changes = importlib.import_module("slpstream.parts.platforms.directory_changes")
     reader = directory_changes.DirectoryChangesReader(trio.lowlevel.current_trio_token())
     listener = Notifications(None)
     answers: list[OSError | None] = []

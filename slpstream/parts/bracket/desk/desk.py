@@ -28,7 +28,7 @@ from slpstream.parts.bracket.desk.reporter import Reporter, ReportOutcome
 from slpstream.parts.bracket.desk.wakeup import Wakeup
 from slpstream.parts.bracket.interface import Bracket, BracketSet, Results
 from slpstream.parts.bracket.queue import Entry, State
-from slpstream.store.reports import ReportStore
+from slpstream.parts.bracket.reports import ReportStore
 
 _ALIVE_SECONDS: Final = 30.0
 

@@ -15,7 +15,7 @@ from slpstream.model.prepared import prepared
 from slpstream.parts.bracket import queue
 from slpstream.parts.bracket.desk.known_bracket import KnownBracket
 from slpstream.parts.bracket.queue import WAITING, Entry, State
-from slpstream.store.reports import AtWork, ReportEntry, ReportStore
+from slpstream.parts.bracket.reports import AtWork, ReportEntry, ReportStore
 from slpstream.system.logs import get_logger
 
 Key = tuple[str, str]

@@ -12,7 +12,7 @@ from slpstream.parts.bracket.desk.matcher import Matcher
 from slpstream.parts.bracket.desk.wakeup import Wakeup
 from slpstream.parts.bracket.played import Played, played_set
 from slpstream.parts.bracket.queue import Entry, Rules, State
-from slpstream.store.reports import AtWork
+from slpstream.parts.bracket.reports import AtWork
 
 SetsSince = Callable[[str | None, int], Awaitable[Sequence[StationSet]]]
 """Returns the sets of a station, or of all stations, whose last game is not older than a time (Unix time in

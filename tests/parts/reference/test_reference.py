@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slpstream import config
-from slpstream.cli.reference import PAGES
 from slpstream.parts import registry
+from slpstream.parts.reference.cli import PAGES
 from slpstream.system.metrics import TABLE
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.model.template import Template
+from slpstream.parts.chat.template import Template
 
 NAMES = ("winner", "stage")
 

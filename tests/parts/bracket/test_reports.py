@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from slpstream.model.errors import SinkError
+from slpstream.parts.bracket.reports import FILE_NAME, MIGRATIONS, ReportEntry, ReportStore
 from slpstream.store.opening import prepare
-from slpstream.store.reports import FILE_NAME, MIGRATIONS, ReportEntry, ReportStore
 
 
 @pytest.fixture

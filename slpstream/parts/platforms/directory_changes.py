@@ -23,6 +23,8 @@ assert sys.platform == "win32"  # noqa: S101 -- type checkers skip the rest of t
 
 from slpstream.sources.tail.changes import ChangeListener  # noqa: E402
 from slpstream.sources.tail.identity import identity_of  # noqa: E402
+from slpstream.sources.tail.notifications import Strategy  # noqa: E402
+from slpstream.sources.tail.size_polling import SizePolling  # noqa: E402
 from slpstream.system import windows  # noqa: E402
 
 _BUFFER_BYTES: Final = 64 * 1024
@@ -236,3 +238,8 @@ def parse_changes(changes: bytes) -> list[tuple[int, str]]:
         if not distance:
             return found
         offset += distance
+
+
+def readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, DirectoryChangesReader, SizePolling]:
+    """The readers for names and for growth."""
+    return "directory changes", DirectoryChangesReader(token), SizePolling(token)

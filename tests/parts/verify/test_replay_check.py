@@ -15,7 +15,7 @@ from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.hash_chain import Chain, ReplayedLog
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
-from slpstream.game.replay_check import ReplayCheck
+from slpstream.parts.verify.replay_check import ReplayCheck
 from tests.cli.command_line import exit_code
 from tests.daemons.process import running
 from tests.formats.games import games

@@ -23,6 +23,7 @@ import trio
 
 from slpstream.sources.tail.changes import ChangeListener, OpenFile
 from slpstream.sources.tail.identity import identity_of
+from slpstream.sources.tail.notifications import Strategy
 
 _EVENTS_AT_ONCE: Final = 256
 
@@ -222,3 +223,9 @@ def _names_in(folder: str) -> _Names:
     """Return the names in a folder. This blocks, and raises `OSError` if it fails."""
     with os.scandir(folder) as entries:
         return {entry.name: (entry.inode(), entry.is_dir(follow_symlinks=False)) for entry in entries}
+
+
+def readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, KqueueReader, KqueueReader]:
+    """The reader for names and for growth. Raises `OSError` if the system has no kqueue left."""
+    reader = KqueueReader()
+    return "kqueue", reader, reader

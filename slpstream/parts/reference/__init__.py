@@ -1,0 +1,1 @@
+"""The command `reference`: pages made from the tables that the code itself uses."""
