@@ -2,7 +2,7 @@
 
 A log message looks like `{"type", "station", "gameId", "cursor", ...payload}`. We encode the payload only once, when
 the event is known, and then put the envelope in front of it. This works because the messages of `dump` and the
-websocket differ only in `station`, and those of the two `frames` modes only in the cursor. If somebody wants
+websocket differ only in `station`, and those of the two `frames` modes only in the cursor. If someone wants
 MessagePack or frames that are cut down to some `fields`, we make these on demand from the same JSON, so all forms
 agree.
 

@@ -46,7 +46,7 @@ class Command(NamedTuple):
 class Page(NamedTuple):
     """A page that people can open in their browser.
 
-    The page itself must not contain anything private, because everybody can load it. It asks the user for the token,
+    The page itself must not contain anything private, because everyone can load it. It asks the user for the token,
     and uses this to load its data.
     """
 

@@ -170,7 +170,7 @@ class EventColumns:
     def _convert(self, layout: Layout, index: int) -> None:
         """Convert all fields of one block, because this takes little longer than converting just one of them.
 
-        If somebody reads three blocks, they usually read most of them. So with the third block, we convert all others
+        If someone reads three blocks, they usually read most of them. So with the third block, we convert all others
         too, and if there is a copy of the rows, it is freed.
         """
         converted = self._converted

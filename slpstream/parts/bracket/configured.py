@@ -319,7 +319,7 @@ async def connection_of(config: Bracket, kind: BracketKind) -> Connection:
         return HttpAnswer(answer.status, answer.body, answer.retry_after)
 
     async def secret() -> str:
-        """Read the token again, because if the bracket has refused it, somebody might have corrected the file.
+        """Read the token again, because if the bracket has refused it, someone might have corrected the file.
 
         Raises `SinkError` if there is no token.
         """

@@ -54,7 +54,7 @@ ANY_RESULT = "-"
 
 
 class Rules(NamedTuple):
-    """Decides which results are reported without asking anybody to confirm them."""
+    """Decides which results are reported without asking anyone to confirm them."""
 
     confirm: bool = True
     games: bool = True

@@ -168,7 +168,7 @@ def _shift_ms(replays: Sequence[ReplayFile], skew: ClockSkew | None, completed_a
 def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
     """Return the corrected time when a game started.
 
-    If nobody has ever set the clock of a console, it can report any year, even 9999.
+    If no one has ever set the clock of a console, it can report any year, even 9999.
     """
     if replay.said_at_ms is not None:
         start_ms = replay.said_at_ms + shift_ms

@@ -1,4 +1,4 @@
-"""Export the replays of sets, either as a zip if somebody asks for it, or into a folder when a set ends.
+"""Export the replays of sets, either as a zip if someone asks for it, or into a folder when a set ends.
 
 A zip only appears in the folder when it is complete, under its final name. This happens exactly once, even if the
 daemon is killed while it is writing.

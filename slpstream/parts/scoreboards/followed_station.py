@@ -1,6 +1,6 @@
 """The station that a scoreboard shows. You can get its board, wait for the next one, and choose another station.
 
-If the station is fixed, you choose it once. If it is the station on air, somebody who knows it has to call `turn_to`
+If the station is fixed, you choose it once. If it is the station on air, someone who knows it has to call `turn_to`
 each time it changes.
 """
 

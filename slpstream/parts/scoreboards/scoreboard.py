@@ -38,7 +38,7 @@ class Scoreboard:
         """`name` is used for logs and metrics. `on_outcome` is called when an update has changed something, and when
         one has failed.
 
-        `check_seconds` is how often we call `update` even if nothing has changed, to find out whether somebody has
+        `check_seconds` is how often we call `update` even if nothing has changed, to find out whether someone has
         started the tool again.
         """
         self.name = name

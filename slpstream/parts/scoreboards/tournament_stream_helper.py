@@ -115,7 +115,7 @@ class _Memory(msgspec.Struct):
     """The board that is shown completely."""
 
     def swap(self) -> None:
-        """Call this if somebody has swapped the teams in TSH."""
+        """Call this if someone has swapped the teams in TSH."""
         self.swapped = not self.swapped
         self.names, self.seen, self.characters, self.details_of_players = (
             _swapped(of) for of in (self.names, self.seen, self.characters, self.details_of_players)

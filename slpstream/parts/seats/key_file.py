@@ -28,7 +28,7 @@ class _File(Keys, frozen=True):
 
 
 class KeyFile:
-    """Keeps the keys in a file that nobody except its owner can read."""
+    """Keeps the keys in a file that no one except its owner can read."""
 
     def __init__(self, state_folder: Path) -> None:
         self._folder = state_folder / FOLDER_NAME

@@ -53,7 +53,7 @@ class OfferedPeople:
                 self._index.remember(_KEY, msgspec.to_builtins(recent))
 
     def find(self, station: str, name: str) -> Person | None:
-        """Return the person with a name that somebody has tapped or typed, or `None` if we don't offer this name."""
+        """Return the person with a name that someone has tapped or typed, or `None` if we don't offer this name."""
         expected, recent = self._expected(station), self._recent or ()
         for known_as in (name, people.clean_name(name, people.MAX_NAME)):
             person = people.person_named(known_as, expected, recent)

@@ -1,6 +1,6 @@
 """The seats of all stations. Phones can claim them, the claims survive a restart, and you can see them in the sets.
 
-If somebody claims a seat, this becomes a correction of the station's set. This means that you see the claim wherever
+If someone claims a seat, this becomes a correction of the station's set. This means that you see the claim wherever
 the set is shown. Whenever a set changes, we compare it with its seats again.
 """
 

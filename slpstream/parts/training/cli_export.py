@@ -178,7 +178,7 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
 def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
     """Divide the replays into parts. This keeps their order and only looks at their sizes.
 
-    If an archive is a zip, its members are read when somebody works on the part. For all other archives, we unpack the
+    If an archive is a zip, its members are read when someone works on the part. For all other archives, we unpack the
     members here.
     """
     about = sum(size_bytes_of(file.path) * (_PACKED_TIMES if is_archive(file.path.name) else 1) for file in files)

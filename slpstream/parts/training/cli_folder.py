@@ -69,7 +69,7 @@ def tidy(out: Path) -> None:
 
 
 def _check(out: Path, layout: str, replays: Sequence[Path], made: set[Path], *, has_games: bool) -> None:
-    """If a new export would replace files of somebody else, or remove its own replays, exit with code 2."""
+    """If a new export would replace files of someone else, or remove its own replays, exit with code 2."""
     in_the_way = [file for file, unfinished in _named(out, layout) if not unfinished and file not in made]
     if layout == _SLIPPI_AI and not has_games:
         in_the_way += sorted((out / GAMES).glob("*"))

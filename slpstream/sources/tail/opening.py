@@ -1,6 +1,6 @@
 """Open the files that were found.
 
-If somebody copies thousands of files into the folder, most of them were already read and released by the time when the
+If someone copies thousands of files into the folder, most of them were already read and released by the time when the
 last one is opened.
 """
 

@@ -1,4 +1,4 @@
-"""Those sets of the bracket that somebody else has changed."""
+"""Those sets of the bracket that someone else has changed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _PATIENT_SECONDS: Final = 30.0
 
 
 class Reporter:
-    """Works on entries that should be reported, and on those whose set was changed by somebody else.
+    """Works on entries that should be reported, and on those whose set was changed by someone else.
 
     You should call `run` once.
     """

@@ -24,7 +24,7 @@ class Broker:
 
     @asynccontextmanager
     async def using(self, client: Client) -> AsyncIterator[None]:
-        """A context manager that makes everybody use this connection until the end of the block."""
+        """A context manager that makes everyone use this connection until the end of the block."""
         self._client = client
         changed, self._changed = self._changed, trio.Event()
         changed.set()

@@ -1,6 +1,6 @@
 """A station of a gateway. It is a channel like in the daemon, but its games are fed from two streams of the broker.
 
-New messages go into the rings of games and to live subscribers, and if somebody needs older ones, we read them from the
+New messages go into the rings of games and to live subscribers, and if someone needs older ones, we read them from the
 broker by range. If a log already has some of the messages, they are skipped. This can happen because an ingest sends
 some of them again if the broker has lost them. If it looks as if messages are missing between a log and those that
 arrive, all subscribers have to read from the broker again. The broker either has the missing messages, or tells them
