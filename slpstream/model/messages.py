@@ -277,7 +277,7 @@ _FORMS_KEPT = 16
 
 
 def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
-    """Return the three values from which the message of an event is made.
+    """Return the three values from which the message of the given event is made.
 
     These are the type of the message, the payload (either encoded, or as a packed frame), and the frame number, which
     is `None` unless the event is a `Frame`.

@@ -46,7 +46,10 @@ class Marks(Protocol):
     """The moments of stations that people have marked."""
 
     async def marks(self, station: str) -> list[Mark] | None:
-        """Return the marks of a station, beginning with the newest. Returns `None` if the station doesn't keep any."""
+        """Return the marks of the given station, beginning with the newest.
+
+        Returns `None` if the station doesn't keep any.
+        """
 
     async def mark(self, station: str, wanted: NewMark) -> Mark | None:
         """Mark a moment. Returns `None` if the station doesn't keep marks.
@@ -59,7 +62,7 @@ class ExpectedPlayers(Protocol):
     """The players that should come to the stations next, according to a bracket."""
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """Return the players that the bracket expects at a station."""
+        """Return the players that the bracket expects at the given station."""
 
 
 class SetContexts(Protocol):
@@ -101,4 +104,4 @@ class DolphinSpectators(Protocol):
         """Create a source that records the games of the Dolphin at this address."""
 
     async def serve(self, config: StationConfig, station: Station, feed: RelayFeed) -> None:
-        """Serve the `relay_enet_port` of a station until cancelled."""
+        """Serve the `relay_enet_port` of the given station until cancelled."""

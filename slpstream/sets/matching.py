@@ -216,13 +216,13 @@ def _kinds_of_names(names: Mapping[int, str]) -> Sequence[_Kind]:
 
 
 def _given_names(member: Member) -> set[str]:
-    """Return the names that someone might use for a member when entering a name."""
+    """Return the names that someone might use for the given member when entering a name."""
     seat = member.seat.name if member.seat else ""
     return {folded(name) for name in (member.name, member.netplay_name, member.tag, seat)} - {""}
 
 
 def _fit(known: Sequence[_Keys], assignment: Sequence[int]) -> tuple[int, ...]:
-    """For each kind of name, return how many players would stay in their old place with this assignment."""
+    """For each kind of name, return how many players would stay in their old place with the given assignment."""
     return tuple(
         sum(key in of_sides[place] for keys, place in zip(of_teams, assignment, strict=True) for key in keys)
         for of_sides, of_teams in known

@@ -18,7 +18,7 @@ COUNTING_DOWN, COUNTING_UP = 2, 3
 
 
 def timer_text(settings: Settings, frame: int) -> str:
-    """Return what the timer shows at a frame, which is counted from the one in which the timer starts."""
+    """Return what the timer shows at the given frame, which is counted from the one in which the timer starts."""
     frame = max(0, frame)
     if settings.timer_type == COUNTING_DOWN:
         if not settings.starting_timer_seconds:

@@ -153,7 +153,7 @@ def search_terms(players: Iterable[PlayerSummary]) -> set[str]:
 
 
 def folded(name: str) -> str:
-    """Fold the case of a name, so that you can find it no matter how it is written."""
+    """Fold the case of the given name, so that you can find it no matter how it is written."""
     return name.strip().casefold()
 
 

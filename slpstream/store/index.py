@@ -167,7 +167,7 @@ class GameIndex:
         return await self._database.call(lambda database: database.games.get(game_id))
 
     async def game_ids(self, station: str) -> Mapping[bytes, tuple[int, int, str]]:
-        """Return the games in the files of a station, in the same form as `Games.game_ids`.
+        """Return the games in the files of the given station, in the same form as `Games.game_ids`.
 
         If the database fails, this is empty.
         """
@@ -190,7 +190,7 @@ class GameIndex:
         return await self._database.call(lambda database: database.setups.codes(fingerprint))
 
     async def setups(self, station: str, limit: int) -> list[SetupRow]:
-        """Return the setups of a station's newest games, beginning with the newest.
+        """Return the setups of the given station's newest games, beginning with the newest.
 
         If the database fails, the list is empty.
         """
@@ -230,7 +230,7 @@ class GameIndex:
         return removed or 0
 
     async def played_on(self, station: str, limit: int) -> list[IndexedGame]:
-        """Return the newest games of a station, beginning with the newest."""
+        """Return the newest games of the given station, beginning with the newest."""
         return await self._database.call(lambda database: database.games.played(station, limit)) or []
 
     async def corrections(self) -> Mapping[str, bytes] | None:
@@ -243,7 +243,7 @@ class GameIndex:
         return self._database.corrections
 
     async def keep_corrections(self, station: str, corrections: bytes) -> bool:
-        """Store the corrections to the sets of a station.
+        """Store the corrections to the sets of the given station.
 
         If that fails, this returns False, and you find the reason in `trouble`.
         """

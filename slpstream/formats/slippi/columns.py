@@ -391,7 +391,7 @@ class FrameColumns:
         return {kind: self._repeated_events(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
     def event(self, slot: Slot) -> EventColumns:
-        """Return the events of a slot, one for each row. If the game has none, they have no fields."""
+        """Return the events of the given slot, one for each row. If the game has none, they have no fields."""
         offsets = self.index.slots.get(slot)
         if offsets is None:
             return EventColumns(self.data, None, np.full(len(self), ABSENT, np.int64))

@@ -252,7 +252,7 @@ class FrameDecoder(FrameLayout):
         return Fields(struct.Struct("".join(codes)).unpack_from, begin, at)
 
     def decode(self, frame: bytes, revision: int) -> FrameEntry:
-        """Decode the bytes of a frame. The frame must have this layout."""
+        """Decode the bytes of the given frame. The frame must have this layout."""
         return self._make(self._unpack(frame, 0), revision)
 
     def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:

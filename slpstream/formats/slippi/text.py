@@ -2,8 +2,8 @@
 them again.
 
 The game writes Latin letters, digits and signs in full width (`Ａ` for `A`, and `＃` for `#`). When we decode a
-name, we stop at the first NUL and convert full width to normal width. Kana and kanji stay as they are. If there are bytes that
-aren't Shift JIS, they become U+FFFD, so this never fails.
+name, we stop at the first NUL and convert full width to normal width. Kana and kanji stay as they are. If there are
+bytes that aren't Shift JIS, they become U+FFFD, so this never fails.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def measured_values(game: PlayedGame) -> Sequence[Measured]:
-    """All values of a game."""
+    """Return all values of the given game."""
     values = [Measured(value) for value in game.revealed.values]
     if game.skew_seconds is not None:
         text = clock_text(game.skew_seconds)

@@ -150,7 +150,7 @@ class ConfiguredBracket(RunningPart):
             await trio.sleep(_POLL_SECONDS)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note the payload of a `set` message of a station."""
+        """Note the payload of a `set` message of the given station."""
         self._newest[station] = payload
         if self.desk is not None:
             self.desk.intake.set_changed(station, payload)
@@ -212,7 +212,7 @@ class ConfiguredBracket(RunningPart):
         return None if self.desk is None else self.desk.context_of(station, set_id)
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """Return the players that the bracket expects at a station."""
+        """Return the players that the bracket expects at the given station."""
         return () if self.desk is None else self.desk.expected(station)
 
     @property

@@ -138,7 +138,7 @@ class SetChange(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename=
 
 
 def endpoints(bracket: ConfiguredBracket | None) -> list[Endpoint]:
-    """Return the endpoints of a bracket. If none is configured, pass `None`."""
+    """Return the endpoints of the given bracket. If none is configured, pass `None`."""
 
     def configured() -> ConfiguredBracket:
         if bracket is None:

@@ -144,7 +144,7 @@ class Results(Protocol):
     """Something that results can be sent to. All of its methods can raise `Refused`."""
 
     def rendered(self, report: Report) -> Mapping[str, Any]:
-        """Return the body that the request for a report would have."""
+        """Return the body that the request for the given report would have."""
 
     async def report(self, report: Report) -> Outcome:
         """Report a set, or its games up to now. These replace the games that were reported before."""

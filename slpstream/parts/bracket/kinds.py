@@ -21,7 +21,7 @@ _BUILT_IN: Final = {
 
 
 def kind_called(name: str) -> BracketKind:
-    """Return the kind with this name.
+    """Return the kind with the given name.
 
     Raises `ConfigError` if there's no such kind, or if its package can't be loaded.
     """

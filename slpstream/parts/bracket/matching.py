@@ -118,7 +118,7 @@ def sides_of(played: Played, entrants: tuple[Entrant, Entrant]) -> Literal["same
 
 
 def _names(player: PlayedPlayer) -> set[str]:
-    """Return the names that the bracket might use for a player."""
+    """Return the names that the bracket might use for the given player."""
     names = {_plain(player.connect_code), _plain(player.name), _plain(f"{player.sponsor} {player.name}")}
     return names - {""}
 

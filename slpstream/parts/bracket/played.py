@@ -63,7 +63,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def played_set(payload: Mapping[str, Any]) -> Played | None:
-    """Return the set in a payload, or `None` if it doesn't have two sides."""
+    """Return the set in the given payload, or `None` if it doesn't have two sides."""
     sides: Sequence[Mapping[str, Any]] = payload.get("sides") or []
     if len(sides) != 2:
         return None

@@ -150,7 +150,7 @@ def report_of(entry: Entry) -> Report:
 
 
 def digest_of(report: Report) -> str:
-    """Return a digest of a report's content. It doesn't depend on the id of the set."""
+    """Return a digest of the given report's content. It doesn't depend on the id of the set."""
     content = (report.entrants, report.winner, report.score, report.games)
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 

@@ -127,7 +127,7 @@ class OutgoingLog:
         """Whether a session has read how far the broker has come."""
 
     def note(self, game_id: str, position: Position) -> None:
-        """Note that messages of a game were sent, up to this position."""
+        """Note that messages of a game were sent, up to the given position."""
         self.sent_at = time.time()
         self.confirmed = (game_id, position)
         self.games.pop(game_id, None)
@@ -625,7 +625,7 @@ async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> tuple
 
 
 async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:
-    """Make a record of a turn.
+    """Make a record of the given turn.
 
     We have to do this before we send its first message, so that each message has a turn with a record.
     """

@@ -238,7 +238,7 @@ def _players_of(payload: Mapping[str, Any], side: int) -> list[Mapping[str, Any]
 
 
 def _seats(each: _Played, payload: Mapping[str, Any], side: int) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Return the members of a side. For each of them, you also get the player who this was in one game.
+    """Return the members of the given side. For each of them, you also get the player who this was in one game.
 
     To identify members, we use the names in the replay, or else the ports. If this doesn't work for two members, the
     order decides.
@@ -290,7 +290,7 @@ def _character(each: _Played, index: int) -> str:
 def _characters_of(
     member: Mapping[str, Any], side: int, payload: Mapping[str, Any], played: Sequence[_Played]
 ) -> list[str]:
-    """Return the characters of a member, in the order in which they were used for the first time."""
+    """Return the characters of the given member, in the order in which they were used for the first time."""
     found = [
         _character(each, player["playerIndex"])
         for each in played

@@ -76,7 +76,7 @@ class ReplayZips(RunningPart):
         return len(self._waiting)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note the payload of a `set` message of a station."""
+        """Note the payload of a `set` message of the given station."""
         last_change = payload.get("lastChange", 0)
         if self._last_changes.get(station) != last_change:  # it can be about an earlier set
             self._last_changes[station] = last_change
@@ -86,7 +86,7 @@ class ReplayZips(RunningPart):
             self._waiting.note(set_id, station, over=payload["state"] == "over")
 
     def games_changed(self, station: str | None) -> None:
-        """Note that some games of a station were indexed. They might belong to earlier sets."""
+        """Note that some games of the given station were indexed. They might belong to earlier sets."""
         if self.folder is not None and station is not None:
             self._ended.look_at(station)
 

@@ -319,7 +319,7 @@ class TournamentStreamHelper:
 
 
 def _swaps(foreign: Mapping[Slot, str], board: Board, before: bool) -> bool:
-    """Whether TSH shows the sides of a board the other way round.
+    """Whether TSH shows the sides of the given board the other way round.
 
     We decide this by names that it has from somewhere else, because those that we have written ourselves don't tell us
     anything. If none of the names helps, the answer is `before`.

@@ -45,7 +45,7 @@ class OfferedPeople:
             self._recent = ()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note which people are named in the set of a station."""
+        """Note which people are named in the set of the given station."""
         if self._recent is not None:
             recent = people.with_recent(self._recent, self._named(station, payload))
             if recent is not self._recent:
@@ -62,7 +62,7 @@ class OfferedPeople:
         return None
 
     def at(self, station: str) -> list[SeatPerson]:
-        """Return the people that a phone at a station should offer, beginning with the players that the bracket
+        """Return the people that a phone at the given station should offer, beginning with the players that the bracket
         expects.
         """
         expected = [person for each in self._expected(station) if (person := people.as_in_sets(each)).name]

@@ -450,7 +450,7 @@ def _commands(datagram: bytes, at: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _read_connect(datagram: bytes, at: int) -> _Connect | None:
-    """Return the request to connect at the start of a datagram, or `None` if there isn't one."""
+    """Return the request to connect at the start of the given datagram, or `None` if there isn't one."""
     number, start, end = next(_commands(datagram, at), (0, 0, 0))
     if number != _CONNECT:
         return None

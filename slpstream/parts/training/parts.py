@@ -59,7 +59,7 @@ def split_of(game: str, *, seed: int, validation: float) -> str:
 
 
 def complete_part(folder: Path, part: WrittenPart) -> None:
-    """Wait until all files of a part are on the disk, and then complete it by writing the list of its games.
+    """Wait until all files of the given part are on the disk, and then complete it by writing the list of its games.
 
     Raises `OSError`.
     """

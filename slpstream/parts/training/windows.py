@@ -76,7 +76,7 @@ class Window:
         """The number of frames."""
 
     def __getitem__(self, name: str) -> Array:
-        """Return a column. Its shape is (frames,). Raises `KeyError` if there's no column with this name."""
+        """Return a column. Its shape is (frames,). Raises `KeyError` if there's no column with the given name."""
         matrix, row = self._columns.place[name]
         return self._columns.matrices[matrix][row, self.start : self.start + self.frames]
 

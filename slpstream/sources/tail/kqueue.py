@@ -219,6 +219,6 @@ class KqueueReader:
 
 
 def _names_in(folder: str) -> _Names:
-    """Return the names in a folder. This blocks, and raises `OSError` if it fails."""
+    """Return the names in the given folder. This blocks, and raises `OSError` if it fails."""
     with os.scandir(folder) as entries:
         return {entry.name: (entry.inode(), entry.is_dir(follow_symlinks=False)) for entry in entries}

@@ -145,11 +145,14 @@ class BracketDesk:
         return None if found is None and not context else SetContext(context, entry.swapped)
 
     def rendered(self, entry: Entry) -> Mapping[str, Any] | None:
-        """Return the request for an entry, or `None` if it doesn't have a set of the bracket."""
+        """Return the request for the given entry, or `None` if it doesn't have a set of the bracket."""
         return self._results.rendered(queue.report_of(entry)) if entry.set_id else None
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """Return the players of a station's next set. If the bracket doesn't have exactly one, there are none."""
+        """Return the players of the given station's next set.
+
+        If the bracket doesn't have exactly one, there are none.
+        """
         found = expected_set(station, self._queue, self._known)
         return [
             ExpectedPlayer(each.name, each.prefix or None, each.pronouns or None, entrant.id)

@@ -42,7 +42,7 @@ class Details:
             await self._entries.keep([msgspec.structs.replace(self._entries.get(key, entry), detailed=True)])
 
     async def give_upcoming(self, station: str) -> None:
-        """Pass on the details about the next set of a station."""
+        """Pass on the details about the next set of the given station."""
         found = expected_set(station, self._entries, self._known)
         if self._describe is not None and found is not None and self._upcoming.get(station) != found.id:
             self._upcoming[station] = found.id

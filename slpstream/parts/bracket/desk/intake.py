@@ -61,7 +61,7 @@ class Intake:
         self._arrived = Wakeup()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note the payload of a `set` message of a station, so that `run` can process it."""
+        """Note the payload of a `set` message of the given station, so that `run` can process it."""
         key = key_of(station, payload)
         self._pending.pop(key, None)
         self._pending[key] = payload

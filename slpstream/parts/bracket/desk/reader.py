@@ -155,7 +155,7 @@ class BracketReader:
         return read.values()
 
     def _may_be_done(self, entry: Entry) -> bool:
-        """Whether we have to read the set of an entry if it isn't among the open ones."""
+        """Whether we have to read the set of the given entry if it isn't among the open ones."""
         if not entry.set_id or entry.state not in REREAD or entry.set_id in self._changes.missing:
             return False
         found = self._known.sets.get(entry.set_id)

@@ -63,7 +63,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 def content(answer: HttpAnswer) -> Content:
-    """Return the content of an answer. If there are errors, this raises `Refused`.
+    """Return the content of the given answer. If there are errors, this raises `Refused`.
 
     Be aware that errors usually come with status 200. There can be `data` too, but it might be null, or some of its
     members might be missing.
@@ -107,7 +107,7 @@ def _refused(message: str, answer: HttpAnswer, renamed: Mapping[str, str]) -> Re
 
 
 def _kind_of_status(status: int, text: str) -> Refusal | None:
-    """Return the meaning of a status, or `None` if it doesn't have one for us.
+    """Return the meaning of the given status, or `None` if it doesn't have one for us.
 
     A 400 is about either the token or the request.
     """
@@ -279,12 +279,12 @@ def _text(id: int | str | None) -> str:
 
 
 def event_of(node: Any) -> Event:
-    """Return the event in a node. Raises `Refused` if it is malformed."""
+    """Return the event in the given node. Raises `Refused` if it is malformed."""
     return _described_by(node, Event, "unavailable", "an event")
 
 
 def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
-    """Return the set in a node.
+    """Return the set in the given node.
 
     If the node doesn't have an event, you have to pass it. Raises `Refused` if it is malformed.
     """
@@ -394,7 +394,7 @@ def _number(id: int | str | None) -> int | str | None:
 
 
 def station_of(node: Any) -> BracketStation:
-    """Return the station in a node. Raises `Refused` if it is malformed."""
+    """Return the station in the given node. Raises `Refused` if it is malformed."""
     return _station(_described_by(node, _Station, "unknown", "a station"))
 
 
