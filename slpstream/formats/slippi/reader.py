@@ -131,7 +131,7 @@ class SlippiReader:
 
     @property
     def game_start(self) -> GameStartPayload | None:
-        """The bytes of Game Start; `None` before it."""
+        """The bytes of Game Start, or `None` if we haven't got there yet."""
         return None if self._game is None else self._game.game_start
 
     @property

@@ -136,7 +136,7 @@ class MemoryStream:
     """
 
     def __init__(self, data: bytes = b"", *, offset: int = 0) -> None:
-        """`offset` is the position of `data` in its file, for errors."""
+        """`offset` is where `data` is in its file. It is only used for errors."""
         self._data = bytearray(data)
         self._offset = offset
         self.at = 0

@@ -27,7 +27,7 @@ class Chain:
         return len(self._links)
 
     def add(self, line: bytes) -> None:
-        """Append a message, given as its line without `station`."""
+        """Append a message. You have to pass its line without `station`."""
         self._last = next_link(self._last, line)
         self._links.append(int.from_bytes(self._last, "big"))
 

@@ -1,4 +1,4 @@
-"""Decoding the payloads of blocks, by their kind."""
+"""Decode the payloads of blocks. There is one decoder for each kind of block."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Plan 1: the columns of the events of a frame, their order, and how each of them is predicted.
+"""Plan 1 describes the columns of the events of a frame, their order, and how each of them is predicted.
 
-The plan is part of the `.slplog` format, so it never changes: other columns would be a plan with another number. It
-depends only on the declared width of an event: columns that extend past it are absent, and each byte outside of all
-columns is a separate column. All offsets count from the command byte.
+Since the plan is part of the `.slplog` format, it never changes. If we wanted other columns, this would be a plan with
+another number. It only depends on the declared width of an event: if a column extends past it, it is absent, and each
+byte that isn't part of any column becomes a column itself. All offsets count from the command byte.
 """
 
 from __future__ import annotations
