@@ -40,7 +40,7 @@ class ClockSkew(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     games: int
     """Games that it was measured on."""
     spread_seconds: float | None = None
-    """Median distance of these games from `seconds`; `None` for a single game."""
+    """Median distance of these games from `seconds`, or `None` for a single game."""
 
     @property
     def sure(self) -> bool:

@@ -36,9 +36,9 @@ class GameFacts(NamedTuple):
     """The facts about one game, as one row of the index."""
 
     frames: int | None
-    """Time of the last frame after the first one, in sixtieths of a second; `None` if the length is unknown."""
+    """Time of the last frame after the first one, in sixtieths of a second, or `None` if the length is unknown."""
     began_ms: int | None
-    """Unix time of the beginning; `None` if neither the file nor the daemon knows it."""
+    """Unix time of the beginning, or `None` if neither the file nor the daemon knows it."""
     flags: int
     terms: str
     """One line for each term, in the form of `term`."""

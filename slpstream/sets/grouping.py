@@ -83,7 +83,7 @@ class Side:
         self.added = 0
         """Points added by the operator; may be negative."""
         self.carried: int | None = None
-        """In a crew battle: the stocks of the player who stays; `None` if the next player enters."""
+        """In a crew battle: the stocks of the player who stays, or `None` if the next player enters."""
         self.indices: dict[Place, frozenset[int]] = {}
         """The player indices of the members at each place where a correction of the set can be stored."""
 

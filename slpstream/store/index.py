@@ -72,7 +72,7 @@ class GameIndex:
         one. In this case, you should call `listed` with all files again. None of these callbacks is allowed to block.
         """
         self.temporary = temporary
-        """The reason why the index is lost at the end of this run; `None` if it is kept."""
+        """The reason why the index is lost at the end of this run, or `None` if it is kept."""
         self._errors = errors or InternalErrors()
         self._on_change = on_change
         self._arrivals = arrivals or ArrivalTimes()

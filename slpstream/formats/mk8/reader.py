@@ -45,7 +45,7 @@ class Mk8Recording(Recording):
         self.header: Header = read_header(data, self.body_offset, personal=personal)
         self.file_name: FileName | None = parse_file_name(name)
         self.sections: Sections | None = None
-        """The replay part; `None` when it is missing, or its header or tables are damaged."""
+        """The replay part, or `None` when it is missing, or its header or tables are damaged."""
         self._size_bytes = len(data)
         self._header_end = self.body_offset + BODY_BYTES
         diagnostics = self._header_diagnostics(len(data), name) + self._open_replay(data)
@@ -65,7 +65,7 @@ class Mk8Recording(Recording):
             values=self._result(),
         )
         self._first_damaged_section: int | None = None
-        """The first section that cannot be unpacked, `None` until it is reached."""
+        """The first section that cannot be unpacked, or `None` until it is reached."""
 
     @property
     def frame_count(self) -> int:

@@ -274,7 +274,7 @@ class FrameColumns:
         self.sizes = sizes
         """The declared payload sizes by command byte."""
         self.which = which
-        """The sending of each row, by its position in `index`; `None` if the rows are all sendings in file order."""
+        """The sending of each row, by its position in `index`, or `None` if the rows are all sendings in file order."""
         self.last_sendings_only = last
 
     @classmethod

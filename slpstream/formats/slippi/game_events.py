@@ -55,9 +55,9 @@ class GameEvents:
         self.payloads = payloads
         self.game_start: GameStartPayload | None = None
         self.settings: Settings | None = None
-        """The settings; `None` before Game Start."""
+        """The settings, or `None` before Game Start."""
         self.gecko_list: bytes | None = None
-        """The Gecko List; `None` until it is complete, and in replays without one."""
+        """The Gecko List, or `None` until it is complete, and in replays without one."""
         self.ended = False
         self.takes: list[TakeEvent | None] = []
         self.counts = [0] * 256

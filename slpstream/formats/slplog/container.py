@@ -68,7 +68,7 @@ class LogHeader(NamedTuple):
     """The file header of a log."""
 
     format: str
-    """Name of the replay's format; empty when it is unknown."""
+    """Name of the replay's format, or empty when it is unknown."""
     name: str
     """Name of the replay file. In some formats it carries data."""
     keyframe_frames: int

@@ -47,7 +47,7 @@ class Divergence(NamedTuple):
     message_index: int
     """Index of the message, counted from 0."""
     line: bytes
-    """Its line in the replayed log; empty when that log has ended."""
+    """Its line in the replayed log, or empty when that log has ended."""
 
 
 class ReplayedLog:
@@ -61,7 +61,7 @@ class ReplayedLog:
         self._last = b""
         self.count = 0
         self.divergence: Divergence | None = None
-        """The first difference; `None` while there is no difference."""
+        """The first difference, or `None` while there is no difference."""
 
     def feed(self, lines: Iterable[bytes]) -> None:
         """Compare the next lines."""

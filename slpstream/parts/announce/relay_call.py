@@ -42,7 +42,7 @@ class RelayCall:
         self._target = target
         self._clients = clients
         self._problem = "", ""
-        """The station that could not be announced, and why; empty after it was."""
+        """The station that could not be announced, and why, or empty after it was."""
         self._log = get_logger()
 
     def not_ready(self) -> list[str]:

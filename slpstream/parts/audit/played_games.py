@@ -24,7 +24,7 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     duration_seconds: float | None = None
     """`None` while it is being played."""
     skew_seconds: float | None = None
-    """How far the console's clock was ahead of the daemon's; `None` for games whose arrival was not observed."""
+    """How far the console's clock was ahead of the daemon's, or `None` for games whose arrival was not observed."""
     pacing: Pacing | None = None
     """`None` for games whose arrival was not observed, and for a game that is being played."""
 

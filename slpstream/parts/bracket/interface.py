@@ -125,7 +125,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The bracket's ids of the entrants, in the bracket's order."""
     names: tuple[str, str]
     winner: int | None = None
-    """The place of the winner; `None` while the set is being played."""
+    """The place of the winner, or `None` while the set is being played."""
     score: tuple[int, int]
     games: tuple[ReportedGame, ...] | None = None
     """`None` if the known games do not add up to the score."""
@@ -223,4 +223,4 @@ class BracketKind(NamedTuple):
     reads: bool = True
     """Whether its sets can be read and matched with the played ones. Otherwise each played set is a result."""
     url: str = ""
-    """The default address; empty without one."""
+    """The default address, or empty without one."""

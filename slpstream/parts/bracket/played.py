@@ -25,7 +25,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
 
     over: bool
     winner: int | None = None
-    """The side that has won; `None` while the set is being played, and for a tie."""
+    """The side that has won, or `None` while the set is being played, and for a tie."""
     score: tuple[int, int]
     best_of: int
     games: tuple[ReportedGame, ...] | None = None
@@ -36,7 +36,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     players: tuple[tuple[PlayedPlayer, ...], tuple[PlayedPlayer, ...]] = ((), ())
     """The players of each side; in a crew battle, the current ones."""
     crews: tuple[str, str] | None = None
-    """The names of the crews, whose score is the number of stocks left; `None` if it is not a crew battle."""
+    """The names of the crews, whose score is the number of stocks left, or `None` if it is not a crew battle."""
 
     @property
     def is_crew(self) -> bool:

@@ -72,7 +72,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """For people: why nothing is sent, or what differs."""
     candidates: tuple[str, ...] = ()
     set_id: str = ""
-    """The bracket's id of the set; empty while it is unknown."""
+    """The bracket's id of the set, or empty while it is unknown."""
     place: str = ""
     entrants: tuple[str, str] = ("", "")
     """In the bracket's order, like `names`."""
@@ -91,7 +91,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     accepted_games: str = ""
     """The winners of its games."""
     accepted_winner: int | None = None
-    """The winner in the bracket; `None` until the set is complete there."""
+    """The winner in the bracket, or `None` until the set is complete there."""
     confirmed: str = ""
     """Digest of the report that a person has confirmed."""
     overrules: str = ""

@@ -202,12 +202,12 @@ class RedisSink:
         self._logs: dict[tuple[str, FramesMode], OutgoingLog] = {}
         self._log = get_logger()
         self.problem: str | None = f"broker {address}: not connected yet"
-        """Why nothing can be sent; `None` while connected."""
+        """Why nothing can be sent, or `None` while connected."""
         self.max_kept: int | None = None
-        """What live logs are trimmed to because the broker is too small for `max_messages`; `None` if it is not."""
+        """What live logs are trimmed to because the broker is too small for `max_messages`, or `None` if it is not."""
         self._grown_at = 0.0
         self.policy: str | None = None
-        """The broker's `maxmemory-policy`, `noeviction` if its memory is not limited; `None` if it is unknown."""
+        """The broker's `maxmemory-policy`, `noeviction` if its memory is not limited, or `None` if it is unknown."""
 
     @property
     def evicts(self) -> bool:

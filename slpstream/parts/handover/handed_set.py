@@ -81,7 +81,7 @@ class HandedSet(NamedTuple):
     members: Sequence[Member]
     context: Mapping[str, Any] | None
     reason: str
-    """Why the zip has no context; empty if it has one."""
+    """Why the zip has no context, or empty if it has one."""
     missing: Sequence[str]
     """The ids of games that count and lack a file."""
     start_ms: int

@@ -50,7 +50,7 @@ class ReplayZips(RunningPart):
         self._look_pause_seconds = look_pause_seconds
         self._config = config = host.config.section(Handover)
         self.folder = Path(config.folder).expanduser() if config.folder else None
-        """The folder of the zips; `None` if sets are not exported automatically."""
+        """The folder of the zips, or `None` if sets are not exported automatically."""
         self._limiter = trio.CapacityLimiter(1)
         self._last_changes: dict[str, int] = {}
         """The id of the newest change by an operator, by station."""

@@ -47,7 +47,7 @@ class Scoreboard:
         self._check_seconds = check_seconds
         self._on_outcome = on_outcome
         self.trouble: str | None = None
-        """Why the scoreboard cannot be updated; `None` while it can."""
+        """Why the scoreboard cannot be updated, or `None` while it can."""
         self._log = get_logger()
 
     async def run(self) -> None:

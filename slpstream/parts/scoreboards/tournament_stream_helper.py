@@ -144,7 +144,7 @@ class TournamentStreamHelper:
     async def update(self, board: Board | None) -> bool:
         """Show a board. Returns whether we had to send something.
 
-        Raises `SinkError` if it fails. In this case, we assume that TSH will be started again.
+        Raises `SinkError` if it fails. In this case, we assume that TSH was restarted.
         """
         try:
             return await self._update(board)

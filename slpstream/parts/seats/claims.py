@@ -50,7 +50,7 @@ class Seats(msgspec.Struct, frozen=True, omit_defaults=True):
     claims: Mapping[int, Claim] = {}
     """By player index."""
     set_id: str | None = None
-    """The set of the claims; `None` for one that has not begun."""
+    """The set of the claims, or `None` for one that has not begun."""
     game_id: str | None = None
     """The newest game of that set at the last update."""
     over: bool = False
@@ -91,7 +91,7 @@ class Step(NamedTuple):
 
     seats: Seats
     patch: Mapping[str, Any] | None = None
-    """The correction of the set; `None` if it stays the same."""
+    """The correction of the set, or `None` if it stays the same."""
 
 
 class SeatTaken(Exception):

@@ -36,7 +36,7 @@ class KeyFile:
         self._former_path = state_folder / FILE_NAME
         """The path of the file in earlier versions."""
         self.trouble: str | None = None
-        """Why the keys would not survive a restart; `None` if they would."""
+        """Why the keys would not survive a restart, or `None` if they would."""
         self._log = get_logger()
 
     def load(self) -> Keys:

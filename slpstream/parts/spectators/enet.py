@@ -163,7 +163,7 @@ class Peer:
         self._header_flags = connect.peer_id | (session << 12 if has_sessions else 0) | _SENT_TIME_FLAG
         their_session = (connect.outgoing_session + 1) & 3
         self._their_session = their_session if has_sessions else None
-        """The session in the client's datagrams, `None` for any."""
+        """The session in the client's datagrams, or `None` for any."""
         self._state = _State.UNFINISHED
         self._transmission = Transmission(mtu, connect.window_bytes, connect.incoming_bandwidth)
         self._numbers = {0: 0, _CONNECTION_CHANNEL: first_number}

@@ -26,7 +26,7 @@ class Current:
         self.error: BaseException | None = None
         """The error that ended a scan. DuckDB passes on only its text, so it is kept here."""
         self.files: frozenset[str] | None = None
-        """The files that can contribute to the answer; `None` for all."""
+        """The files that can contribute to the answer, or `None` for all."""
 
 
 class LazyTable(dataset.Dataset):  # type: ignore[misc]

@@ -56,9 +56,9 @@ class Column(NamedTuple):
     doc: str
     unit: str = ""
     since: str = ""
-    """The first version of replays that have the value; empty for all."""
+    """The first version of replays that have the value, or empty for all."""
     source: str = ""
-    """The event that the value comes from: `pre`, `post`, `follower`, `item`; empty for the frame as a whole."""
+    """The event that the value comes from: `pre`, `post`, `follower`, `item`, or empty for the frame as a whole."""
     player: int = 0
     """0 for `p0`, 1 for `p1`; the slot for items."""
     field: str = ""

@@ -59,9 +59,10 @@ def split_of(game: str, *, seed: int, validation: float) -> str:
 
 
 def complete_part(folder: Path, part: WrittenPart) -> None:
-    """Wait until all files of the given part are on the disk, and then complete it by writing the list of its games.
+    """Make sure that all files of the given part are on the disk, and then complete it by writing the list of its
+    games.
 
-    Raises `OSError`.
+    Raises `OSError` if that fails.
     """
     paths = [folder / file for file in part.files]
     for path in (*paths, *dict.fromkeys(path.parent for path in paths)):

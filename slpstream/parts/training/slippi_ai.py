@@ -29,7 +29,7 @@ from slpstream.parts.training.parts import WrittenPart, listed, write_whole
 from slpstream.parts.training.rows import Rows, players_of
 
 _INTERNAL_STAGE = {2: 8, 3: 18, 8: 6, 28: 26, 31: 24, 32: 25}
-"""libmelee's number of a stage by the one in Game Start, for the stages of tournaments; 0 for all others."""
+"""libmelee's number of a stage by the one in Game Start, for the stages of tournaments, or 0 for all others."""
 
 _BUTTONS = {"A": 0x100, "B": 0x200, "X": 0x400, "Y": 0x800, "Z": 0x10, "L": 0x40, "R": 0x20, "D_UP": 0x8}
 

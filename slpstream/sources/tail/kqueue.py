@@ -42,7 +42,7 @@ class _Folder:
         self.descriptor = os.open(path, flags | getattr(os, "O_EVTONLY", 0))
         self.identity = identity_of(os.fstat(self.descriptor))
         self.names: _Names | None = None
-        """The names in the last listing, `None` before the first."""
+        """The names in the last listing, or `None` before the first."""
 
 
 class KqueueReader:

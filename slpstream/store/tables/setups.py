@@ -44,7 +44,7 @@ class SetupRow(NamedTuple):
     metadata: str | None
     summary: str
     codes: str | None
-    """Fingerprint of the codes; empty for a replay without a list, `None` until it is read."""
+    """Fingerprint of the codes, or empty for a replay without a list, or `None` until it is read."""
     pacing: str | None
 
 

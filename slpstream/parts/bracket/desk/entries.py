@@ -54,7 +54,7 @@ class Entries(Mapping[Key, Entry]):
         self.changing = trio.Lock()
         """Hold it from reading an entry until its changed form is kept."""
         self.trouble: str | None = None
-        """Why changes cannot be stored; `None` while they can."""
+        """Why changes cannot be stored, or `None` while they can."""
 
     def __getitem__(self, key: Key) -> Entry:
         return self._entries[key]

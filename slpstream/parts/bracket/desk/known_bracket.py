@@ -24,9 +24,9 @@ class KnownBracket:
         self._sets: dict[str, BracketSet] = {}
         self._stations: Mapping[str, BracketStation] = {}
         self._here: tuple[Mapping[str, str], Mapping[str, str]] | None = None
-        """The names of our stations, and the value of `here` for them; `None` after `_stations` has changed."""
+        """The names of our stations, and the value of `here` for them, or `None` after `_stations` has changed."""
         self._found: tuple[Mapping[str, str], KnownSets] | None = None
-        """The value of `here`, and that of `open_sets` for it; `None` after `_sets` has changed."""
+        """The value of `here`, and that of `open_sets` for it, or `None` after `_sets` has changed."""
         self.queues: Mapping[str, Sequence[str]] = {}
         """The sets in the queues of streams, by our station."""
 

@@ -35,11 +35,11 @@ class Link:
         self.paused_until = float("-inf")
         """When requests resume, on trio's clock."""
         self.trouble: str | None = None
-        """Why the bracket cannot be reached or used; `None` while it can."""
+        """Why the bracket cannot be reached or used, or `None` while it can."""
         self.connected = False
         """Whether the last request was answered."""
         self.checked = ""
-        """The outcome of the check of the token; empty before the check."""
+        """The outcome of the check of the token, or empty before the check."""
 
     def passed_check(self, outcome: str, *, dry_run: bool) -> None:
         """Note what came out when we checked the token."""

@@ -217,7 +217,7 @@ class _StreamQueues:
         self._bracket = bracket
         self._ours = {stream.casefold(): station for stream, station in streams.items()}
         self._refused = ""
-        """Why the queues could not be read; empty if they could."""
+        """Why the queues could not be read, or empty if they could."""
         self._log = get_logger()
 
     async def read(self) -> Mapping[str, Sequence[str]] | None:

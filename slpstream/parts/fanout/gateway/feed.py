@@ -75,7 +75,7 @@ class Feed:
         self.stations: dict[str, GatewayStation] = {}
         self._failed: dict[str, _Failure] = {}
         self.problem: str | None = f"broker {address}: not connected yet"
-        """Why nothing arrives; `None` while everything works."""
+        """Why nothing arrives, or `None` while everything works."""
 
     @property
     def connected(self) -> bool:
