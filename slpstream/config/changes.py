@@ -62,7 +62,7 @@ def changes(
     sections: Sequence[Section] = (),
     applicable: Collection[str] = APPLIED_AT_RELOAD,
 ) -> Changes:
-    """Compare the configuration of a running daemon with the one that we have just read."""
+    """Compare the configuration of the given running daemon with the one that we have just read."""
     applied: list[str] = []
     needs_restart: list[str] = []
     merged: dict[str, Any] = {}

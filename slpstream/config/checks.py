@@ -22,7 +22,10 @@ def check_readable(path: str, file: str, key: str) -> None:
 
 
 def check_folder(path: str, file: str, key: str) -> None:
-    """Raise `ConfigError` if the path of a folder belongs to a file. It is fine if there's no such folder yet."""
+    """Raise `ConfigError` if the path of a folder belongs to a file.
+
+    It is fine if there's no such folder yet.
+    """
     try:
         is_file = expanded(path, file, key).is_file()
     except OSError:
@@ -32,7 +35,7 @@ def check_folder(path: str, file: str, key: str) -> None:
 
 
 def expanded(path: str, file: str, key: str) -> Path:
-    """Expand `~` in a path. Raises `ConfigError` if that isn't possible."""
+    """Expand `~` in the given path. Raises `ConfigError` if that isn't possible."""
     if "\0" in path:
         raise ConfigError(file, key, "expected a path without a null character", found=repr(path))
     try:

@@ -201,7 +201,7 @@ class Format(NamedTuple):
     this."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
-        """Create a reader for a file with this name."""
+        """Create a reader for a file with the given name."""
         return self.reader(ReaderOptions(name, strict, personal))
 
     def make_stats(self) -> MakeStats | None:

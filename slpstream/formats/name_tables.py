@@ -48,7 +48,7 @@ def read_table(folder: Path, file: str, table: str | None = None) -> dict[str, A
 
 
 def rows_of(folder: Path, file: str, row: type[R], table: str | None = None) -> Callable[[], Mapping[int, R]]:
-    """Return a function that returns the rows of a table by id, each converted to a `row`.
+    """Return a function that returns the rows of the given table by id, each converted to a `row`.
 
     The file is read when you call that function for the first time.
     """
@@ -64,7 +64,7 @@ def rows_of(folder: Path, file: str, row: type[R], table: str | None = None) -> 
 
 
 def names_of(folder: Path, file: str, table: str | None = None) -> Callable[[], Mapping[int, str]]:
-    """Return a function that returns the names of a table by id.
+    """Return a function that returns the names of the given table by id.
 
     The file is read when you call that function for the first time.
     """

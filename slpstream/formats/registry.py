@@ -111,7 +111,7 @@ def is_finished(name: str, head: bytes) -> bool:
 
 
 def format_called(name: str) -> Format | None:
-    """Return the format with this name, or `None` if it isn't installed."""
+    """Return the format with the given name, or `None` if it isn't installed."""
     return next((format_ for format_ in formats() if format_.name == name), None)
 
 

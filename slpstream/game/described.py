@@ -32,7 +32,7 @@ class DescribedGame:
         self.final_stats: bytes | None = None
         """The summary of the last stats before the end, as JSON."""
         self.highlights: list[Highlight] | None = None
-        """The highlights so far, in the order in which they ended; `None` while no stats are computed."""
+        """The highlights so far, in the order in which they ended, or `None` while no stats are computed."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Self | None:

@@ -140,7 +140,7 @@ _WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized"
 
 
 MakeStats = Callable[[GameStart], StatsComputer | None]
-"""Creates the stats computer of a game, given its Game Start; `None` for a game without stats."""
+"""Creates the stats computer of a game, given its Game Start. Returns `None` for a game without stats."""
 
 
 class Deriver:

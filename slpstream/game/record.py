@@ -10,5 +10,8 @@ from slpstream.store.game_record import GameRecord
 
 
 def record_of(game: DescribedGame) -> GameRecord:
-    """Return the record of a game for the index. It contains everything that we have read of the game so far."""
+    """Return the record of the given game for the index.
+
+    It contains everything that we have read of the game so far.
+    """
     return GameRecord.of(game.start, game.end, game.metadata, game.summary(), game.final_stats, game.highlights)

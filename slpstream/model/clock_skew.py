@@ -6,7 +6,7 @@ the local time of the console, but the index reads it as UTC, so in this case th
 
 You can't trust a single difference, because if a game was joined in the middle, its first bytes arrived late. We
 therefore take the median of several games, which is right as long as most of them were seen from their beginning. If
-somebody sets the clock of the console, the earlier games no longer count as soon as two later games agree about the new
+someone sets the clock of the console, the earlier games no longer count as soon as two later games agree about the new
 time.
 
 The functions in this module don't do any I/O.
@@ -40,7 +40,7 @@ class ClockSkew(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     games: int
     """Games that it was measured on."""
     spread_seconds: float | None = None
-    """Median distance of these games from `seconds`; `None` for a single game."""
+    """Median distance of these games from `seconds`, or `None` for a single game."""
 
     @property
     def sure(self) -> bool:

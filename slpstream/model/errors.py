@@ -226,6 +226,9 @@ class SinkError(SlpstreamError):
 
 
 def first_refusal(group: BaseExceptionGroup[SubscriberError]) -> SubscriberError:
-    """Return the first error of a group. There can be more than one, because each station can refuse a subscription."""
+    """Return the first error of the given group.
+
+    There can be more than one, because each station can refuse a subscription.
+    """
     first = group.exceptions[0]
     return first_refusal(first) if isinstance(first, BaseExceptionGroup) else first

@@ -1,7 +1,7 @@
 """Decode data that you can't trust: JSON, MessagePack and text of other programs, from files, sockets, HTTP and a
 broker.
 
-Another program can send anything at all, including types that nobody documented, unexpected encodings, thousands of
+Another program can send anything at all, including types that no one documented, unexpected encodings, thousands of
 nested lists, and values of any size. If you decode such data with the functions in this module, then the only error
 that you have to handle is the one that you choose yourself. It gets a short reason. The JSON that they return is nested
 at most `MAX_DEPTH` levels deep, so it is safe to use recursion on it.

@@ -36,9 +36,9 @@ class GameFacts(NamedTuple):
     """The facts about one game, as one row of the index."""
 
     frames: int | None
-    """Time of the last frame after the first one, in sixtieths of a second; `None` if the length is unknown."""
+    """Time of the last frame after the first one, in sixtieths of a second, or `None` if the length is unknown."""
     began_ms: int | None
-    """Unix time of the beginning; `None` if neither the file nor the daemon knows it."""
+    """Unix time of the beginning, or `None` if neither the file nor the daemon knows it."""
     flags: int
     terms: str
     """One line for each term, in the form of `term`."""
@@ -57,7 +57,9 @@ def label(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Fold the case of a text, and replace the control characters in it, because we use them to separate the facts."""
+    """Fold the case of the given text, and replace the control characters in it, because we use them to separate the
+    facts.
+    """
     return one_line(text).casefold()
 
 
@@ -102,7 +104,10 @@ def facts_of(
     duration_seconds: float | None,
     began_ms: int | None,
 ) -> GameFacts:
-    """Collect the facts about a game with this summary. `file_name` is the name of its file without any folders."""
+    """Collect the facts about a game with the given summary.
+
+    `file_name` is the name of its file without any folders.
+    """
     return GameFacts(
         None if duration_seconds is None else round(60 * duration_seconds) - 1,
         began_ms,
@@ -113,13 +118,13 @@ def facts_of(
 
 
 def flags_of(summary: GameSummary) -> int:
-    """Return the value of `GameFacts.flags` for a game with this summary."""
+    """Return the value of `GameFacts.flags` for a game with the given summary."""
     ending = 0 if summary.ending is None else _ENDINGS[summary.ending]
     return (RANKED if summary.match_id else 0) | (TEAMS if summary.is_teams else 0) | ending
 
 
 def terms_of(summary: GameSummary, format: str, stations: Iterable[str]) -> str:
-    """Return the value of `GameFacts.terms` for a game with this summary."""
+    """Return the value of `GameFacts.terms` for a game with the given summary."""
     terms = [term(FORMAT, format), *(term(STATION, station) for station in sorted(set(stations)))]
     if summary.place.text:
         terms.append(term(PLACE, label(summary.place.text)))
@@ -133,7 +138,7 @@ def terms_of(summary: GameSummary, format: str, stations: Iterable[str]) -> str:
 
 
 def words_of(summary: GameSummary, file_name: str) -> str:
-    """Return the value of `GameFacts.words` for a game with this summary."""
+    """Return the value of `GameFacts.words` for a game with the given summary."""
     names: dict[str, list[str]] = {"": [], LOST: [], WON: []}
     for player in summary.players:
         names[_role(summary, player)] += [name for name in dict.fromkeys((player.name, player.tag)) if name]

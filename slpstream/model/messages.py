@@ -2,7 +2,7 @@
 
 A log message looks like `{"type", "station", "gameId", "cursor", ...payload}`. We encode the payload only once, when
 the event is known, and then put the envelope in front of it. This works because the messages of `dump` and the
-websocket differ only in `station`, and those of the two `frames` modes only in the cursor. If somebody wants
+websocket differ only in `station`, and those of the two `frames` modes only in the cursor. If someone wants
 MessagePack or frames that are cut down to some `fields`, we make these on demand from the same JSON, so all forms
 agree.
 
@@ -277,7 +277,7 @@ _FORMS_KEPT = 16
 
 
 def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
-    """Return the three values from which the message of an event is made.
+    """Return the three values from which the message of the given event is made.
 
     These are the type of the message, the payload (either encoded, or as a packed frame), and the frame number, which
     is `None` unless the event is a `Frame`.

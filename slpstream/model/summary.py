@@ -127,18 +127,18 @@ class IndexedGame(NamedTuple):
     game_id: str
     summary: GameSummary
     standings: Mapping[int, Standing]
-    """By player index; empty if unknown."""
+    """By player index, or empty if unknown."""
     listed_at_ms: int
     """Sort key of the game in lists, Unix time."""
     arrived_at_ms: int | None = None
-    """When the first bytes arrived, Unix time; `None` for games that the daemon did not see arrive."""
+    """When the first bytes arrived, Unix time, or `None` for games that the daemon did not see arrive."""
     said_at_ms: int | None = None
     """When the game began according to its file, Unix time."""
     mtime_ns: int | None = None
     """Modification time of the file that has most of the game."""
     duration_seconds: float | None = None
     reason: str | None = None
-    """As in `game_end`; `None` while the game has no end."""
+    """As in `game_end`, or `None` while the game has no end."""
 
 
 def given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:

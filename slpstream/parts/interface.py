@@ -46,7 +46,7 @@ class Command(NamedTuple):
 class Page(NamedTuple):
     """A page that people can open in their browser.
 
-    The page itself must not contain anything private, because everybody can load it. It asks the user for the token,
+    The page itself must not contain anything private, because everyone can load it. It asks the user for the token,
     and uses this to load its data.
     """
 
@@ -140,16 +140,20 @@ class RunningPart:
         """
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Called when the set of a station has changed, with the payload of the `set` message.
+        """Called when the set of the given station has changed, with the payload of the `set` message.
 
         You must not wait here.
         """
 
     def games_changed(self, station: str | None) -> None:
-        """Called when the index has other games of a station, or of any station (`None`). You must not wait here."""
+        """Called when the index has other games of the given station, or of any station (`None`).
+
+        You must not wait here.
+        """
 
     async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Called with each situation that was found in a game of a station. You should only return when it is stored.
+        """Called with each situation that was found in a game of the given station. You should only return when it is
+        stored.
 
         You get the situations of a game in order, and after a restart, you get them again from the first one on.
         """
@@ -225,7 +229,7 @@ class Host:
         self._services[service] = provider
 
     def find(self, service: type[S]) -> S | None:
-        """Return the provider of a service, or `None` if none of the running parts offers it.
+        """Return the provider of the given service, or `None` if none of the running parts offers it.
 
         You should call this each time you need the service.
         """

@@ -42,7 +42,10 @@ class Marks(Protocol):
     """The moments of stations that people have marked."""
 
     async def marks(self, station: str) -> list[Mark] | None:
-        """Return the marks of a station, beginning with the newest. Returns `None` if the station doesn't keep any."""
+        """Return the marks of the given station, beginning with the newest.
+
+        Returns `None` if the station doesn't keep any.
+        """
 
     async def mark(self, station: str, wanted: NewMark) -> Mark | None:
         """Mark a moment. Returns `None` if the station doesn't keep marks.
@@ -62,7 +65,7 @@ class ExpectedPlayers(Protocol):
     """The players that should come to the stations next, according to a bracket."""
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """Return the players that the bracket expects at a station."""
+        """Return the players that the bracket expects at the given station."""
 
 
 class SetContexts(Protocol):

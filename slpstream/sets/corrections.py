@@ -4,7 +4,7 @@ numbers of sets.
 For example, a name is given to the player at some port in a certain game. From then on, it follows the player, no
 matter at which port. The same is true for a seat, which is the name that people have entered for themselves, but if
 there is a name from the operator, it takes precedence. For a score, we store the difference to the score that was
-counted at that time, so later games still add to it. If somebody we don't know takes a seat after a game, this seat
+counted at that time, so later games still add to it. If someone we don't know takes a seat after a game, this seat
 only belongs to the set if the set continues. If the set that is corrected has not begun yet, the correction refers to
 the game before it. All of this makes sure that corrections keep their meaning when we compute the sets again from the
 files.

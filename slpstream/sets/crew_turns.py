@@ -15,7 +15,7 @@ class Turn(NamedTuple):
     entered: int
     """The stocks at the beginning of the game."""
     left: int | None
-    """The stocks at the end of the game; `None` while they are not known."""
+    """The stocks at the end of the game, or `None` while they are not known."""
 
 
 def stocks_left(

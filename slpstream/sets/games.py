@@ -43,11 +43,11 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
     human: bool = True
     start_stocks: int | None = None
     stocks: int | None = None
-    """Stocks at the end; `None` if not known (yet)."""
+    """Stocks at the end, or `None` if not known (yet)."""
     percent: float | None = None
-    """Percent at the end; `None` if not known (yet)."""
+    """Percent at the end, or `None` if not known (yet)."""
     score: int | None = None
-    """Score at the end of a game played for a score; `None` for other games."""
+    """Score at the end of a game played for a score, or `None` for other games."""
 
 
 class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,12 +62,12 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     players: Sequence[Player]
     stage_id: int | None = None
     mode: str = ""
-    """As in the summary; empty for stock mode."""
+    """As in the summary, or empty for stock mode."""
     is_teams: bool = False
     match_id: str = ""
-    """The ranked match to which the replay assigns this game; empty for other games."""
+    """The ranked match to which the replay assigns this game, or empty for other games."""
     arrived_at_ms: int | None = None
-    """When the daemon saw the first bytes arrive; `None` if it did not."""
+    """When the daemon saw the first bytes arrive, or `None` if it did not."""
     said_at_ms: int | None = None
     """When the game began, according to its file."""
     written_at_ms: int = 0
@@ -76,11 +76,11 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     """`None` until the game has ended."""
     in_progress: bool = False
     reason: str | None = None
-    """As in `game_end`; `None` until the game has ended."""
+    """As in `game_end`, or `None` until the game has ended."""
     ending: Ending | None = None
-    """How the game ended; `None` if not known."""
+    """How the game ended, or `None` if not known."""
     quitter: int | None = None
-    """Player index of the player who quit; `None` if not known."""
+    """Player index of the player who quit, or `None` if not known."""
     winners: Sequence[int] = ()
     """Player indices."""
     tied: bool = False

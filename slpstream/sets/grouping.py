@@ -83,7 +83,7 @@ class Side:
         self.added = 0
         """Points added by the operator; may be negative."""
         self.carried: int | None = None
-        """In a crew battle: the stocks of the player who stays; `None` if the next player enters."""
+        """In a crew battle: the stocks of the player who stays, or `None` if the next player enters."""
         self.indices: dict[Place, frozenset[int]] = {}
         """The player indices of the members at each place where a correction of the set can be stored."""
 
@@ -368,8 +368,8 @@ class _Grouping:
         self.sets.append(current)
 
     def _joins(self, game: PlayedGame, names: Mapping[int, str]) -> tuple[int, ...] | None:
-        """Return the place of each side of a game among the sides of the newest set, or `None` if the game begins
-        another set.
+        """Return the place of each side of the given game among the sides of the newest set, or `None` if the game
+        begins another set.
         """
         if not self.sets:
             return None
@@ -395,8 +395,8 @@ class _Grouping:
         return order
 
     def _order(self, game: PlayedGame) -> tuple[int, ...] | None:
-        """Return the places that the operator gave to the sides of a game, or `None` if there are none or they aren't
-        valid.
+        """Return the places that the operator gave to the sides of the given game, or `None` if there are none or they
+        aren't valid.
         """
         order = self._corrections.games.get(game.game_id, NOTHING).sides
         return order if order is not None and sorted(order) == list(range(len(game.sides()))) else None
@@ -433,7 +433,7 @@ class _Grouping:
         return current
 
     def _apply(self, current: Set, place: Place) -> None:
-        """Apply the corrections that are stored at a place."""
+        """Apply the corrections that are stored at the given place."""
         kind, key = place
         correction: SetCorrection = getattr(self._corrections, kind).get(key, EMPTY)
         current.best_of = correction.best_of or current.best_of

@@ -4,7 +4,7 @@ We recognise people by their names, and we try the most reliable kind first: the
 then the name that was entered by the operator or by the people themselves, and finally the tag. If that doesn't work,
 we use the port, and then the place in the score. To find out which side is which, we compare all ways to assign the
 sides of the game to the sides of the set (there are at most 24), and choose the first one that leaves the most people
-in their old place. If even this one moves somebody to another side, then the game belongs to another set.
+in their old place. If even this one moves someone to another side, then the game belongs to another set.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def paired(
     """For each player of each team, return the member that this player is.
 
     `order` contains the place of each team, which must be as large as its side. If we recognise players by their names,
-    they stay the same person no matter on which side. Everybody else becomes one of the remaining members of their
+    they stay the same person no matter on which side. Everyone else becomes one of the remaining members of their
     side. We do this in such a way that as few of them as possible get the name of another person or change ports.
     """
     people = _recognised([m for side in sides for m in side], [p for team in teams for p in team], names)
@@ -137,7 +137,7 @@ def _at_same_ports(
     """Return those other members that we recognise by their ports, by player index in the game.
 
     `people` are the members that we have recognised by their names. If one of them has changed ports, we can't trust
-    the ports of anybody.
+    the ports of anyone.
     """
     if any(member.index != index for index, member in people.items()):
         return {}
@@ -216,13 +216,13 @@ def _kinds_of_names(names: Mapping[int, str]) -> Sequence[_Kind]:
 
 
 def _given_names(member: Member) -> set[str]:
-    """Return the names that somebody might use for a member when entering a name."""
+    """Return the names that someone might use for the given member when entering a name."""
     seat = member.seat.name if member.seat else ""
     return {folded(name) for name in (member.name, member.netplay_name, member.tag, seat)} - {""}
 
 
 def _fit(known: Sequence[_Keys], assignment: Sequence[int]) -> tuple[int, ...]:
-    """For each kind of name, return how many players would stay in their old place with this assignment."""
+    """For each kind of name, return how many players would stay in their old place with the given assignment."""
     return tuple(
         sum(key in of_sides[place] for keys, place in zip(of_teams, assignment, strict=True) for key in keys)
         for of_sides, of_teams in known

@@ -45,7 +45,9 @@ def _game(game: Mapping[str, Any]) -> ReportedGame:
 
 
 def _stocks(players: Sequence[Mapping[str, Any]], side: int) -> int | None:
-    """Return how many stocks the players of a side have together, or `None` if we don't know this for one of them."""
+    """Return how many stocks the players of the given side have together, or `None` if we don't know this for one of
+    them.
+    """
     stocks = [player.get("stocks") for player in players if player["side"] == side]
     known = [count for count in stocks if count is not None]
     return sum(known) if known and len(known) == len(stocks) else None

@@ -116,7 +116,7 @@ def _played(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | Non
 
 
 def _at_score(game: PlayedGame) -> str:
-    """Return the highest score in a game, for example ` at 3`.
+    """Return the highest score in the given game, for example ` at 3`.
 
     If we don't know it, or if there are teams, this is empty.
     """

@@ -17,7 +17,7 @@ COMPRESSED_ENDINGS = (*_COMPRESSED, _SLPZ, *REFUSED)
 
 
 def is_archive(name: str) -> bool:
-    """Whether we treat a file with this name as an archive."""
+    """Whether we treat a file with the given name as an archive."""
     return name.lower().endswith(ARCHIVE_ENDINGS)
 
 
@@ -32,18 +32,18 @@ def plain_name(name: str) -> str:
 
 
 def is_compressed(name: str) -> bool:
-    """Whether we treat a file with this name as a compressed replay."""
+    """Whether we treat a file with the given name as a compressed replay."""
     return plain_name(name) is not name
 
 
 def is_slpz(name: str) -> bool:
-    """Whether a file with this name is compressed as `.slpz`."""
+    """Whether a file with the given name is compressed as `.slpz`."""
     return name.lower().endswith(_SLPZ)
 
 
 def holds_replay(name: str, endings: tuple[str, ...] | None) -> bool:
-    """Whether we treat a file with this name as a replay with one of these endings. It doesn't matter whether it is
-    compressed.
+    """Whether we treat a file with the given name as a replay with one of these endings. It doesn't matter whether it
+    is compressed.
 
     `None` stands for all endings.
     """

@@ -151,7 +151,7 @@ class Actions:
         self._knee_bend_y = 0.0
         self._failed: dict[str, Any] | None = None
         self.due: int | None = None
-        """The frame in which a waiting L-cancel has failed; `None` if no L-cancel is waiting."""
+        """The frame in which a waiting L-cancel has failed, or `None` if no L-cancel is waiting."""
 
     def copy(self) -> Actions:
         """Return a copy of this computer. It has the same state, but is independent from then on."""

@@ -36,7 +36,7 @@ class Conversions(Punishes[Conversion]):
 
 
 def opening_type(conversion: Conversion, all: list[Conversion], *, over: bool) -> str:
-    """Return the opening type of a conversion, given all conversions of the game.
+    """Return the opening type of the given conversion, given all conversions of the game.
 
     With `over`, we know that open ones never end.
     """

@@ -120,7 +120,7 @@ class Crediting:
         return hitter
 
     def _credit(self, player: Player, hitter: Player, number: int, damage: float) -> None:
-        """Credit damage to the move of a hitter."""
+        """Credit damage to the move of the given hitter."""
         self._any_hit = True
         index, conversions, combos = player.index, player.conversions, player.combos
         new_move = player.last_hit is None or player.last_hit[0] != hitter.index

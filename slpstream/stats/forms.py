@@ -29,7 +29,7 @@ class Forms:
         return twin
 
     def change(self, frame: int, character: int) -> int | None:
-        """Note which character the player is in a frame.
+        """Note which character the player is in the given frame.
 
         If it isn't the same as before, this returns the previous character, and otherwise `None`.
         """

@@ -44,7 +44,7 @@ STOCK_FRAMES = 300
 def highlight_of_conversion(
     conversion: Conversion, stocks: Sequence[Stock], teams: Mapping[int, int] | None = None
 ) -> Highlight | None:
-    """Return the highlight for a conversion, or `None` if it isn't one.
+    """Return the highlight for the given conversion, or `None` if it isn't one.
 
     This is the case if it doesn't have enough points, if it has not ended, or if we don't know who hit. `stocks` are
     those of the game at the end of the conversion or later. If the game has teams, `teams` contains the team of each
@@ -131,7 +131,7 @@ def highlights(stats: Stats, players: Collection[int], teams: Mapping[int, int] 
 
 
 def _side(player: int, stocks: Sequence[Stock], teams: Mapping[int, int] | None) -> Collection[int]:
-    """Return the player indices of a player's side."""
+    """Return the player indices of the given player's side."""
     if not teams:
         return (player,)
     return {stock.player_index for stock in stocks if teams.get(stock.player_index) == teams.get(player)}

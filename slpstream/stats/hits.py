@@ -5,7 +5,7 @@ we use the Post-Frame field `last_hit_by` of the player that was hit, which cont
 game sets it together with the damage, and resets it to 6 once the player stands again. A grab doesn't set it before the
 throw. So if there's damage during a grab, it has to wait in its conversion until there is a player in `last_hit_by`.
 
-If somebody hits a team-mate, you only see this in `exchanges`. It doesn't open a conversion, and isn't part of any
+If someone hits a team-mate, you only see this in `exchanges`. It doesn't open a conversion, and isn't part of any
 ratio.
 
 Some damage comes without hitstun (observed in the replays of the tests, where all other damage adds up):

@@ -54,7 +54,7 @@ class Lives:
         self._pending.append((STOCKS, player.index, "player_spawned", values))
 
     def change_stocks(self, player: Player, number: int, changed: list[Player]) -> bool:
-        """Take a change in the number of a player's stocks.
+        """Take a change in the number of the given player's stocks.
 
         Returns whether a stock was lost. If it was given to a team-mate, this doesn't count as lost.
         """

@@ -101,5 +101,5 @@ _VALUES = tuple(name for name in Player.__slots__ if name not in (*_WITH_LISTS, 
 
 
 def has_post(player_frame: Any) -> bool:
-    """Whether a player is part of a frame and has a Post-Frame Update in it."""
+    """Whether a player is part of the given frame and has a Post-Frame Update in it."""
     return player_frame is not None and player_frame.post is not UNSET

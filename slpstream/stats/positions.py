@@ -1,7 +1,8 @@
-"""Positions of a player: frames in shield, at the ledge and off stage, recoveries, and stage control.
+"""The positions of a player: frames in shield, at the ledge and off stage, recoveries, and stage control.
 
-From the Post-Frame Updates of frame -39 on: `action_state_id`, `position_x`, `position_y` and `is_airborne`. Before
-2.0, which lacks the last one, off stage and recoveries are not known.
+We use the Post-Frame Updates from frame -39 on, and these fields of them: `action_state_id`, `position_x`, `position_y`
+and `is_airborne`. The last one doesn't exist before 2.0, so for these replays, we don't know anything about off stage
+and recoveries.
 
 - Shield: guard states 0xB2, 0xB3, 0xB5 and 0xB6 (raising, holding, hit, reflecting).
 - Ledge: states 0xFC to 0x107.

@@ -1,9 +1,9 @@
-"""The timer of the game as the screen shows it: `mm:ss.SS`.
+"""The timer of the game in the form in which you see it on screen: `mm:ss.SS`.
 
-From the settings `timer_type` (0 none, 2 counting down, 3 counting up) and `starting_timer_seconds`, and the frame
-number f. The sixty frames of a second are shown as 00 to 99: `(60 - f % 60) % 60 * 99 / 59` rounded up when counting
-down, `f % 60 * 99 / 59` rounded down when counting up. `Infinite` without a timer, `Unknown` without a starting time.
-Source: the rules of slippi-js 9.1.
+It is computed from the settings `timer_type` (0 none, 2 counting down, 3 counting up) and `starting_timer_seconds`, and
+from the frame number f. The sixty frames of a second are shown as 00 to 99. If the timer counts down, this is `(60 - f
+% 60) % 60 * 99 / 59`, rounded up, and if it counts up, `f % 60 * 99 / 59`, rounded down. If there is no timer, you get
+`Infinite`, and if there is no starting time, `Unknown`. The source is the rules of slippi-js 9.1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COUNTING_DOWN, COUNTING_UP = 2, 3
 
 
 def timer_text(settings: Settings, frame: int) -> str:
-    """Return what the timer shows at a frame, which is counted from the one in which the timer starts."""
+    """Return what the timer shows at the given frame, which is counted from the one in which the timer starts."""
     frame = max(0, frame)
     if settings.timer_type == COUNTING_DOWN:
         if not settings.starting_timer_seconds:

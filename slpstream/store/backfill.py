@@ -52,7 +52,7 @@ def read_entry(read: Read, station: str, file: OldFile) -> Entry:
 
 
 def member_entry(station: str, archive: OldFile, found: ArchivedGame) -> Entry:
-    """Return the entry for a member of an archive. It has the same modification time as the archive."""
+    """Return the entry for a member of the given archive. It has the same modification time as the archive."""
     path = path_key(found.path)
     return Entry(
         station=station,

@@ -51,7 +51,7 @@ def open_database(
     migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
     describe: DescribeStored = _describe_nothing,
 ) -> Database:
-    """Open the database at a path. If necessary, it is created or migrated to the newest version first.
+    """Open the database at the given path. If necessary, it is created or migrated to the newest version first.
 
     This blocks, and a migration can take a while. If the database was damaged, it is renamed, and `on_damage` is called
     with its new path and a description of the problem. `describe` is used to summarise the games in databases that are
@@ -84,8 +84,8 @@ def open_database(
 
 
 def restore(database: Database, damaged: Path) -> None:
-    """Copy the corrections and remembered values from a damaged database into a new one, as far as we can still read
-    them.
+    """Copy the corrections and remembered values from a damaged database into a new one, as far as we can still
+    read them.
 
     We need this because they can't be restored from any replay file.
     """

@@ -53,14 +53,14 @@ def is_wrong_content(error: sqlite3.Error) -> bool:
 
 
 def primary_code(error: Exception) -> int | None:
-    """Return the primary result code of an error. If the error isn't from SQLite, this returns `None`."""
+    """Return the primary result code of the given error. If the error isn't from SQLite, this returns `None`."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & _PRIMARY_CODE
 
 
 def release_cursors(error: BaseException) -> None:
-    """Drop all cursors that are kept alive by the frames of an error. On Windows, you can't rename a file while a
-    cursor is open.
+    """Drop all cursors that are kept alive by the frames of the given error. On Windows, you can't rename a file while
+    a cursor is open.
 
     This doesn't work for frames that are still running. So if you want to rename the file, make sure that you don't
     keep any cursor for longer than one statement.

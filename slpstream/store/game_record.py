@@ -113,12 +113,12 @@ class Entry(msgspec.Struct, kw_only=True):
     record: GameRecord | None = None
     problem: str | None = None
     arrived_at_ms: int | None = None
-    """When the first bytes of the file were seen to arrive, Unix time; `None` for files that existed before."""
+    """When the first bytes of the file were seen to arrive, Unix time, or `None` for files that existed before."""
     ended_at_ms: int | None = None
     """When the game in the file was seen to end, Unix time; `None` if it was not, for example because it was over
     before."""
     pacing: Pacing | None = None
-    """How evenly the frames arrived; `None` until the game has ended, and if they were not seen to arrive."""
+    """How evenly the frames arrived, or `None` until the game has ended, and if they were not seen to arrive."""
 
     @property
     def completeness(self) -> int:
@@ -153,7 +153,7 @@ def search_terms(players: Iterable[PlayerSummary]) -> set[str]:
 
 
 def folded(name: str) -> str:
-    """Fold the case of a name, so that you can find it no matter how it is written."""
+    """Fold the case of the given name, so that you can find it no matter how it is written."""
     return name.strip().casefold()
 
 

@@ -21,7 +21,7 @@ class GameRow(NamedTuple):
     listed_at_ms: int
     """Its place in lists."""
     arrived_at_ms: int | None
-    """When the daemon saw its first bytes arrive; `None` for games that were not seen to arrive."""
+    """When the daemon saw its first bytes arrive, or `None` for games that were not seen to arrive."""
     format: str
     station: str
     reason: str | None
@@ -30,9 +30,9 @@ class GameRow(NamedTuple):
     summary: str
     """A `GameSummary` as JSON."""
     standings: str | None
-    """Stocks and percent at the end by player index, as JSON; `None` until then."""
+    """Stocks and percent at the end by player index, as JSON, or `None` until then."""
     ended_at_ms: int | None
-    """When the daemon saw the game end, or else the last write to its file; `None` until it has ended."""
+    """When the daemon saw the game end, or else the last write to its file, or `None` until it has ended."""
     stations: str
     """The stations of its files as a JSON list, with repetitions. The station of the file that counts comes first."""
 
@@ -57,7 +57,7 @@ class FileRow(NamedTuple):
     mtime_ns: int
     size_bytes: int
     completeness: int | None
-    """See `Entry.completeness`; `None` if the file must be read again."""
+    """See `Entry.completeness`. It is `None` if the file must be read again."""
 
 
 class StoredGame(NamedTuple):
@@ -67,7 +67,7 @@ class StoredGame(NamedTuple):
     details: GameDetails
     files: Sequence[FileRow]
     codes: str | None = None
-    """Fingerprint of the codes; empty for a replay without a list, `None` until it is read."""
+    """Fingerprint of the codes, or empty for a replay without a list, or `None` until it is read."""
 
 
 class Page(NamedTuple):

@@ -72,7 +72,7 @@ class GameIndex:
         one. In this case, you should call `listed` with all files again. None of these callbacks is allowed to block.
         """
         self.temporary = temporary
-        """The reason why the index is lost at the end of this run; `None` if it is kept."""
+        """The reason why the index is lost at the end of this run, or `None` if it is kept."""
         self._errors = errors or InternalErrors()
         self._on_change = on_change
         self._arrivals = arrivals or ArrivalTimes()
@@ -167,7 +167,7 @@ class GameIndex:
         return await self._database.call(lambda database: database.games.get(game_id))
 
     async def game_ids(self, station: str) -> Mapping[bytes, tuple[int, int, str]]:
-        """Return the games in the files of a station, in the same form as `Games.game_ids`.
+        """Return the games in the files of the given station, in the same form as `Games.game_ids`.
 
         If the database fails, this is empty.
         """
@@ -190,7 +190,7 @@ class GameIndex:
         return await self._database.call(lambda database: database.setups.codes(fingerprint))
 
     async def setups(self, station: str, limit: int) -> list[SetupRow]:
-        """Return the setups of a station's newest games, beginning with the newest.
+        """Return the setups of the given station's newest games, beginning with the newest.
 
         If the database fails, the list is empty.
         """
@@ -230,7 +230,7 @@ class GameIndex:
         return removed or 0
 
     async def played_on(self, station: str, limit: int) -> list[IndexedGame]:
-        """Return the newest games of a station, beginning with the newest."""
+        """Return the newest games of the given station, beginning with the newest."""
         return await self._database.call(lambda database: database.games.played(station, limit)) or []
 
     async def corrections(self) -> Mapping[str, bytes] | None:
@@ -243,7 +243,7 @@ class GameIndex:
         return self._database.corrections
 
     async def keep_corrections(self, station: str, corrections: bytes) -> bool:
-        """Store the corrections to the sets of a station.
+        """Store the corrections to the sets of the given station.
 
         If that fails, this returns False, and you find the reason in `trouble`.
         """

@@ -75,7 +75,7 @@ def games_with(lines: Collection[str]) -> tuple[str, list[str]]:
 
 
 def tag_of_line(line: str) -> str:
-    """Return the tag of the kind `player` that every game with this line has."""
+    """Return the tag of the kind `player` that every game with the given line has."""
     return line.strip().casefold()
 
 

@@ -33,9 +33,9 @@ class LiveDatabase:
     def __init__(self, database: Database, on_error: Callable[[], None], on_replaced: Callable[[], None]) -> None:
         self.database = database
         self.problem: str | None = None
-        """The last error; `None` after a successful write."""
+        """The last error, or `None` after a successful write."""
         self.corrections: dict[str, bytes] | None = None
-        """A copy of the corrections of all stations; `None` until they are read. No replay file can restore them."""
+        """A copy of the corrections of all stations, or `None` until they are read. No replay file can restore them."""
         self.remembered: dict[str, bytes | None] = {}
         """A copy of the remembered values that were read or set in this run. No replay file can restore them."""
         self._on_error = on_error

@@ -125,7 +125,7 @@ class OldFiles:
             self._log.info("old games indexed", station=station, files=len(unknown))
 
     async def _read_archive(self, station: str, archive: OldFile, limiter: trio.CapacityLimiter) -> None:
-        """Read the games in an archive, one at a time and with the same pauses.
+        """Read the games in the given archive, one at a time and with the same pauses.
 
         If there are games in the index that aren't in the archive any more, they are removed.
         """

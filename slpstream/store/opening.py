@@ -54,7 +54,7 @@ def prepare(
     on_damage: Callable[[Path, str], None],
     functions: Sequence[SqlFunction] = (),
 ) -> None:
-    """Create the database at a path, or migrate it to the newest version.
+    """Create the database at the given path, or migrate it to the newest version.
 
     If the file is damaged, or isn't a database at all, it is renamed, and `on_damage` is called with its new path and
     the problem. The migrations can call the `functions`. Since the names of players are in the file, we make sure that

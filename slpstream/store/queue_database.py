@@ -28,7 +28,7 @@ class QueueDatabase:
     migrations: ClassVar[tuple[tuple[str, ...], ...]]
 
     def __init__(self, path: Path, *, on_damage: Callable[[Path, str], None] = lambda renamed, problem: None) -> None:
-        """Open the database at a path, in the same way as `open_database`.
+        """Open the database at the given path, in the same way as `open_database`.
 
         `on_damage` can be called from any thread.
         """

@@ -52,7 +52,7 @@ class FoundSituation(NamedTuple):
     payload: Mapping[str, Any]
     found_at_ms: int
     score: float | None = None
-    """The score as a highlight; `None` if the situation is not a highlight."""
+    """The score as a highlight, or `None` if the situation is not a highlight."""
 
     @property
     def game_id(self) -> str:

@@ -178,7 +178,7 @@ class Channel(StationGames):
         return payload
 
     def attach(self, subscriber: LiveSubscriber) -> None:
-        """Start to send new messages to a subscriber.
+        """Start to send new messages to the given subscriber.
 
         Before you call this, it must have reached the head of every log.
         """
@@ -189,7 +189,7 @@ class Channel(StationGames):
         group.members.append(subscriber)
 
     def detach(self, subscriber: LiveSubscriber) -> None:
-        """Stop sending new messages to a subscriber."""
+        """Stop sending new messages to the given subscriber."""
         key = subscriber.view.key
         group = self._groups.get(key)
         if group is not None and subscriber in group.members:
@@ -360,7 +360,7 @@ class WantedChannels:
         return self._stations is not None and ON_AIR in self._stations
 
     def names(self, station: str) -> bool:
-        """Whether the subscription asks for a station directly, by its name or by asking for all stations.
+        """Whether the subscription asks for the given station directly, by its name or by asking for all stations.
 
         This is false if it only gets the station because that happens to be on air.
         """

@@ -113,7 +113,7 @@ def has_base(known: DeltaBases, base: DeltaBase) -> bool:
 
 
 def predecessor(known: DeltaBases, message: LogMessage) -> DeltaBase | None:
-    """Return the base to use for a message, which is the newest known message of its type.
+    """Return the base to use for the given message, which is the newest known message of its type.
 
     Returns `None` if there isn't one, or if it belongs to another game.
     """
@@ -122,7 +122,7 @@ def predecessor(known: DeltaBases, message: LogMessage) -> DeltaBase | None:
 
 
 def can_be_base(message: LogMessage) -> bool:
-    """Whether later messages of this type can be sent as deltas to this message."""
+    """Whether later messages of this type can be sent as deltas to the given message."""
     return message.type in DELTA_TYPES and message.game_id is not None
 
 

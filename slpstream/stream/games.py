@@ -243,11 +243,14 @@ class StationReader:
                 self.positions[game] = game.logs[self.mode].head
 
     def from_game(self, game: Game) -> None:
-        """Begin with this game. If you don't want to read it from its start, set its position before you call this."""
+        """Begin with the given game.
+
+        If you don't want to read it from its start, set its position before you call this.
+        """
         self._first = game
 
     def resume_in(self, game: Game) -> None:
-        """Begin with this game. Use this if you don't know your positions in the other games.
+        """Begin with the given game. Use this if you don't know your positions in the other games.
 
         If the game is secondary, then its primary game is read again from the beginning, because otherwise you might
         miss some of its messages.
@@ -294,7 +297,7 @@ class StationReader:
             raise CursorGone("the game has ended before this place")
 
     def position(self, game: Game) -> Position:
-        """Return the position of the reader in a game."""
+        """Return the position of the reader in the given game."""
         position = self.positions.get(game) or self.resumed.get(game.game_id)
         if position is None:
             # An archived game whose file has grown is another `Game` with the same log.
@@ -363,7 +366,7 @@ class StationReader:
         self.positions[game] = message.position
 
     async def _following(self, game: Game) -> Sequence[LogMessage] | None:
-        """Return some of the messages after the position in a game.
+        """Return some of the messages after the position in the given game.
 
         An empty result means that the log was read back and has no more messages. If this returns `None`, there are no
         more messages either, but it came to this conclusion without a checkpoint. Raises `CursorGone`.

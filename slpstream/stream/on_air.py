@@ -24,11 +24,11 @@ class OnAir:
 
     def __init__(self) -> None:
         self.station_id: str | None = None
-        """The station on air; `None` while there is no such station."""
+        """The station on air, or `None` while there is no such station."""
         self.chosen_by: ChosenBy | None = None
-        """Whether the operator or the rule chose it; `None` while no station is on air."""
+        """Whether the operator or the rule chose it, or `None` while no station is on air."""
         self.since: float | None = None
-        """Unix time of the last change of the station on air; `None` if no station was ever on air."""
+        """Unix time of the last change of the station on air, or `None` if no station was ever on air."""
         self._changed = trio.Event()
 
     async def other_than(self, station_id: str | None) -> str | None:

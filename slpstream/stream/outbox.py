@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 Write = Callable[[bytes | memoryview], int]
-"""Writes without blocking. Returns the number of bytes that the socket took, 0 when it is full."""
+"""Writes without blocking. Returns the number of bytes that the socket took, or 0 when it is full."""
 
 
 class Outbox:

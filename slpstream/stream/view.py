@@ -48,7 +48,7 @@ class View:
         self._types = frozenset(types if subscription.finality else types - {"finalized"})
 
     def wants(self, message: LogMessage, frames_per_second: int) -> bool:
-        """Whether the subscription asks for this message."""
+        """Whether the subscription asks for the given message."""
         if message.type not in self._types:
             return False
         rate = self._rate

@@ -111,7 +111,10 @@ def read_to_end(path: Path) -> bytes:
 
 
 def real_path(path: Path) -> Path:
-    """Follow all symbolic links in a path. In contrast to `Path.resolve`, it is fine if the links form a loop."""
+    """Follow all symbolic links in the given path.
+
+    In contrast to `Path.resolve`, it is fine if the links form a loop.
+    """
     return Path(os.path.realpath(path))
 
 

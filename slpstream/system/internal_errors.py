@@ -138,7 +138,7 @@ class Containment:
         self._expected = expected
         self._about = about
         self.error_id: str | None = None
-        """The id under which the exception was logged; `None` unless the block that was left last ended with one."""
+        """The id under which the exception was logged, or `None` unless the block that was left last ended with one."""
 
     def __enter__(self) -> Self:
         self.error_id = None

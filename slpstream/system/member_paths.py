@@ -35,7 +35,7 @@ def split_member(path: Path) -> tuple[Path, str] | None:
 
 
 def member_path(archive: Path, member: str) -> Path:
-    """Return the path that you can use for a member of an archive."""
+    """Return the path that you can use for a member of the given archive."""
     return Path(f"{os.fspath(archive)}{SEPARATOR}{member}")
 
 
@@ -69,7 +69,7 @@ def shown_name(path: bytes) -> str:
 
 
 def members_prefix(archive: bytes) -> bytes:
-    """Return the prefix that the paths of all members of an archive have."""
+    """Return the prefix that the paths of all members of the given archive have."""
     return archive + _SEPARATOR_BYTES
 
 

@@ -242,11 +242,14 @@ class Metrics:
                 self.bind(name, partial(_idle, row))
 
     def station(self, station: str) -> StationMetrics:
-        """Return the counters of a station. You should keep the result, instead of calling this each time."""
+        """Return the counters of the given station. You should keep the result, instead of calling this each time."""
         return StationMetrics(self, station)
 
     def drop_station(self, station: str) -> None:
-        """Remove the counters of a station. If it comes back later, they begin at 0, just like after a restart."""
+        """Remove the counters of the given station.
+
+        If it comes back later, they begin at 0, just like after a restart.
+        """
         for name, family in (*self._counters.items(), *self._histograms.items()):
             if "station" in self.rows[name].labels:
                 family.remove_by_labels({"station": station})

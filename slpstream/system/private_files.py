@@ -1,4 +1,4 @@
-"""Files and folders that nobody except their owner can use, for example because they contain secrets or names of
+"""Files and folders that no one except their owner can use, for example because they contain secrets or names of
 players.
 
 On Windows, modes don't have any effect, but by default, the folders below a user's profile are private anyway.

@@ -1,5 +1,7 @@
-"""F-Zero GX replays, `.gci`: GameCube memory card files, written in one go when the race is over.
+"""F-Zero GX replays, `.gci`. These are GameCube memory card files, which the game writes in one go when the race is
+over.
 
-The container is byte aligned. The body after it is a bit stream of racers, checkpoints and runs of inputs. Source: the
-community's pages on the `.gci` files of F-Zero GX and the project fgx-re, checked against a real body. Sans-IO.
+The container is byte aligned. The body comes after it, and is a bit stream of racers, checkpoints and runs of inputs.
+We know this from the community's pages on the `.gci` files of F-Zero GX and from the project fgx-re, and have checked
+it against a real body. Nothing in here does I/O.
 """

@@ -1,9 +1,9 @@
-"""Reading and writing the bit stream of a replay body.
+"""Read and write the bit stream in the body of a replay.
 
-Each byte is used from its least significant bit up, while the first bit of a field is its most significant one. With
-the bits of every byte reversed this is an ordinary stream, so the reader reverses the whole buffer once. It then reads
-windows of 8 bytes: a field of up to 57 bits lies in the window that begins at its first byte, whatever bit it begins
-at. With one big integer instead, each field would cost time proportional to the length of the file.
+Each byte is used from its least significant bit up, but the first bit of a field is its most significant one. If you
+reverse the bits of every byte, you get an ordinary stream, so the reader reverses the whole buffer once. After that, it
+reads windows of 8 bytes. No matter at which bit a field of up to 57 bits begins, it lies in the window that begins at
+its first byte. If we used one big integer instead, then the longer the file, the more time each field would take.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _WINDOW_BYTES = 8
 
 
 class OutOfBits(FramingError):
-    """The stream ends inside a field."""
+    """Raised if the stream ends in the middle of a field."""
 
     code = "truncated"
 
 
 class BitReader:
-    """Reads fields one after another. `at` is the position of the next one, in bits from the start of `data`.
+    """Reads fields one after another. `at` is where the next one begins, in bits from the start of `data`.
 
-    `file_offset` is the offset of `data` in its file, for errors.
+    `file_offset` is where `data` is in its file, and is used for errors.
     """
 
     def __init__(self, data: bytes, *, file_offset: int = 0) -> None:
@@ -36,11 +36,14 @@ class BitReader:
 
     @property
     def left_bits(self) -> int:
-        """The number of bits that have not been read."""
+        """How many bits are left to read."""
         return self.size_bits - self.at
 
     def need(self, bits: int, name: str) -> None:
-        """Raise `OutOfBits` when fewer than `bits` are left. `name` is the part they are for, in the error's text."""
+        """Check that there are at least `bits` left, and raise `OutOfBits` if not.
+
+        `name` tells the user for which part they are needed.
+        """
         if bits > self.left_bits:
             raise OutOfBits(
                 f"the file ends inside {name}: {bits} bits are needed, {self.left_bits} are left",
@@ -48,7 +51,7 @@ class BitReader:
             )
 
     def take(self, bits: int, name: str = "a field") -> int:
-        """Read the next field, of 0 to 57 bits, as an unsigned integer."""
+        """Read the next field as an unsigned integer. It can have 0 to 57 bits."""
         self.need(bits, name)
         at = self.at
         self.at = at + bits
@@ -57,7 +60,7 @@ class BitReader:
         return window >> (8 * _WINDOW_BYTES - bits - (at & 7)) & ((1 << bits) - 1)
 
     def take_each(self, bits: int, count: int, name: str = "fields") -> list[int]:
-        """Read `count` fields of the same width, which is faster than one at a time."""
+        """Read `count` fields that all have the same width. This is faster than reading them one at a time."""
         self.need(bits * count, name)
         buffer, from_bytes = self._buffer, int.from_bytes
         shift, mask = 8 * _WINDOW_BYTES - bits, (1 << bits) - 1
@@ -78,9 +81,10 @@ class BitReader:
         return (wide >> (8 - shift) & ((1 << 8 * count) - 1)).to_bytes(count, "big")
 
     def rest(self) -> bytes:
-        """Return the unread bytes in the file's own bit order, without trailing zeros.
+        """Return the bytes that were not read, in the file's own bit order and without zeros at the end.
 
-        The first one is the byte of the next bit; bits of it that were already read are cleared.
+        The first of them is the byte that contains the next bit. If some of its bits were already read, they are
+        cleared.
         """
         left = bytearray(self._buffer[self.at >> 3 : self.size_bits >> 3])
         if left:
@@ -89,7 +93,7 @@ class BitReader:
 
 
 class BitWriter:
-    """Writes fields one after another; the inverse of `BitReader`."""
+    """Writes fields one after another, so that you can read them with a `BitReader`."""
 
     def __init__(self) -> None:
         self._done = bytearray()
@@ -102,7 +106,7 @@ class BitWriter:
         return 8 * len(self._done) + self._pending_bits
 
     def put(self, value: int, bits: int, name: str = "a field") -> None:
-        """Write an unsigned integer as a field of `bits` bits. Raises `ValueError` when it does not fit."""
+        """Write an unsigned integer as a field of `bits` bits. If it doesn't fit, this raises `ValueError`."""
         if value < 0 or value >> bits:
             raise ValueError(f"{name}: {value} does not fit {bits} bits")
         pending_bits = self._pending_bits + bits
@@ -112,7 +116,7 @@ class BitWriter:
         self._pending, self._pending_bits = pending & ((1 << kept) - 1), kept
 
     def finish(self) -> bytes:
-        """Return all bytes in the file's bit order, the last one filled with zeros."""
+        """Return all bytes in the bit order of the file. If the last one isn't complete, it is filled with zeros."""
         data = bytearray(self._done)
         if self._pending_bits:
             data.append(self._pending << (8 - self._pending_bits))

@@ -1,8 +1,8 @@
-"""The replay body: racers, checkpoints and runs of inputs, as rows of a bit stream.
+"""The body of a replay, which contains racers, checkpoints and runs of inputs as rows of a bit stream.
 
-The racer array type (5 in all known replays) determines which fields are present, and so does whether a racer is human.
-The fields up to the number of laps are required. A stream that ends later is not an error: `Body` has the fields
-before the end, and `Reading.damage` the place where it ended.
+Which fields there are depends on the racer array type (5 in all replays that we know), and on whether a racer is human.
+We need all fields up to the number of laps. If the stream ends later than that, this isn't an error: `Body` contains
+the fields before the end, and `Reading.damage` tells you where it ended.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ Place = tuple[int, int, int]
 
 
 class Racer(msgspec.Struct, frozen=True, kw_only=True):
-    """A racer: the rows of `RACER_FIELDS`, `None` for fields that the stream does not have."""
+    """A racer, with the rows of `RACER_FIELDS`. If the stream doesn't have a field, it is `None`."""
 
     human: int = 1
     machine: int = 6
@@ -93,10 +93,10 @@ class Racer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The position that the machine must have at a frame. The game checks only the first of the places.
+    """The position that the machine must have at a certain frame. The game only checks the first of the places.
 
-    `places` are the player's at `frame1` and at `frame2`, then two more at these frames: in Grand Prix those of the CPU
-    with racer index 1, in Time Attack the player's again.
+    The first two `places` are those of the player at `frame1` and at `frame2`. At the same frames, there are two more:
+    in Grand Prix, they belong to the CPU with racer index 1, and in Time Attack to the player again.
     """
 
     frame1: int
@@ -111,7 +111,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unknown(self) -> tuple[int, ...]:
-        """The six values of unknown meaning."""
+        """The six values that we don't understand."""
         return (
             self.unknown_1, self.unknown_2, self.unknown_3, self.unknown_4, self.unknown_5, self.unknown_6,
         )  # fmt: skip
@@ -123,17 +123,17 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def positions(self) -> list[tuple[float, ...]]:
-        """The places as floats, which may be NaN or infinite."""
+        """The places as floats. They might be NaN or infinite."""
         return [tuple(as_float(pattern) for pattern in place) for place in self.places]
 
     @property
     def finite(self) -> bool:
-        """No coordinate is NaN or infinite."""
+        """Whether none of the coordinates is NaN or infinite."""
         return all(math.isfinite(value) for place in self.positions for value in place)
 
 
 class InputRun(NamedTuple):
-    """The same inputs for 1 to 256 frames, in the file's own values, signed ones as signed integers."""
+    """The same inputs for 1 to 256 frames. These are the file's own values, where signed ones are signed integers."""
 
     buttons: int = 4
     strafe: int = 0
@@ -173,7 +173,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(NamedTuple):
-    """A body, and the positions of its parts in bits from the start of the body."""
+    """A body, and where each of its parts is, in bits from the start of the body."""
 
     body: Body
     racer_bits: tuple[int, ...]
@@ -186,9 +186,10 @@ class Reading(NamedTuple):
 
 
 def read_body(data: bytes, *, file_offset: int = 0) -> Reading:
-    """Read a body. `data` begins at `file_offset` and goes to the end of the file.
+    """Read a body. `data` begins at `file_offset`, and goes up to the end of the file.
 
-    Raises `OutOfBits` when the stream ends inside the first fields; when it ends later, `Reading.damage` is set.
+    If the stream ends in one of the first fields, this raises `OutOfBits`. If it ends later, `Reading.damage` is set
+    instead.
     """
     reader = BitReader(data, file_offset=file_offset)
     first = take_rows(reader, FIRST_FIELDS, USUAL_TYPE)

@@ -1,8 +1,9 @@
-"""The GameCube container of a `.gci`: directory entry, checksum, file type, title, comment, banner and icon.
+"""The GameCube container of a `.gci`, with its directory entry, checksum, file type, title, comment, banner and icon.
 
-A `.gci` is the 64 bytes of the memory card's directory entry followed by the file's blocks of 8,192 bytes. Everything
-here is big-endian and byte aligned; the data at 0x20A0 depends on the file type. The directory entry has the offsets of
-the image and of the comment, but the game uses fixed offsets, equal to these in all of its files. So does this module.
+A `.gci` consists of the memory card's directory entry, which is 64 bytes long, and then the blocks of the file, which
+have 8,192 bytes each. Everything here is big-endian and byte aligned. What you find at 0x20A0 depends on the file type.
+The offsets of the image and of the comment are in the directory entry, but the game doesn't look at them. It uses fixed
+offsets, which are the same in all of its files, so we do this too.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ _REPLAY_NAME = re.compile(r"fzr[0-9A-Fa-f]{8}([0-9A-Fa-f]{14})\.dat", re.ASCII)
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields before the pictures: the rows of `ENTRY`. Texts are kept as bytes."""
+    """All fields before the pictures, which are the rows of `ENTRY`. Texts are kept as bytes."""
 
     game_code: bytes = b"GFZE"
     maker: bytes = b"8P"
@@ -119,7 +120,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def file_name_text(self) -> str:
-        """The name on the card, up to its first NUL."""
+        """The name of the file on the card. It ends at the first NUL."""
         return _text(self.file_name, "ascii")
 
     @property
@@ -134,11 +135,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def modified_at(self) -> dt.datetime:
-        """When the file was written or copied, console local time."""
+        """When the file was written or copied, in the console's local time."""
         return EPOCH + dt.timedelta(seconds=self.modified)
 
     def bad_texts(self) -> list[tuple[str, int]]:
-        """The names and offsets of the texts with undecodable bytes."""
+        """The names and offsets of those texts that contain bytes we can't decode."""
         texts = {
             "maker": self.maker_text,
             "file_name": self.file_name_text,
@@ -149,7 +150,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def created_at(self) -> dt.datetime | None:
-        """The time in the comment, to the minute; `None` when the comment is not a time."""
+        """The time in the comment, which is exact to the minute, or `None` if the comment isn't a time."""
         match = _CREATED.fullmatch(self.comment_text)
         if match is None:
             return None
@@ -161,7 +162,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def named_at(self) -> dt.datetime | None:
-        """The time in the file name of a replay, to the second; `None` for any other file name."""
+        """The time in the file name of a replay, which is exact to the second, or `None` if the file has any other
+        name.
+        """
         match = _REPLAY_NAME.fullmatch(self.file_name_text)
         if match is None:
             return None
@@ -169,10 +172,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def saved_at(self) -> dt.datetime:
-        """When the replay was saved, console local time.
+        """When the replay was saved, in the console's local time.
 
-        This is the minute in the comment, with the seconds of `modified_at` or `named_at` if one of them falls into
-        that minute. Without a time in the comment it is `modified_at`.
+        We take the minute from the comment. If `modified_at` or `named_at` is within this minute, we also know the
+        seconds. If there is no time in the comment, we use `modified_at`.
         """
         created = self.created_at
         if created is None:
@@ -182,7 +185,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Container(NamedTuple):
-    """The parts of a file, and the correct checksum of its bytes."""
+    """The parts of a file, and the checksum that its bytes should have."""
 
     entry: Entry
     banner: bytes
@@ -192,7 +195,7 @@ class Container(NamedTuple):
 
 
 def checksum(data: bytes) -> int:
-    """Return the CRC-16/X-25 of everything from 0x42 on."""
+    """Return the CRC-16/X-25 of all bytes from 0x42 on."""
     # This is the standard library's CRC-CCITT with the bits of each byte and of the result reversed. It loops in C,
     # which matters for a file of 2 MiB.
     crc = binascii.crc_hqx(data[CHECKED_FROM:].translate(REVERSED_BITS), 0xFFFF)
@@ -200,10 +203,10 @@ def checksum(data: bytes) -> int:
 
 
 def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
-    """Tell whether a file is one of F-Zero GX from its first bytes.
+    """Find out whether a file belongs to F-Zero GX, by looking at its first bytes.
 
-    `yes` for all known kinds of files, including those that `read_container` rejects; `maybe` for unknown kinds, and
-    when fewer than 0x44 bytes are given and these fit. Never raises.
+    You get `yes` for all kinds of files that we know, even if `read_container` rejects them. For other kinds, or if you
+    pass fewer than 0x44 bytes and they fit, you get `maybe`. This never raises an error.
     """
     code = head[:4]
     if size_bytes == 0 or not code:
@@ -216,10 +219,10 @@ def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no"
 
 
 def read_container(data: bytes) -> Container:
-    """Split a replay file into its parts.
+    """Split the file of a replay into its parts.
 
-    Raises `WrongFormat` for a file of another game, `Unsupported` for another kind of file, and `FramingError` for a
-    file that is too short or too long.
+    Raises `WrongFormat` if the file belongs to another game, `Unsupported` if it is of another kind, and `FramingError`
+    if it is too short or too long.
     """
     if data[:4].decode("latin-1") not in REGIONS:
         raise WrongFormat(f"not a file of F-Zero GX: the game code is {data[:4]!r}", offset=0)

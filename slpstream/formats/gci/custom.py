@@ -1,10 +1,10 @@
-"""The block of a custom machine: its parts and colours, its pilot, its four emblems.
+"""The block of a custom machine. It contains the parts and colours of the machine, its pilot, and its four emblems.
 
-The game copies the block out of the stream byte by byte. It always has four emblem slots, regardless of the number in
-use. Pictures stay bytes and are identified by their hash.
+The game copies the block out of the stream byte by byte. There are always four slots for emblems, no matter how many of
+them are used. We keep pictures as bytes, and identify them by their hash.
 
-A published exploit uses invalid part ids to overwrite the game's memory. Here they are plain numbers, and
-`invalid_parts` lists them.
+There is a published exploit that uses invalid ids of parts to overwrite the game's memory. Here, they are just numbers,
+and if there are any, you find them in `invalid_parts`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ CUSTOM = ByteTable(
 
 
 class Emblem(msgspec.Struct, frozen=True, kw_only=True):
-    """An emblem slot: the rows of `EMBLEM`. Floats are kept as their 32-bit patterns."""
+    """A slot for an emblem, with the rows of `EMBLEM`. We keep floats as their 32-bit patterns."""
 
     part: int = 0
     unknown_2: bytes = bytes(2)
@@ -108,12 +108,12 @@ class Emblem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base(self) -> tuple[float, float]:
-        """`base_x` and `base_y` as floats, which may be NaN or infinite."""
+        """`base_x` and `base_y` as floats. They might be NaN or infinite."""
         return as_float(self.base_x), as_float(self.base_y)
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height as floats, which may be NaN or infinite."""
+        """The width and height as floats. They might be NaN or infinite."""
         return as_float(self.width), as_float(self.height)
 
 
@@ -143,7 +143,7 @@ class CustomMachine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind_name(self) -> str | None:
-        """`original` or `pilot_exclusive`; `None` for an unknown kind."""
+        """`original` or `pilot_exclusive`, or `None` if we don't know the kind."""
         return KINDS.get(self.kind)
 
     @property
@@ -154,12 +154,12 @@ class CustomMachine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sha256(self) -> str:
-        """The hash of the whole block, equal in all replays with the same machine."""
+        """The hash of the whole block. It is the same in all replays with this machine."""
         return hashlib.sha256(write_custom(self)).hexdigest()
 
     @property
     def invalid_parts(self) -> dict[str, int]:
-        """Part ids that the game does not have, by part."""
+        """The ids of parts that don't exist in the game, by part."""
         parts = {"body": self.body, "cockpit": self.cockpit, "booster": self.booster}
         return {name: part for name, part in parts.items() if part > LAST_PART}
 
@@ -170,5 +170,8 @@ def read_custom(block: bytes) -> CustomMachine:
 
 
 def write_custom(machine: CustomMachine) -> bytes:
-    """The inverse of `read_custom`. Raises `ValueError` for a value that does not fit its field."""
+    """Encode a machine, so that you can read it with `read_custom`.
+
+    If a value doesn't fit its field, this raises `ValueError`.
+    """
     return CUSTOM.pack(machine)

@@ -1,4 +1,7 @@
-"""The frames of a replay: runs of inputs, expanded to one entry a frame on request."""
+"""The frames of a replay.
+
+They are stored as runs of inputs, and when you ask for frames, a run is expanded to one entry for each frame.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ FULL = 100
 
 
 class RawInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """The file's own values, signed ones as signed integers."""
+    """The values in the form in which the file has them, where signed ones are signed integers."""
 
     buttons: int
     strafe: int
@@ -52,7 +55,7 @@ class PlayerFrame(msgspec.Struct, frozen=True, kw_only=True, rename={"wire_input
 
     @property
     def inputs(self) -> Inputs:
-        """The inputs in the form that all formats share."""
+        """The inputs in a form that is the same for all formats."""
         wire = self.wire_inputs
         return Inputs(
             steer=wire.steer,
@@ -65,7 +68,7 @@ class PlayerFrame(msgspec.Struct, frozen=True, kw_only=True, rename={"wire_input
 
     @property
     def state(self) -> State | None:
-        """Always `None`: positions are stored for checkpoints only."""
+        """This is always `None`, because the file only contains positions for checkpoints."""
         return None
 
 
@@ -79,7 +82,7 @@ class FrameEntry(msgspec.Struct, kw_only=True, rename="camel", gc=False):
 
 
 class RunFrames:
-    """The frames that a sequence of runs expands to."""
+    """The frames that you get if you expand a sequence of runs."""
 
     def __init__(self, runs: Sequence[InputRun], player_index: int) -> None:
         self._runs = runs
@@ -88,13 +91,13 @@ class RunFrames:
 
     @property
     def frames(self) -> int:
-        """The length of all runs in frames; 0 without runs."""
+        """How many frames all runs have together. Without any runs, this is 0."""
         return self._stops[-1] if self._stops else 0
 
     def between(self, first: int, stop: int) -> Iterator[tuple[int, FrameEntry]]:
-        """Yield the entries of the native frames `first` to `stop - 1`, each with the index of its run.
+        """Yield the entries of the native frames from `first` to `stop - 1`, each with the index of its run.
 
-        There must be at least one run. Frames after the last run have its inputs.
+        There must be at least one run. If a frame comes after the last run, it has the same inputs as this run.
         """
         last = len(self._runs) - 1
         index = min(bisect_right(self._stops, first), last)
@@ -131,7 +134,7 @@ def wire_inputs(run: InputRun) -> WireInputs:
 
 
 def in_range(run: InputRun) -> bool:
-    """Whether all values are in the game's range."""
+    """Whether the game could have produced all of these values."""
     return (
         -FULL <= run.strafe <= FULL
         and -FULL <= run.steer_x <= FULL
@@ -143,7 +146,7 @@ def in_range(run: InputRun) -> bool:
 
 @lru_cache(maxsize=256)
 def button_names(buttons: int) -> tuple[str, ...]:
-    """Return the names of the bits that are set, the highest bit first."""
+    """Return the names of the bits that are set, beginning with the highest."""
     return tuple(name for bit, name in BUTTONS.items() if buttons & bit)
 
 

@@ -1,9 +1,9 @@
-"""The reader of F-Zero GX replays: from a whole file to Game Start, frames, checkpoints and laps, and Game End.
+"""The reader of F-Zero GX replays. It turns a whole file into Game Start, frames, checkpoints and laps, and Game End.
 
-Frame numbers are native numbers minus 182, so that 0 is GO. The inputs are those of the human player; those of the
-other racers are not recorded. The file does not record that the race was finished, but the game saves only replays of
-finished races, so `finished` is `assumed`. A damaged body gives the events before the damage and a diagnostic; Game
-Start and Game End are always present.
+To get our frame numbers, we subtract 182 from the native ones, so that 0 is GO. The inputs are those of the human
+player, because those of the other racers aren't recorded. The file doesn't tell us whether the race was finished, but
+since the game only saves replays of finished races, `finished` is `assumed`. If the body is damaged, you get all events
+before the damage and a diagnostic. You always get Game Start and Game End.
 """
 
 from __future__ import annotations
@@ -54,13 +54,16 @@ LAP_TOLERANCE_FRAMES = 2
 
 
 class ChecksumError(FieldError):
-    """The stored checksum is wrong."""
+    """Raised if the checksum that is stored in the file is wrong."""
 
     code = "checksum"
 
 
 class GciRecording(Recording):
-    """One replay, read from a complete file. `replay` has all its values, including those in no message."""
+    """One replay, which was read from a complete file.
+
+    In `replay`, you find all its values, even those that aren't in any message.
+    """
 
     def __init__(self, data: bytes, container: Container, reading: Reading) -> None:
         self.replay = Replay(
@@ -92,11 +95,11 @@ class GciRecording(Recording):
 
     @property
     def frame_count(self) -> int:
-        """The number of frames of the race, at most `MAX_FRAMES`."""
+        """How many frames the race has, but at most `MAX_FRAMES`."""
         return self._frame_count
 
     def frame_events(self, first: int, stop: int) -> list[Event]:
-        """Return the events of the native frames `first` to `stop - 1`."""
+        """Return the events of the native frames from `first` to `stop - 1`."""
         made: list[Event] = []
         if first >= stop:
             return made
@@ -134,8 +137,8 @@ class GciRecording(Recording):
 class GciReader(WholeFileReader):
     """Reads one replay.
 
-    `strict` rejects a wrong checksum and a body that ends early, which otherwise give warnings. `name` and `personal`
-    are parameters of all whole-file formats; this one ignores them.
+    If you set `strict`, a wrong checksum and a body that ends early are errors. Otherwise, you only get warnings about
+    them. All whole-file formats have the parameters `name` and `personal`, but this one ignores them.
     """
 
     format: ClassVar[str] = FORMAT
@@ -150,8 +153,8 @@ class GciReader(WholeFileReader):
     def read(self, data: bytes) -> GciRecording:
         """Read a complete file.
 
-        Raises `WrongFormat` for a file of another game, `Unsupported` for another kind of F-Zero GX file, and other
-        `FormatError`s for a file that is too short or too long, or, if `strict`, damaged.
+        Raises `WrongFormat` if the file belongs to another game, and `Unsupported` if it is another kind of F-Zero GX
+        file. If it is too short or too long, or, with `strict`, if it is damaged, you get another `FormatError`.
         """
         container = read_container(data)
         reading = read_body(container.body, file_offset=BODY_AT)
@@ -161,10 +164,11 @@ class GciReader(WholeFileReader):
 
 
 def lap_frames(body: Body) -> list[tuple[int, int]]:
-    """Return the native frames at which each lap begins and ends, or an empty list when they cannot be inferred.
+    """Return the native frames at which each lap begins and ends. If it isn't possible to tell, the list is empty.
 
-    In Time Attack the checkpoints are the start and the end of each lap. This was observed in one real replay, so it is
-    assumed only if everything fits: the number of checkpoints, their order, and the last one at the finish.
+    In Time Attack, the checkpoints are where each lap starts and ends. We have only observed this in one real replay,
+    so we don't assume it unless everything fits: how many checkpoints there are, their order, and that the last one is
+    at the finish.
     """
     frames = [checkpoint.frame1 for checkpoint in body.checkpoints]
     laps = list(pairwise(frames))
@@ -179,7 +183,7 @@ _EventValues = tuple[str, int, dict[str, Any]]
 
 
 def _events_by_frame(body: Body) -> dict[int, list[_EventValues]]:
-    """Return checkpoints and laps by native frame, each lap after the checkpoint that ends it."""
+    """Return checkpoints and laps by native frame. Each lap comes after the checkpoint that ends it."""
     by_frame: defaultdict[int, list[_EventValues]] = defaultdict(list)
     for index, checkpoint in enumerate(body.checkpoints):
         native = checkpoint.frame1
@@ -306,5 +310,5 @@ def _check_inputs(reading: Reading, run_frames: int) -> Iterator[_Finding]:
 
 
 def _file_offset(bit: int) -> int:
-    """Return the offset of the byte that contains a bit of the body."""
+    """Return the offset of the byte to which a bit of the body belongs."""
     return BODY_AT + bit // 8

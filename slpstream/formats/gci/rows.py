@@ -1,7 +1,8 @@
-"""Rows of this format's tables: fields at byte offsets, and fields of a bit stream.
+"""The rows of this format's tables. They are fields at byte offsets, or fields of a bit stream.
 
-One row is documentation, decoder input and test subject, as in `slpstream.model.fields`. The tables there
-describe events with a command byte and a declared size, which this format does not have.
+As in `slpstream.model.fields`, a row serves as documentation, as input of the decoder and as the subject of a test. We
+can't use those tables here, because they are for events with a command byte and a declared size, and this format
+doesn't have them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class ByteRow(NamedTuple):
     sure: str = "documented"
 
     def pack(self, value: Any) -> bytes:
-        """Encode a value. Raises `ValueError` when it does not fit the field."""
+        """Encode a value. If it doesn't fit into the field, this raises `ValueError`."""
         size_bytes = struct.calcsize(self.code)
         if self.code.endswith("s"):
             # struct would truncate or pad silently.
@@ -41,7 +42,7 @@ class ByteRow(NamedTuple):
 
 
 class ByteTable:
-    """Rows that cover a block from its first byte to its last, without gaps."""
+    """Rows that cover a whole block without any gaps."""
 
     def __init__(self, rows: Sequence[ByteRow]) -> None:
         self.rows = tuple(rows)
@@ -49,11 +50,11 @@ class ByteTable:
         self.size_bytes = self._struct.size
 
     def unpack(self, data: bytes, offset: int = 0) -> dict[str, Any]:
-        """Return the values by row name. `data` must have the whole block at `offset`."""
+        """Return the values by the names of their rows. `data` must contain the whole block at `offset`."""
         return dict(zip((row.name for row in self.rows), self._struct.unpack_from(data, offset), strict=True))
 
     def pack(self, values: object) -> bytes:
-        """Encode an object that has an attribute for each row. Raises `ValueError` for a value that does not fit."""
+        """Encode an object that has one attribute for each row. If a value doesn't fit, this raises `ValueError`."""
         return b"".join(row.pack(getattr(values, row.name)) for row in self.rows)
 
 
@@ -77,11 +78,11 @@ class BitRow(NamedTuple):
 
 
 def take_rows(reader: BitReader, rows: Sequence[BitRow], array_type: int, human: bool = True) -> dict[str, int]:
-    """Read the rows that are present, by name."""
+    """Read those rows that are present, by name."""
     return {row.name: reader.take(row.bits, row.name) for row in rows if row.present(array_type, human)}
 
 
 def as_float(pattern: int) -> float:
-    """The IEEE-754 binary32 of a 32-bit pattern; may be NaN or infinite."""
+    """Convert a 32-bit pattern to the IEEE-754 binary32 that it stands for. The result might be NaN or infinite."""
     value: float = struct.unpack(">f", pattern.to_bytes(4, "big"))[0]
     return value

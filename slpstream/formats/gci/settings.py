@@ -1,7 +1,7 @@
-"""The values of a replay, and the `settings` of `game_start` made from them.
+"""The values of a replay, and the `settings` of `game_start` that are made from them.
 
-Ids without a known name have the name null. Messages identify pictures by their SHA-256; `Replay.pictures` has the
-pixels.
+If we don't know the name of an id, it is null. In messages, pictures are only identified by their SHA-256. If you need
+the pixels, you find them in `Replay.pictures`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pictures(self) -> dict[str, Picture]:
-        """All pictures by their SHA-256: banner, icon, and the emblems of custom machines."""
+        """All pictures by their SHA-256. These are the banner, the icon, and the emblems of custom machines."""
         pictures = [Picture(self.banner, *BANNER_SIZE), Picture(self.icon, *ICON_SIZE)]
         for racer in self.body.racers:
             if racer.custom is not None:
@@ -41,7 +41,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Picture(NamedTuple):
-    """A picture: pixels as RGB5A3, big-endian, in tiles of 4 by 4, and its size in pixels."""
+    """A picture. The pixels are RGB5A3, big-endian, in tiles of 4 by 4. Its size is in pixels."""
 
     pixels: bytes
     width: int
@@ -190,7 +190,7 @@ def named(number: int, table: Mapping[int, str]) -> Named:
 
 
 def finite_or_none(value: float) -> float | None:
-    """Replace NaN and infinities, which JSON does not have, by `None`."""
+    """Replace NaN and infinities by `None`, because they don't exist in JSON."""
     return value if math.isfinite(value) else None
 
 

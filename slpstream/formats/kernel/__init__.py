@@ -1,8 +1,9 @@
-"""The optional compiled kernel: the work for every frame, without Python objects for its fields.
+"""The optional compiled kernel. It does the work for every frame, without making Python objects for the fields.
 
-`kernel` is the compiled module. It is `None` if it was not built (without a compiler) or if the environment variable
-`SLPSTREAM_PURE` is 1; its callers then do the same in Python, with the same bytes as a result. Tests run both. The
-kernel knows no format: its callers pass offsets and texts made from the field tables.
+`kernel` is the compiled module. It is `None` if it was not built because there's no compiler, or if the environment
+variable `SLPSTREAM_PURE` is 1. In this case, its callers do the same in Python, and the resulting bytes are the same
+too. Tests run both. The kernel doesn't know any format, because its callers pass offsets and texts that they make from
+the field tables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Mario Kart 8 (Wii U) ghosts, `.dat`: file name, outer header, body header, lap times, and opaque sections.
+"""Mario Kart 8 (Wii U) ghosts, `.dat`. They consist of the file name, an outer header, a body header, lap times, and
+opaque sections.
 
-Source: the page "Ghost Data (File Format)" of the Mario Kart 8 modding wiki, corrected by one real header and by the
-code of two public tools. The sections hold positions and inputs, but their coding is not public and is not guessed
-here, so there are no frames. Sans-IO.
+We know the format from the page "Ghost Data (File Format)" of the Mario Kart 8 modding wiki, and have corrected it by
+one real header and by the code of two public tools. The sections contain positions and inputs, but since their coding
+isn't public, and we don't want to guess it, there are no frames. Nothing in here does I/O.
 """

@@ -1,8 +1,8 @@
-"""The data in a ghost's file name. In the game's menus it overrides the content, so both are reported.
+"""The data in the file name of a ghost. In its menus, the game uses these instead of the content, so we report both.
 
-A stem of 100 or 102 characters is from versions 1 to 3 of the game. One of 114 characters is from version 4, which
-appended the laps 6 and 7. The two letters of the kind are followed by hexadecimal digits only. A time is one digit of
-minutes, two of seconds and three of milliseconds.
+If the stem has 100 or 102 characters, it is from versions 1 to 3 of the game. If it has 114, it is from version 4,
+which has added the laps 6 and 7. The kind is two letters, and after that, there are only hexadecimal digits. A time has
+one digit for minutes, two for seconds and three for milliseconds.
 """
 
 from __future__ import annotations
@@ -63,12 +63,15 @@ class FileName(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def driven_laps(self) -> tuple[RaceTime, ...]:
-        """The laps without the fillers."""
+        """The laps that were really driven, without the fillers."""
         return driven(self.laps)
 
 
 def parse_file_name(name: str) -> FileName | None:
-    """Parse a file name, with or without folders and suffix. Returns `None` when it is not the name of a ghost."""
+    """Parse a file name.
+
+    It doesn't matter whether it has folders and a suffix. If it isn't the name of a ghost, this returns `None`.
+    """
     stem = PurePath(name).stem
     if _PATTERN.fullmatch(stem) is None:
         return None

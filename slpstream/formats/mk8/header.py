@@ -1,7 +1,8 @@
-"""The two headers of a ghost: the outer one, which some files lack, and the body's, which describes the race.
+"""The two headers of a ghost. The outer one is missing in some files. The one of the body describes the race.
 
-Everything except the Mii's name is big-endian. Each row of the tables below has the offset and the meaning of a value,
-and how sure we are of it: `observed` in the one real header that is available, or `documented` by the wiki alone.
+Everything is big-endian, except for the Mii's name. In the tables below, each row has the offset and the meaning of a
+value, and tells you how sure we are of it: either we have `observed` it in the one real header that is available, or it
+is only `documented` by the wiki.
 """
 
 from __future__ import annotations
@@ -155,7 +156,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def recorded_at(self) -> str | None:
-        """Local time of the console, ISO 8601 without a zone; `None` when the values are not a valid date."""
+        """When the ghost was recorded, in the console's local time, as ISO 8601 without a zone.
+
+        If the values aren't a valid date, this is `None`.
+        """
         try:
             moment = datetime(self.year, self.month, self.day, self.hour, self.minute, self.second)
         except (ValueError, OverflowError):
@@ -164,16 +168,17 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def driven_laps(self) -> tuple[RaceTime, ...]:
-        """The laps that were driven.
+        """The laps that were really driven.
 
-        Laps 6 and 7 are read at the wiki's offsets if only those make the laps add up to the total time.
+        We read laps 6 and 7 at the offsets that the wiki gives, but only if this is the only way in which the laps add
+        up to the total time.
         """
         ours, theirs = driven(self.laps), driven(self.wiki_laps)
         return theirs if not self._adds_up(ours) and self._adds_up(theirs) else ours
 
     @property
     def laps_add_up(self) -> bool:
-        """The driven laps add up to the total time."""
+        """Whether the laps that were driven add up to the total time."""
         return self._adds_up(self.driven_laps)
 
     def _adds_up(self, laps: Sequence[RaceTime]) -> bool:
@@ -181,10 +186,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_outer(data: bytes) -> OuterHeader | None:
-    """Read the outer header of a file. Returns `None` when the file has none and begins with the body.
+    """Read the outer header of a file. If the file has none and begins with the body, this returns `None`.
 
-    Raises `Unsupported` for MKTV replays and Deluxe ghosts, `WrongFormat` for other files that are not ghosts, and
-    `FramingError` when the header is cut off.
+    Raises `Unsupported` for MKTV replays and Deluxe ghosts, `WrongFormat` if it isn't a ghost at all, and
+    `FramingError` if the header is cut off.
     """
     foreign = FOREIGN_MAGICS.get(data[:4])
     if foreign is not None:
@@ -202,10 +207,10 @@ def read_outer(data: bytes) -> OuterHeader | None:
 
 
 def read_header(data: bytes, at: int, *, personal: bool) -> Header:
-    """Read the body's header, which begins at `at`.
+    """Read the header of the body, which begins at `at`.
 
-    `personal` includes the Mii, the region and the profile. Raises `FramingError` when the header is cut off or does
-    not begin with its magic bytes.
+    If you set `personal`, it includes the Mii, the region and the profile. Raises `FramingError` if the header is cut
+    off, or if it doesn't begin with the right bytes.
     """
     if not data.startswith(BODY_MAGIC, at):
         raise FramingError("no ghost behind the outer header", offset=at)
@@ -234,10 +239,13 @@ def read_header(data: bytes, at: int, *, personal: bool) -> Header:
 
 
 def read_time(data: bytes, at: int) -> RaceTime:
-    """Read a time record: u16 minutes, u8 seconds, a zero byte, u16 milliseconds, and six bytes of unknown meaning."""
+    """Read the record of a time.
+
+    It contains u16 minutes, u8 seconds, a zero byte, u16 milliseconds, and six bytes that we don't understand.
+    """
     return RaceTime(*struct.unpack_from(">HBxH", data, at))
 
 
 def unpack_rows(rows: Sequence[Field], data: bytes, at: int) -> dict[str, Any]:
-    """Read the values of a table whose offsets count from `at`."""
+    """Read the values of a table. Its offsets count from `at`."""
     return {row.name: struct.unpack_from(">" + row.kind.code, data, at + row.offset)[0] for row in rows}

@@ -1,8 +1,8 @@
-"""The reader of Mario Kart 8 ghosts: from a whole file to Game Start, laps, sections and Game End.
+"""The reader of Mario Kart 8 ghosts. It turns a whole file into Game Start, laps, sections and Game End.
 
-There are no frames, because the coding of the sections is not public. The event of a section has its size, the sizes of
-its subsections, and whether its checksum is right. When the replay part is damaged, only sections are lost: Game Start,
-laps and Game End come from the header.
+There are no frames, because the coding of the sections isn't public. The event of a section only contains its size, the
+sizes of its subsections, and whether its checksum is right. If the replay part is damaged, you only lose sections,
+since everything else comes from the header.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RATE = (60, 1)
 
 
 class Mk8Recording(Recording):
-    """One ghost, read from a complete file. Sections are unpacked when their events are requested."""
+    """One ghost, which was read from a complete file. A section is unpacked when you ask for its event."""
 
     def __init__(self, data: bytes, name: str, personal: bool) -> None:
         self.outer: OuterHeader | None = read_outer(data)
@@ -45,7 +45,7 @@ class Mk8Recording(Recording):
         self.header: Header = read_header(data, self.body_offset, personal=personal)
         self.file_name: FileName | None = parse_file_name(name)
         self.sections: Sections | None = None
-        """The replay part; `None` when it is missing, or its header or tables are damaged."""
+        """The replay part, or `None` when it is missing, or its header or tables are damaged."""
         self._size_bytes = len(data)
         self._header_end = self.body_offset + BODY_BYTES
         diagnostics = self._header_diagnostics(len(data), name) + self._open_replay(data)
@@ -65,7 +65,7 @@ class Mk8Recording(Recording):
             values=self._result(),
         )
         self._first_damaged_section: int | None = None
-        """The first section that cannot be unpacked, `None` until it is reached."""
+        """The first section that cannot be unpacked, or `None` until it is reached."""
 
     @property
     def frame_count(self) -> int:
@@ -78,18 +78,18 @@ class Mk8Recording(Recording):
 
     @property
     def tail(self) -> Sequence[Event]:  # type: ignore[override]
-        """All sections, and Game End. Unpacks the sections that have not been unpacked yet."""
+        """All sections, and Game End. If some of the sections were not unpacked yet, this is done now."""
         return [*self.section_events(0, self.section_count), self.end]
 
     @property
     def section_count(self) -> int:
-        """The number of sections that the header declares."""
+        """How many sections there are according to the header."""
         return len(self.sections) if self.sections else 0
 
     def section_events(self, first: int, stop: int) -> list[Event]:
-        """Return the events of the sections `first` to `stop - 1`.
+        """Return the events of the sections from `first` to `stop - 1`.
 
-        The first section that cannot be unpacked gives one diagnostic and ends the sections.
+        If a section can't be unpacked, you get a diagnostic, and no more sections after that.
         """
         sections, events = self.sections, list[Event]()
         if sections is None:
@@ -171,8 +171,9 @@ class Mk8Recording(Recording):
 class Mk8Reader(WholeFileReader):
     """Reads one ghost.
 
-    `name` is the file's name, which carries data. `strict` rejects wrong checksums, and therefore unpacks all sections
-    immediately. `personal` adds the Mii, the profile's id and the region to the settings.
+    `name` is the name of the file, which contains some of the data. If you set `strict`, wrong checksums are an error,
+    so all sections have to be unpacked immediately. If you set `personal`, the settings also contain the Mii, the id of
+    the profile, and the region.
     """
 
     format: ClassVar[str] = "mk8"
@@ -186,8 +187,8 @@ class Mk8Reader(WholeFileReader):
     def read(self, data: bytes) -> Mk8Recording:
         """Read a complete file.
 
-        Raises `WrongFormat` when it is not a ghost, `Unsupported` for MKTV replays and Deluxe ghosts, `FramingError`
-        when the headers are cut off, and, if `strict`, `FieldError` for a wrong checksum.
+        Raises `WrongFormat` if it isn't a ghost, `Unsupported` for MKTV replays and Deluxe ghosts, and `FramingError`
+        if the headers are cut off. If `strict` is set, it also raises `FieldError` for a wrong checksum.
         """
         recording = Mk8Recording(data, self.name, self.personal)
         if self.strict:
@@ -197,7 +198,10 @@ class Mk8Reader(WholeFileReader):
         return recording
 
     def more(self, max_frames: int) -> list[Event]:
-        """Return the events of as many sections as hold `max_frames` frames, at least one; after the last, Game End."""
+        """Return the events of as many sections as contain `max_frames` frames, but at least one.
+
+        After the last, you get Game End.
+        """
         recording = self._recording
         if not isinstance(recording, Mk8Recording) or self._tail_taken:
             return []

@@ -1,11 +1,13 @@
-"""The replay part of a ghost: its header, the packed blocks, and the sections in them, which stay opaque.
+"""The replay part of a ghost. It has a header and packed blocks, and the blocks contain the sections, whose content we
+don't understand.
 
-The blocks hold one image of data, packed in pieces of 0x8000 bytes. The image is divided into sections, probably of 64
-frames each. A section has a checksum, a table of sizes, and subsections (positions, wheels, sounds), whose coding is
-not public.
+All blocks together are one image of data that was packed in pieces of 0x8000 bytes. The image is divided into sections,
+each of which is probably 64 frames long. A section has a checksum, a table of sizes, and subsections (positions,
+wheels, sounds). The coding of the subsections isn't public.
 
-All counts are checked against the available bytes before anything is unpacked. Unpacking is slow in Python, so blocks
-are unpacked when a section in them is requested. Offsets in the tables count from the start of the replay part.
+Before we unpack anything, we check all counts against the number of bytes that are available. Since unpacking is slow
+in Python, we only unpack a block if you ask for a section in it. Offsets in the tables count from the start of the
+replay part.
 """
 
 from __future__ import annotations
@@ -98,17 +100,17 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sizes(self) -> tuple[int | None, ...] | None:
-        """The size of each subsection in bytes, `None` for an absent one."""
+        """The size of each subsection in bytes, or `None` if a subsection is absent."""
         if self.absent_marker is None:
             return None
         return tuple(None if size == self.absent_marker else size for size in self.raw_sizes)
 
 
 def read_info(part: bytes, offset: int) -> ReplayInfo:
-    """Read the header of the replay part. `offset` is the position of the part in the file, for errors.
+    """Read the header of the replay part. `offset` is where this part is in the file, and is used for errors.
 
-    Raises `FramingError` when the part is cut off, a count is out of range, the offsets of a table do not ascend or
-    point outside, or the blocks do not add up to the size in the header.
+    Raises `FramingError` if the part is cut off, if a count is out of range, if the offsets in a table don't ascend or
+    point outside, or if the blocks don't add up to the size in the header.
     """
     if len(part) < INFO_BYTES:
         raise FramingError(
@@ -149,7 +151,7 @@ def read_info(part: bytes, offset: int) -> ReplayInfo:
 
 
 class Sections:
-    """The sections of a replay part. Blocks are unpacked when the first section in them is requested."""
+    """The sections in a replay part. A block is unpacked when you ask for the first section in it."""
 
     def __init__(self, part: bytes, info: ReplayInfo, offset: int) -> None:
         self.info = info
@@ -163,11 +165,11 @@ class Sections:
         self._work_left = MAX_WORK
 
     def __len__(self) -> int:
-        """The number of sections that the header declares."""
+        """Return how many sections there are according to the header."""
         return self.info.sections
 
     def section(self, index: int) -> Section:
-        """Return a section. Raises `FramingError` when its blocks cannot be unpacked."""
+        """Return a section. If its blocks can't be unpacked, this raises `FramingError`."""
         data = self.data(index)
         count = self.info.subsections
         table_end = 4 + 2 * count
@@ -180,13 +182,16 @@ class Sections:
         )
 
     def data(self, index: int) -> bytes:
-        """Return the bytes of a section, checksum and table included. Raises `FramingError` as `section` does."""
+        """Return the bytes of a section, including its checksum and table.
+
+        Raises `FramingError` in the same cases as `section`.
+        """
         start, end = (bound - self.info.first for bound in self._bounds[index : index + 2])
         self._unpack_to(end)
         return bytes(self._image[start:end])
 
     def file_offset(self, index: int) -> int:
-        """Return where the last block of a section ends in the file."""
+        """Return where in the file the last block of a section ends."""
         block = bisect_left(self._unpacked_ends, self._bounds[index + 1] - self.info.first)
         return self._offset + self._block_bounds[block + 1]
 

@@ -1,4 +1,7 @@
-"""A ghost's settings as messages carry them: ids with names, and no personal data except the player's name."""
+"""The settings of a ghost in the form in which messages contain them.
+
+Ids have names, and the only personal data is the name of the player.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +126,10 @@ class Mk8Settings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 def settings_of(
     header: Header, outer: OuterHeader | None, file_name: FileName | None, replay: ReplayInfo | None
 ) -> Mk8Settings:
-    """Combine the parts of a ghost. `outer`, `file_name` and `replay` are `None` when absent or unreadable."""
+    """Put the parts of a ghost together.
+
+    If `outer`, `file_name` or `replay` is absent or can't be read, pass `None`.
+    """
     kind = file_name.kind if file_name else None
     return Mk8Settings(
         kind=kind,

@@ -1,4 +1,4 @@
-"""Recognise a ghost by the first bytes of its file."""
+"""Recognise a ghost by the first bytes in its file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ SUFFIX = ".dat"
 
 
 def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
-    """Return `yes` for a ghost, and for the related files that the reader rejects: MKTV replays and Deluxe ghosts.
+    """Return `yes` for a ghost, and also for some other files that the reader rejects with a good reason: MKTV replays
+    and Deluxe ghosts.
 
-    Size and name are not considered: other files are called `.dat` too, and a name that fits the pattern proves
-    nothing. Never raises.
+    We don't look at the size and the name. There are other files called `.dat`, and even if a name fits the pattern,
+    this doesn't prove anything. This never raises an error.
     """
     known = head.startswith((BODY_MAGIC, OUTER_MAGIC, *FOREIGN_MAGICS))
     return "yes" if known else "no"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class RaceTime(NamedTuple):
-    """A time as stored, which may be out of range."""
+    """A time in the form in which it is stored. It might be out of range."""
 
     minutes: int
     seconds: int
@@ -15,12 +15,14 @@ class RaceTime(NamedTuple):
 
     @property
     def valid(self) -> bool:
-        """Seconds and milliseconds are in range."""
+        """Whether the seconds and milliseconds are in range."""
         return self.seconds <= 59 and self.milliseconds <= 999
 
     @property
     def used(self) -> bool:
-        """The time was driven: it is valid, and not one of the two fillers for unused laps."""
+        """Whether the time was really driven, which means that it is valid and not one of the two fillers for unused
+        laps.
+        """
         return self.valid and self not in FILLERS
 
     @property
@@ -33,6 +35,6 @@ FILLERS = (RaceTime(9, 59, 999), RaceTime(0, 0, 0))
 
 
 def driven(laps: Sequence[RaceTime]) -> tuple[RaceTime, ...]:
-    """Return the laps before the first one that was not driven."""
+    """Return the laps up to the first one that was not driven."""
     count = next((index for index, lap in enumerate(laps) if not lap.used), len(laps))
     return tuple(laps[:count])

@@ -1,11 +1,13 @@
-"""Yaz0 decompression, with limits on the size of the output and on the work it takes.
+"""Yaz0 decompression. There are limits for the size of the output, and for how much work it takes.
 
-A block has a header of 16 bytes (`Yaz0`, u32 size, 8 ignored bytes), then groups. A group is a flag byte and 8 items,
-one for each bit from the top: 1 for a literal byte, 0 for a copy of earlier output. A copy is two bytes, 4 bits of
-length and 12 of distance; with length 0 a third byte holds the length. Bytes after the last byte of output are padding.
+A block has a header of 16 bytes (`Yaz0`, u32 size, 8 ignored bytes), and then groups. A group is a flag byte and 8
+items, one for each bit from the top: a 1 is a literal byte, and a 0 is a copy of earlier output. A copy takes two
+bytes, with 4 bits for the length and 12 for the distance. If the length is 0, it is in a third byte. If there are more
+bytes after the last byte of output, they are padding.
 
-The flag byte gives the layout of a group in which no copy has a third byte, so such a group is read with one `struct`
-call. Every other group (third bytes, the end of the block, a copy from before the start) is read item by item.
+If none of the copies in a group has a third byte, the flag byte is enough to know the layout of the group, so we can
+read it with a single `struct` call. All other groups (with third bytes, at the end of the block, or with a copy from
+before the start) are read item by item.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ MAX_RATIO = 88
 
 
 def declared_size(block: bytes, *, max_bytes: int, offset: int) -> int:
-    """Return the size that the header of a block declares.
+    """Return the size that is declared in the header of a block.
 
-    `offset` is the position of the block in the file, for errors. Raises `FramingError` when the header is missing, the
-    size is above `max_bytes`, or a block of this length cannot contain that much.
+    `offset` is where the block is in the file, and is used for errors. Raises `FramingError` if the header is missing,
+    if the size is above `max_bytes`, or if it is impossible that a block of this length contains so many bytes.
     """
     if len(block) < HEADER_BYTES:
         raise FramingError(f"a Yaz0 block of {len(block)} bytes has no room for its header", offset=offset)
@@ -40,10 +42,10 @@ def declared_size(block: bytes, *, max_bytes: int, offset: int) -> int:
 
 
 def decompress(block: bytes, *, max_bytes: int, max_work: int, offset: int) -> tuple[bytes, int]:
-    """Return the content of a block, and the work it took to unpack (see `_WORK`).
+    """Return the content of a block, and how much work it took to unpack it (see `_WORK`).
 
-    Raises `FramingError` as `declared_size` does, and when the block ends too early, a copy begins before the start of
-    the output, or the work exceeds `max_work` (checked at each group).
+    Raises `FramingError` in the same cases as `declared_size`. It is also raised if the block ends too early, if a copy
+    begins before the start of the output, or if the work exceeds `max_work`, which is checked at each group.
     """
     size = declared_size(block, max_bytes=max_bytes, offset=offset)
     out = bytearray()
@@ -82,7 +84,7 @@ def decompress(block: bytes, *, max_bytes: int, max_work: int, offset: int) -> t
 
 
 def _unpack_by_item(block: bytes, at: int, flags: int, out: bytearray, size: int, offset: int) -> int:
-    """Unpack one group, stopping when `out` has `size` bytes. Returns where the next group begins."""
+    """Unpack one group, but stop as soon as `out` has `size` bytes. Returns where the next group begins."""
     try:
         for bit in range(7, -1, -1):
             if len(out) >= size:
@@ -111,7 +113,7 @@ def _ends_early(produced: int, size: int, offset: int) -> FramingError:
 
 
 def _group(flags: int) -> struct.Struct:
-    """Return the layout that a flag byte stands for: each run of literals as bytes, each copy as an integer."""
+    """Return the layout that belongs to a flag byte. Literals in a row are bytes, and each copy is an integer."""
     bits = f"{flags:08b}"
     return struct.Struct(">" + "".join(f"{len(run)}s" if run[0] == "1" else "H" * len(run) for run in _RUNS(bits)))
 

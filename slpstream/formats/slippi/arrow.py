@@ -409,8 +409,8 @@ def _null(value: Any) -> Any:
 
 
 def of_game(table: pa.Table, *, file: str, game_id: str) -> pa.Table:
-    """Add the columns `file` and `game_id` in front of a table, so that you can concatenate it with the tables of other
-    games.
+    """Add the columns `file` and `game_id` in front of the given table, so that you can concatenate it with the tables
+    of other games.
     """
     indices = _array(np.zeros(len(table), np.int32), pa.int32())
     for position, (name, text) in enumerate((("file", file), ("game_id", game_id))):

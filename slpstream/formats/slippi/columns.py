@@ -170,7 +170,7 @@ class EventColumns:
     def _convert(self, layout: Layout, index: int) -> None:
         """Convert all fields of one block, because this takes little longer than converting just one of them.
 
-        If somebody reads three blocks, they usually read most of them. So with the third block, we convert all others
+        If someone reads three blocks, they usually read most of them. So with the third block, we convert all others
         too, and if there is a copy of the rows, it is freed.
         """
         converted = self._converted
@@ -274,7 +274,7 @@ class FrameColumns:
         self.sizes = sizes
         """The declared payload sizes by command byte."""
         self.which = which
-        """The sending of each row, by its position in `index`; `None` if the rows are all sendings in file order."""
+        """The sending of each row, by its position in `index`, or `None` if the rows are all sendings in file order."""
         self.last_sendings_only = last
 
     @classmethod
@@ -391,7 +391,7 @@ class FrameColumns:
         return {kind: self._repeated_events(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
     def event(self, slot: Slot) -> EventColumns:
-        """Return the events of a slot, one for each row. If the game has none, they have no fields."""
+        """Return the events of the given slot, one for each row. If the game has none, they have no fields."""
         offsets = self.index.slots.get(slot)
         if offsets is None:
             return EventColumns(self.data, None, np.full(len(self), ABSENT, np.int64))

@@ -35,7 +35,7 @@ class Fall(NamedTuple):
 
     player_index: int
     by: int | None
-    """The player who hit last, possibly a team-mate; `None` for a self-destruct."""
+    """The player who hit last, possibly a team-mate, or `None` for a self-destruct."""
 
 
 class FallCounter:

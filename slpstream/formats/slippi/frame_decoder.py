@@ -182,7 +182,7 @@ class FrameDecoder(FrameLayout):
             values += [Value(field.kind.code, offset + field.offset) for field in layout.fields]
         self._unpack = struct.Struct("".join(codes)).unpack_from
         self.match = self._matcher([at - self.start + FRAME_NUMBER_OFFSET for _, at in events])
-        """(data, start) to the number of the frame at `start`; `None` if it has another layout, or is not whole."""
+        """(data, start) to the number of the frame at `start`, or `None` if it has another layout, or is not whole."""
         posts = TABLES[POST].layout(widths[POST] - 1) if widths[POST] else None
         self._make = _EntryMaker(self, events, layouts, posts).make
         characters = [(index, is_follower) for command, index, is_follower in self.slots if command == PRE]
@@ -252,7 +252,7 @@ class FrameDecoder(FrameLayout):
         return Fields(struct.Struct("".join(codes)).unpack_from, begin, at)
 
     def decode(self, frame: bytes, revision: int) -> FrameEntry:
-        """Decode the bytes of a frame. The frame must have this layout."""
+        """Decode the bytes of the given frame. The frame must have this layout."""
         return self._make(self._unpack(frame, 0), revision)
 
     def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:

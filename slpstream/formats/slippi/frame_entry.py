@@ -74,7 +74,7 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
 
 
 class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
-    """A stage event with its `kind` and its slippi-js fields."""
+    """An event of the stage. It has a `kind` and the same fields as in slippi-js."""
 
     kind: str
     frame: int

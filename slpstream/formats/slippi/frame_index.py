@@ -351,7 +351,7 @@ class _Walk:
         return events if stop.failure is None or is_complete else [], end, stop
 
     def _complete(self, layout: _Layout, end: int) -> bool:
-        """Whether we can be sure that a sending with this layout, which ends at `end`, is whole.
+        """Whether we can be sure that a sending with the given layout, which ends at `end`, is whole.
 
         Before 3.0, there are no bookends, so we look at the next event. If it is a Frame Start, or an update of the
         character that began this sending, then the sending is whole.

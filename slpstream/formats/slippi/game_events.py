@@ -55,9 +55,9 @@ class GameEvents:
         self.payloads = payloads
         self.game_start: GameStartPayload | None = None
         self.settings: Settings | None = None
-        """The settings; `None` before Game Start."""
+        """The settings, or `None` before Game Start."""
         self.gecko_list: bytes | None = None
-        """The Gecko List; `None` until it is complete, and in replays without one."""
+        """The Gecko List, or `None` until it is complete, and in replays without one."""
         self.ended = False
         self.takes: list[TakeEvent | None] = []
         self.counts = [0] * 256
@@ -228,7 +228,9 @@ class GameEvents:
             take(self, buffer, start, end, end_offset, out)
 
     def _take_of(self, command: int, size_bytes: int) -> TakeEvent | None:
-        """Return the function that takes the events of a command, or `None` if these events don't have any effect."""
+        """Return the function that takes the events of the given command, or `None` if these events don't have any
+        effect.
+        """
         if command == commands.GAME_END.command:
             return GameEvents._take_game_end
         table = commands.TABLES.get(command)
@@ -329,7 +331,7 @@ def _start_as_played(event: GameStart, following: Event) -> GameStart:
 
 
 def _frame_take(assembler: Assembler, command: int, size_bytes: int) -> TakeEvent:
-    """Return a function that decodes the events of a command and adds them to the open frame."""
+    """Return a function that decodes the events of the given command and adds them to the open frame."""
     decode = commands.TABLES[command].layout(size_bytes).decode
     if command in commands.STAGE_EVENT_KINDS:
         return lambda game, buffer, start, end, end_offset, out: assembler.stage_event(

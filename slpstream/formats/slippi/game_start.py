@@ -2,7 +2,7 @@
 from it.
 
 There's one of them per game, after Event Payloads, and it is big-endian. Since it only comes once, we read it row by
-row and don't care about speed. Most of it is a block that the game copies from memory, and nobody has documented all of
+row and don't care about speed. Most of it is a block that the game copies from memory, and no one has documented all of
 it. That's why the event keeps its payload, and the writer only changes single fields in it.
 
 `settings` has the same form as slippi-js's `GameStartType`, with a few differences that the contract lists: the eight

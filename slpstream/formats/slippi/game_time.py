@@ -37,10 +37,10 @@ def playable_frames(frame: int, timer_start: int) -> int:
 
 
 def playable_seconds(frame: int, timer_start: int) -> float:
-    """Return for how many seconds, up to this frame, players had control."""
+    """Return for how many seconds, up to the given frame, players had control."""
     return playable_frames(frame, timer_start) / FRAMES_PER_SECOND
 
 
 def timer_seconds(frame: int, timer_start: int) -> float:
-    """Return for how many seconds the timer has been running in a frame."""
+    """Return for how many seconds the timer has been running in the given frame."""
     return max(0, frame - timer_start) / FRAMES_PER_SECOND

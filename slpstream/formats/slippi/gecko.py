@@ -138,7 +138,7 @@ class GeckoListFinder:
 
     def __init__(self) -> None:
         self.data: bytes | None = None
-        """The list; `None` until it is complete, and in replays without one."""
+        """The list, or `None` until it is complete, and in replays without one."""
         self.done = False
         """Whether further bytes cannot change the result."""
         self._buffer = b""

@@ -72,7 +72,7 @@ class SlippiReader:
         self.raw_length_bytes = 0
         """The raw length in the header. It is 0 while the game runs, and stays 0 in some files."""
         self.events_end: int | None = None
-        """File offset just past the last event; `None` while the raw array can still grow."""
+        """File offset just past the last event, or `None` while the raw array can still grow."""
         self._buffer = b""
         self._base = 0
         self._needed_bytes = 0
@@ -131,7 +131,7 @@ class SlippiReader:
 
     @property
     def game_start(self) -> GameStartPayload | None:
-        """The bytes of Game Start; `None` before it."""
+        """The bytes of Game Start, or `None` if we haven't got there yet."""
         return None if self._game is None else self._game.game_start
 
     @property

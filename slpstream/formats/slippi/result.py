@@ -3,7 +3,7 @@ end.
 
 We follow the rules of slippi-js 9.1 (`getWinners`), but without its bugs. If a no contest doesn't have an initiator,
 there's no winner, and a second Game End doesn't change anything. Before 3.13, there are no placements. If such a game
-didn't end because somebody quit or time ran out, stocks decide it, and then percent. We also know some things that
+didn't end because someone quit or time ran out, stocks decide it, and then percent. We also know some things that
 slippi-js doesn't: the team of a player who quits loses, the last frame can decide a game whose Game End was lost, and
 ledge grabs can decide a timeout (`outcome`).
 

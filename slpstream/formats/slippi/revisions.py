@@ -23,7 +23,7 @@ class Revisions:
 
     def __init__(self) -> None:
         self._pages: dict[int, array[int]] = {}
-        """Arrays that are never changed, of revisions plus 1; 0 for numbers without one."""
+        """Arrays that are never changed, of revisions plus 1, or 0 for numbers without one."""
         self.count = 0
         """The number of frame numbers with a revision."""
 

@@ -1,9 +1,9 @@
 """Names in Shift JIS, which is how the game stores them. We decode them to the characters that people type, and encode
 them again.
 
-The game writes Latin letters, digits and signs in full width (`Ａ` for `A`, `＃` for `#`). When we decode a name,
-we stop at the first NUL and convert full width to normal width, but kana and kanji stay as they are. If there
-are bytes that aren't Shift JIS, they become U+FFFD, so this never fails.
+The game writes Latin letters, digits and signs in full width (`Ａ` for `A`, and `＃` for `#`). When we decode a
+name, we stop at the first NUL and convert full width to normal width. Kana and kanji stay as they are. If there are
+bytes that aren't Shift JIS, they become U+FFFD, so this never fails.
 """
 
 from __future__ import annotations

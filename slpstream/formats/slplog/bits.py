@@ -1,8 +1,8 @@
-"""A stream of bits and the byte stream around it, from which the parts of a replay log are made.
+"""A stream of bits, and a byte stream around it. The parts of a replay log are made of these.
 
-`BitPacker` writes bits, most significant first: one for a boolean, n for an integer, a few for a small delta.
-`MemoryStream` writes integers as varints, and byte strings. Both have a mirror that reads: `BitUnpacker`, and the
-`read_` methods of the stream itself.
+`BitPacker` writes bits, beginning with the most significant one. A boolean takes one bit, an integer n, and a small
+delta just a few. `MemoryStream` writes integers as varints, and byte strings. To read them again, use `BitUnpacker` and
+the `read_` methods of the stream.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _MAX_VARINT_BYTES = 10
 class BitPacker:
     """Writes values bit by bit.
 
-    Bits are gathered in one Python integer, so that a put is a shift and an addition; every 4,096 bits they are
-    flushed to bytes.
+    To make this fast, it collects bits in a single Python integer, so that a put is just a shift and an addition. Every
+    4,096 bits, they are flushed to bytes.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class BitPacker:
         self.put(int(value), 1)
 
     def put(self, value: int, bits: int) -> None:
-        """Put an unsigned integer of `bits` bits. Raises `ValueError` when it does not fit."""
+        """Put an unsigned integer of `bits` bits. If it doesn't fit, this raises `ValueError`."""
         if value < 0 or value >> bits:
             raise ValueError(f"{value} does not fit {bits} bits")
         self._pending = self._pending << bits | value
@@ -46,18 +46,23 @@ class BitPacker:
             self._flush()
 
     def put_number(self, value: int, shift: int = 0) -> None:
-        """Put a number from 0 on in Exp-Golomb code of order `shift`. Small numbers are short: 0 takes `1 + shift`
-        bits."""
+        """Put a number that isn't negative, in Exp-Golomb code of order `shift`.
+
+        The smaller a number is, the fewer bits it takes. For example, 0 takes `1 + shift` bits.
+        """
         value += 1 << shift
         width = value.bit_length()
         self.put(value, 2 * width - shift - 1)
 
     def put_delta(self, value: int, shift: int = 0) -> None:
-        """Put a signed number as the `put_number` code of its zigzag number, short for numbers close to 0."""
+        """Put a signed number.
+
+        To do this, we use the `put_number` code of its zigzag number, which is short for numbers close to 0.
+        """
         self.put_number(2 * value if value >= 0 else -2 * value - 1, shift)
 
     def to_bytes(self) -> bytes:
-        """Return all bits; the last byte is filled with zeros."""
+        """Return all bits. If the last byte isn't complete, it is filled with zeros."""
         self._flush()
         tail = (self._pending << (8 - self._count)).to_bytes(1, "big") if self._count else b""
         return bytes(self._done) + tail
@@ -70,9 +75,9 @@ class BitPacker:
 
 
 class BitUnpacker:
-    """Reads the output of a `BitPacker`. Each method raises `FieldError` at the end of the data.
+    """Reads the output of a `BitPacker`. At the end of the data, each method raises `FieldError`.
 
-    `offset` is the position of `data` in its file, for errors.
+    `offset` is where `data` is in its file, and is used for errors.
     """
 
     def __init__(self, data: bytes, *, offset: int = 0) -> None:
@@ -125,13 +130,13 @@ class BitUnpacker:
 
 
 class MemoryStream:
-    """Typed values in bytes, written at the end and read from `at` on. Integers are varints.
+    """Typed values in bytes. You write at the end, and read from `at` on. Integers are varints.
 
-    Reading past the end raises `FieldError`.
+    If you try to read past the end, you get a `FieldError`.
     """
 
     def __init__(self, data: bytes = b"", *, offset: int = 0) -> None:
-        """`offset` is the position of `data` in its file, for errors."""
+        """`offset` is where `data` is in its file. It is only used for errors."""
         self._data = bytearray(data)
         self._offset = offset
         self.at = 0
@@ -149,7 +154,10 @@ class MemoryStream:
         return bytes(self._data)
 
     def write_number(self, value: int) -> None:
-        """Write an integer from 0 on: 7 bits a byte, the lowest first, with the high bit set in all but the last."""
+        """Write an integer that isn't negative.
+
+        Each byte contains 7 bits, beginning with the lowest, and all but the last have the high bit set.
+        """
         if value < 0:
             raise ValueError(f"{value} is negative")
         while value >> _VARINT_BITS:
@@ -162,16 +170,16 @@ class MemoryStream:
         self.write_number(2 * value if value >= 0 else -2 * value - 1)
 
     def write_octets(self, value: bytes) -> None:
-        """Write the number of bytes, then the bytes."""
+        """Write how many bytes there are, and then the bytes."""
         self.write_number(len(value))
         self._data += value
 
     def write_bits(self, packer: BitPacker) -> None:
-        """Write the bits of a bit packer as `write_octets` does."""
+        """Write the bits of a bit packer in the same way as `write_octets`."""
         self.write_octets(packer.to_bytes())
 
     def read_number(self, max_value: int | None = None) -> int:
-        """The inverse of `write_number`. Raises `FieldError` for a number above `max_value`."""
+        """Read a number that was written by `write_number`. If it is above `max_value`, this raises `FieldError`."""
         value, shift = 0, 0
         while True:
             byte = self.read_raw(1)[0]
@@ -191,7 +199,10 @@ class MemoryStream:
         return value >> 1 if not value & 1 else -(value + 1) >> 1
 
     def read_octets(self, max_bytes: int | None = None) -> bytes:
-        """The inverse of `write_octets`. Raises `FieldError` for more than `max_bytes`."""
+        """Read bytes that were written by `write_octets`.
+
+        If there are more than `max_bytes`, this raises `FieldError`.
+        """
         return self.read_raw(self.read_number(max_bytes))
 
     def read_bits(self) -> BitUnpacker:

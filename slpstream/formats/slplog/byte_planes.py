@@ -1,8 +1,9 @@
-"""Columns of values as byte planes: all first bytes, then all second bytes, and so on.
+"""Columns of values as byte planes, which means that all first bytes come first, then all second bytes, and so on.
 
-The bytes of a plane are similar to each other, which helps compression, and all zeros where predictions hold. A block
-therefore stores a list of parts, each one a plane or a list of values that belong to it, and leaves out parts of zeros:
-a bit for each part records whether it is stored.
+The bytes of a plane are similar to each other, and where predictions are right, all of them are zero. Both helps
+compression. So a block stores a list of parts, where each part is a plane or a list of values that belong to it. If a
+part only contains zeros, it is left out. To know this, there is one bit for each part that tells us whether it is
+stored.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ _LITTLE_ENDIAN = sys.byteorder == "little"
 
 
 def column(matrix: bytes | bytearray, stride: int, offset: int, width: int) -> list[int]:
-    """Return the big-endian values of `width` bytes (1, 2 or 4) at `offset` in each row of `stride` bytes."""
+    """Return the big-endian values at `offset` in each row of `stride` bytes.
+
+    A value has `width` bytes, which can be 1, 2 or 4.
+    """
     if width == 1:
         return list(matrix[offset::stride])
     joined = bytearray(len(matrix) // stride * width)
@@ -28,7 +32,7 @@ def column(matrix: bytes | bytearray, stride: int, offset: int, width: int) -> l
 
 
 def set_column(matrix: bytearray, stride: int, offset: int, width: int, values: Sequence[int]) -> None:
-    """Store values at `offset` in each row: the inverse of `column`."""
+    """Store values at `offset` in each row, so that you can get them again with `column`."""
     octets = to_octets(values, width)
     for k in range(width):
         matrix[offset + k :: stride] = octets[k::width]
@@ -65,20 +69,20 @@ class PartsWriter:
             self._stored.append(part)
 
     def put_values(self, values: Sequence[int], width: int) -> None:
-        """Append each plane of values of `width` bytes as a part."""
+        """Append values of `width` bytes. Each of their planes becomes one part."""
         octets = to_octets(values, width)
         for k in range(width):
             self.put(octets[k::width])
 
     def to_bytes(self) -> tuple[bytes, bytes]:
-        """Return the bits of the parts, the most significant bit first, and the stored parts."""
+        """Return the bits of the parts, beginning with the most significant one, and those parts that are stored."""
         bits = "".join("1" if present else "0" for present in self._present)
         bits = bits.ljust((len(bits) + 7) // 8 * 8, "0")
         return int(bits or "0", 2).to_bytes(len(bits) // 8, "big"), b"".join(self._stored)
 
 
 class PartsReader:
-    """The inverse of `PartsWriter`. Its methods raise `FieldError` when there are no more parts or bytes."""
+    """Reads the output of a `PartsWriter`. If there are no more parts or bytes, its methods raise `FieldError`."""
 
     def __init__(self, present: bytes, stored: bytes) -> None:
         self._present = present
@@ -110,6 +114,6 @@ class PartsReader:
         return from_octets(bytes(octets), width)
 
     def finish(self) -> None:
-        """Raise `FieldError` when parts or bytes are left."""
+        """Check that nothing is left, and raise `FieldError` if there are more parts or bytes."""
         if self._at != len(self._stored) or (self._next + 7) >> 3 != len(self._present):
             raise FieldError("the block has more parts than its rows need", offset=0)

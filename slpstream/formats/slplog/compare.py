@@ -1,9 +1,9 @@
-"""Finding the first difference between two Slippi replays, event by event and field by field.
+"""Find the first difference between two Slippi replays, event by event and field by field.
 
-Both files are walked in step, each by its own Event Payloads. The result for the first events that differ names the
-field, its frame and player, and the values in the surrounding frames. Bytes outside of all fields are compared too.
-Everything that is not an event (metadata, raw length, bytes after the end) is compared last, so that a missing event is
-not reported as a different raw length.
+We walk through both files in step, using the Event Payloads of each. For the first events that differ, you get the name
+of the field, its frame and player, and the values that it has in the frames around it. Bytes that don't belong to any
+field are compared too. Everything that isn't an event (metadata, raw length, bytes after the end) comes last.
+Otherwise, a missing event would be reported as a different raw length.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _Row = tuple[int, Field, int | None]
 
 
 class Context(NamedTuple):
-    """The values of a field in both files, in one of the frames around a difference."""
+    """The values that a field has in both files, in one of the frames around a difference."""
 
     frame: int
     a: str
@@ -91,7 +91,7 @@ class Found(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Frame, player and field as text; frame and player only if known."""
+        """The frame, player and field as text. If we don't know the frame or player, they are left out."""
         parts = []
         if self.frame is not None:
             parts.append(f"frame {self.frame}")
@@ -100,7 +100,7 @@ class Found(NamedTuple):
         return ", ".join([*parts, self.field])
 
     def lines(self) -> list[str]:
-        """Return readable lines: the difference, then the frames around it."""
+        """Return lines that you can show to people. They contain the difference, and then the frames around it."""
         event = f"{self.event} at offset {self.offset}"
         if self.number is not None:
             event = f"event {self.number}, {event}"
@@ -112,9 +112,9 @@ class Found(NamedTuple):
 
 
 def first_difference(a: bytes, b: bytes) -> Found | None:
-    """Return the first difference between two Slippi replays, `None` when all bytes are equal.
+    """Return the first difference between two Slippi replays, or `None` if all bytes are equal.
 
-    Raises `FormatError` when one of them does not begin like a replay.
+    If one of them doesn't begin like a replay, this raises `FormatError`.
     """
     left, right = _Walk(a), _Walk(b)
     if a == b:
@@ -210,7 +210,7 @@ def _description(data: bytes, event: _Event) -> str:
 
 
 def _owner(data: bytes, event: _Event) -> tuple[str, int | None, int | None, bool]:
-    """Return an event's title, its frame and player, and whether that is a follower."""
+    """Return the title of an event, its frame and player, and whether the player is a follower."""
     command, start, end = event
     title = _TITLES.get(command, f"unknown event {command:#04x}")
     has_frame = command in _FRAMED and end >= start + 5
@@ -241,7 +241,7 @@ def _in_event(left: _Walk, right: _Walk, a: _Event, b: _Event, number: int) -> F
 
 
 def _rows(command: int, width: int) -> Iterator[tuple[int, Kind, str, int | None]]:
-    """Yield the fields of an event in order of their offsets: offset, kind, name and player."""
+    """Yield the offset, kind, name and player of each field in an event. They are sorted by their offsets."""
     prefix = _PREFIXES.get(command, "")
     if command == GAME_START:
         rows: list[_Row] = [(f.offset, f, None) for f in game_start.FIELDS]
@@ -273,7 +273,7 @@ def _shown(kind: Kind, octets: bytes) -> str:
 
 
 def _around(left: _Walk, right: _Walk, a: _Event, b: _Event, offset: int, kind: Kind) -> tuple[Context, ...]:
-    """Return the values of the same field and player in the surrounding frames."""
+    """Return the values that the same field has for the same player in the frames around it."""
     key = left.data[a.start + 5 : a.start + 7] if a.command in _PLAYERS else b""
     ours, theirs = _near(left, a, key), _near(right, b, key)
     context = []
@@ -288,9 +288,10 @@ def _around(left: _Walk, right: _Walk, a: _Event, b: _Event, offset: int, kind: 
 
 
 def _near(walk: _Walk, event: _Event, key: bytes) -> list[int]:
-    """Return the offsets of this event and of the nearest ones of the same kind and player, before and after it.
+    """Return the offsets of this event, and of the nearest ones of the same kind and player before and after it.
 
-    `key` is the player index and follower flag, which follow the frame number; it is empty for other events.
+    `key` consists of the player index and the follower flag, which come after the frame number. For other events, it is
+    empty.
     """
     data = walk.data
     before: list[int] = []
@@ -346,7 +347,7 @@ def _raw_length(a: bytes, b: bytes) -> Found | None:
 
 
 def _bytes(event: str, a: bytes, b: bytes, offset: int, field: str, number: int | None = None) -> Found | None:
-    """Find the first byte that differs in two parts of the files. `offset` is the offset of `a` in its file."""
+    """Find the first byte that differs in two parts of the files. `offset` is where `a` is in its file."""
     if a == b:
         return None
     index = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

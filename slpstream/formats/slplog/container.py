@@ -1,10 +1,10 @@
-"""The container of a `.slplog`: file header, blocks, index and end.
+"""The container of a `.slplog`. It consists of a file header, blocks, an index and an end:
 
     file header | block | block | ... | index | end
 
-Each block has its own header with checksums and can be read independently of the others. After a damaged block the
-reader searches for the mark of the next one. Blocks are only ever appended. The last two blocks of a finished log are
-the index and the end. In an unfinished log (the game is still running, or the writer was killed) blocks are found by
+Each block has its own header with checksums, so you can read it without the others. If a block is damaged, the reader
+searches for the mark of the next one. We only ever append blocks. When a log is finished, its last two blocks are the
+index and the end. If it isn't (because the game is still running, or the writer was killed), we find the blocks by
 their headers, up to the last complete one.
 """
 
@@ -68,14 +68,14 @@ class LogHeader(NamedTuple):
     """The file header of a log."""
 
     format: str
-    """Name of the replay's format; empty when it is unknown."""
+    """Name of the replay's format, or empty when it is unknown."""
     name: str
     """Name of the replay file. In some formats it carries data."""
     keyframe_frames: int
 
 
 class Block(NamedTuple):
-    """A block without its payload: its position in the log and the fields of its header."""
+    """A block without its payload. It knows where it is in the log, and the fields of its header."""
 
     kind: int
     offset: int
@@ -95,12 +95,12 @@ class Block(NamedTuple):
 
     @property
     def has_frames(self) -> bool:
-        """The block has frames, so it is a keyframe."""
+        """Whether the block has frames, which makes it a keyframe."""
         return self.last_frame >= self.first_frame
 
 
 class End(NamedTuple):
-    """The payload of the last block: hash and length of the whole replay, and the position of the index."""
+    """The payload of the last block, which contains the hash and length of the whole replay, and where the index is."""
 
     sha256: bytes
     source_bytes: int
@@ -110,7 +110,7 @@ class End(NamedTuple):
 
 
 def write_header(header: LogHeader) -> bytes:
-    """Encode the file header: all bytes before the first block."""
+    """Encode the file header, which includes all bytes before the first block."""
     stream = MemoryStream()
     stream.write_octets(header.format.encode())
     stream.write_octets(header.name.encode("utf-8", "surrogateescape")[:_MAX_NAME_BYTES])
@@ -121,10 +121,10 @@ def write_header(header: LogHeader) -> bytes:
 
 
 def read_header(read_at: ReadAt) -> tuple[LogHeader, int]:
-    """Read the file header. Returns it with the offset of the first block.
+    """Read the file header, and return it with the offset of the first block.
 
-    Raises `WrongFormat` when the file is not a replay log, `Unsupported` for another version of the format, and
-    `FramingError` or `FieldError` when the header is damaged.
+    Raises `WrongFormat` if the file isn't a replay log, `Unsupported` if it has another version of the format, and
+    `FramingError` or `FieldError` if the header is damaged.
     """
     fixed = len(MAGIC) + 1 + _LENGTH.size
     head = read_at(0, fixed)
@@ -150,7 +150,7 @@ def read_header(read_at: ReadAt) -> tuple[LogHeader, int]:
 
 
 def write_block(block: Block, payload: bytes) -> bytes:
-    """Encode a block. The length and the checksum of the payload are computed here, not taken from `block`."""
+    """Encode a block. The length and checksum of the payload aren't taken from `block`, but computed here."""
     head = _HEAD.pack(
         _MARK,
         block.kind,
@@ -165,7 +165,7 @@ def write_block(block: Block, payload: bytes) -> bytes:
 
 
 def parse_block(head: bytes, offset: int) -> Block | None:
-    """Decode the header of a block at `offset`. Returns `None` when the bytes are not a valid header."""
+    """Decode the header of a block at `offset`. If the bytes aren't a valid header, this returns `None`."""
     if len(head) < HEADER_BYTES or head[:2] != _MARK:
         return None
     if _CHECK.unpack_from(head, _HEAD.size)[0] != binascii.crc_hqx(head[: _HEAD.size], 0xFFFF):
@@ -177,7 +177,10 @@ def parse_block(head: bytes, offset: int) -> Block | None:
 
 
 def read_payload(read_at: ReadAt, block: Block, number: int) -> bytes:
-    """Read the payload of a block and check it. Raises `FramingError`, which refers to the block by `number`."""
+    """Read the payload of a block and check it.
+
+    If there's a problem, this raises a `FramingError` that mentions the `number` of the block.
+    """
     payload = read_at(block.offset + HEADER_BYTES, block.payload_bytes)
     if len(payload) < block.payload_bytes:
         raise FramingError(f"block {number} is cut off", offset=block.offset)
@@ -187,7 +190,10 @@ def read_payload(read_at: ReadAt, block: Block, number: int) -> bytes:
 
 
 def scan(read_at: ReadAt, start: int, size: int) -> Iterator[Block | FormatError]:
-    """Yield all blocks in file order, found by their headers, and an error for each part without a valid header."""
+    """Yield all blocks in the order of the file.
+
+    We find them by their headers. If a part doesn't have a valid header, you get an error for it.
+    """
     at, number = start, 0
     while at < size:
         block = parse_block(read_at(at, HEADER_BYTES), at)
@@ -219,7 +225,7 @@ def _next_mark(read_at: ReadAt, at: int, size: int) -> int | None:
 
 
 def write_index(blocks: list[Block]) -> bytes:
-    """Encode the payload of the index: for each block its kind, lengths and range of frames."""
+    """Encode the payload of the index. For each block, it contains the kind, the lengths and the range of frames."""
     stream = MemoryStream()
     stream.write_number(len(blocks))
     frame = 0
@@ -236,9 +242,10 @@ def write_index(blocks: list[Block]) -> bytes:
 
 
 def read_index(payload: bytes, start: int, size: int) -> list[Block]:
-    """Decode the payload of an index. `start` is the offset of the first block, `size` the length of the log.
+    """Decode the payload of an index. `start` is the offset of the first block, and `size` is how long the log is.
 
-    The blocks have no checksums, which are only in their own headers. Raises `FieldError`.
+    The blocks that you get don't have checksums, because these are only in their own headers. Raises `FieldError` if
+    the index is damaged.
     """
     max_blocks = size // HEADER_BYTES
     stream = MemoryStream(decompress(payload, _INDEX_ENTRY_BYTES * (max_blocks + 1)))
@@ -270,7 +277,7 @@ def write_end(end: End) -> bytes:
 
 
 def read_end(read_at: ReadAt, size: int) -> End | None:
-    """Read the last block of a log. Returns `None` when the log is not finished, or its last block is damaged."""
+    """Read the last block of a log. If the log isn't finished, or its last block is damaged, this returns `None`."""
     if size < END_BYTES:
         return None
     block = parse_block(read_at(size - END_BYTES, HEADER_BYTES), size - END_BYTES)

@@ -40,7 +40,7 @@ Template = tuple[int, ...]
 
 
 class FrameRange(NamedTuple):
-    """The frames in a block: the lowest and the highest number, and the number of units."""
+    """The frames in a block: the lowest and the highest number, and how many units there are."""
 
     first: int
     last: int
@@ -48,7 +48,10 @@ class FrameRange(NamedTuple):
 
 
 def compress(data: bytes, *, planes: bool = False) -> bytes:
-    """Compress bytes to a raw LZMA2 stream. `planes` selects the parameters for byte planes."""
+    """Compress bytes to a raw LZMA2 stream.
+
+    For byte planes, you should set `planes`, which selects other parameters.
+    """
     # A window larger than the data would cost time for nothing. Decompression always uses the maximum.
     window = min(max(1 << len(data).bit_length(), _MIN_WINDOW_BYTES), _MAX_WINDOW_BYTES)
     filters = [(_PLANES if planes else _PLAIN) | {"dict_size": window}]
@@ -56,7 +59,10 @@ def compress(data: bytes, *, planes: bool = False) -> bytes:
 
 
 def decompress(data: bytes, max_bytes: int, *, planes: bool = False) -> bytes:
-    """The inverse of `compress`. Raises `FieldError` for damaged data, or when the result exceeds `max_bytes`."""
+    """Decompress bytes that were compressed by `compress`.
+
+    If they are damaged, or if there would be more than `max_bytes`, this raises `FieldError`.
+    """
     try:
         decompressor = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[_PLANES if planes else _PLAIN])
         found = decompressor.decompress(data, max_bytes + 1)
@@ -70,9 +76,9 @@ def decompress(data: bytes, max_bytes: int, *, planes: bool = False) -> bytes:
 
 
 class FrameBlock:
-    """Collects the events of a block. `add` them in order, then call `encode`.
+    """Collects the events of a block. You have to `add` them in order, and then call `encode`.
 
-    `widths` is the width of an event in bytes for each command, 0 for undeclared commands.
+    `widths` contains the width of an event in bytes for each command. If a command isn't declared, it is 0.
     """
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -90,7 +96,7 @@ class FrameBlock:
         return len(self._frames)
 
     def begins_unit(self, data: bytes, at: int) -> bool:
-        """Return whether the event at `data[at]` begins a new unit."""
+        """Whether the event at `data[at]` is the first one of a new unit."""
         command = data[at]
         if command == plan.START and self._widths[command] >= plan.FRAMED_BYTES:
             return True
@@ -101,7 +107,7 @@ class FrameBlock:
         return False
 
     def add(self, data: bytes, at: int) -> None:
-        """Append the event at `data[at]`, which must be complete."""
+        """Append the event at `data[at]`. All of its bytes must be there."""
         command = data[at]
         width = self._widths[command]
         key = command << 16
@@ -165,7 +171,10 @@ class FrameBlock:
 
 
 def decode_block(payload: bytes, source_bytes: int) -> bytes:
-    """Return the events of a block as they were in the file, `source_bytes` in total. Raises `FieldError`."""
+    """Return the events of a block in the form that they had in the file. Together, they must have `source_bytes`.
+
+    Raises `FieldError` if the block is damaged.
+    """
     if source_bytes > MAX_SOURCE_BYTES:
         raise FieldError(f"a block of {source_bytes} bytes, the maximum is {MAX_SOURCE_BYTES}", offset=0)
     stream = MemoryStream(decompress(payload, 4 * source_bytes + _EXTRA_BYTES, planes=True))
@@ -232,7 +241,7 @@ def _groups(
     units: Sequence[int],
     frames: Sequence[int],
 ) -> dict[int, Rows]:
-    """Return the rows of each key, with their units and parents but no bytes."""
+    """Return the rows of each key. They have their units and parents, but no bytes yet."""
     row_units: dict[int, list[int]] = {key: [] for key in keys}
     appends = [[row_units[key].append for key in template] for template in templates]
     for unit, template in enumerate(units):
@@ -249,7 +258,10 @@ def _groups(
 
 
 def _in_order(groups: dict[int, Rows]) -> list[Rows]:
-    """Return the groups in coding order: Post-Frame Updates first, as Pre-Frame Updates are predicted from them."""
+    """Return the groups in the order in which they are coded.
+
+    Post-Frame Updates come first, because we use them to predict Pre-Frame Updates.
+    """
     return sorted(groups.values(), key=lambda group: (group.key >> 16 != plan.POST, group.key))
 
 
@@ -286,7 +298,7 @@ def _take_columns(group: Rows, parts: PartsReader) -> None:
 
 
 def _fill_known_bytes(group: Rows) -> None:
-    """Fill in the bytes that are known without the columns: command, frame number and player."""
+    """Fill in those bytes that we know without the columns, which are the command, the frame number and the player."""
     command, width = group.key >> 16, group.width
     group.matrix = matrix = bytearray(width * group.count)
     matrix[0::width] = bytes([command]) * group.count

@@ -1,4 +1,4 @@
-"""The inputs of F-Zero GX and Stunts replays: found in the file, coded in bits with `pads`, and decoded again."""
+"""Find the inputs in F-Zero GX and Stunts replays, code them in bits with `pads`, and decode them again."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MAX_RUNS = 1 << 20
 
 
 def gx_inputs(data: bytes) -> tuple[int, int, Sequence[Held]] | None:
-    """Find the input runs in a GCI file.
+    """Find the runs of inputs in a GCI file.
 
-    Returns the positions of their first bit and of the bit after the last one, and the runs; `None` when the file has
-    no runs or is damaged.
+    Returns where their first bit is, where the bit after the last one is, and the runs. If the file is damaged or
+    doesn't have any runs, this returns `None`.
     """
     try:
         reading = body.read_body(container.read_container(data).body, file_offset=container.BODY_AT)
@@ -43,7 +43,8 @@ def gx_inputs(data: bytes) -> tuple[int, int, Sequence[Held]] | None:
 def stunts_inputs(data: bytes) -> tuple[int, Sequence[Held]] | None:
     """Find the input bytes in a Stunts replay.
 
-    Returns their offset and the runs of equal ones; `None` when the file has no inputs or is damaged.
+    Returns their offset, and the runs of equal ones. If the file is damaged or doesn't have any inputs, this returns
+    `None`.
     """
     layouts = fitting(data, len(data))
     if not layouts or len(data) == layouts[0].inputs_offset:
@@ -53,7 +54,7 @@ def stunts_inputs(data: bytes) -> tuple[int, Sequence[Held]] | None:
 
 
 def encode_pads(source: int, lead_bits: int, runs: Sequence[Held]) -> bytes:
-    """Encode the payload of a PADS block. `lead_bits` is the number of bits before the inputs in their first byte."""
+    """Encode the payload of a PADS block. `lead_bits` is how many bits come before the inputs in their first byte."""
     stream = MemoryStream()
     stream.write_number(source)
     stream.write_number(lead_bits)
@@ -65,7 +66,10 @@ def encode_pads(source: int, lead_bits: int, runs: Sequence[Held]) -> bytes:
 
 
 def decode_pads(payload: bytes, source_bytes: int) -> bytes:
-    """Return the bytes of the file that the inputs fill completely. Raises `FieldError`."""
+    """Return those bytes of the file that are completely filled by inputs.
+
+    Raises `FieldError` if the payload is damaged.
+    """
     stream = MemoryStream(payload)
     source, lead_bits = stream.read_number(STUNTS), stream.read_number(7)
     count, bits = stream.read_number(_MAX_RUNS), stream.read_bits()

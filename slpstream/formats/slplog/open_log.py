@@ -1,4 +1,4 @@
-"""Replay logs in files: opened for reading frames, or read as the replay that they contain."""
+"""Replay logs in files. You can open one to read some of its frames, or read it as the replay that it contains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slpstream.system.files import open_regular
 
 
 def is_log(path: Path) -> bool:
-    """Return whether a path has the suffix of replay logs."""
+    """Whether a path has the suffix of a replay log."""
     name = path.name  # not `path.suffix`, which takes twice as long as the rest of the function
     return len(name) > len(SUFFIX) and name[-len(SUFFIX) :].lower() == SUFFIX
 
@@ -30,9 +30,9 @@ def log_in(file: BinaryIO) -> ReplayLog:
 
 
 def as_replay(file: BinaryIO) -> BinaryIO:
-    """Return the file itself or, if it is a replay log, close it and return the replay in memory.
+    """If an open file is a replay log, close it and return the replay in memory. Otherwise, return the file itself.
 
-    Raises `FormatError`.
+    Raises `FormatError` if the log is damaged.
     """
     head = file.read(len(MAGIC))
     file.seek(0)
@@ -43,9 +43,9 @@ def as_replay(file: BinaryIO) -> BinaryIO:
 
 
 def replay_name(path: Path) -> str:
-    """Return the name of a replay file, without its folder; for a replay log, the one in its header.
+    """Return the name of a replay file without its folder. For a replay log, this is the name in its header.
 
-    Raises `OSError`.
+    Raises `OSError` if it can't be read.
     """
     if not is_log(path):
         return path.name

@@ -41,7 +41,7 @@ class Pad(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A run: one state of a pad, and the number of frames that it holds (1 or more)."""
+    """A run, which consists of one state of a pad, and how many frames it lasts (at least 1)."""
 
     buttons: int
     axes: Axes
@@ -49,15 +49,15 @@ class Held(NamedTuple):
 
 
 def held(states: Iterable[tuple[int, Axes]]) -> Iterator[Held]:
-    """Group frames of (buttons, axes) into runs of equal ones."""
+    """Group frames, which are given as (buttons, axes), into runs of equal ones."""
     for (buttons, axes), same in groupby(states):
         yield Held(buttons, axes, sum(1 for _ in same))
 
 
 def put_runs(packer: BitPacker, pad: Pad, runs: Iterable[Held]) -> None:
-    """Append runs, the first coded against a pad at rest. Equal neighbours are not merged.
+    """Append runs. The first of them is coded against a pad at rest. If two neighbours are equal, they aren't merged.
 
-    Raises `ValueError` for a button, an axis or a value that the pad does not have.
+    Raises `ValueError` if there's a button, an axis or a value that the pad doesn't have.
     """
     buttons, axes = 0, (0,) * len(pad.axes)
     for run in runs:

@@ -1,4 +1,4 @@
-"""Decoding the payloads of blocks, by their kind."""
+"""Decode the payloads of blocks. There is one decoder for each kind of block."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _DECODERS = {
 
 
 def decode(kind: int, payload: bytes, source_bytes: int) -> bytes:
-    """Return the part of the replay in a block, which has `source_bytes` bytes.
+    """Return that part of the replay which is in a block. It has `source_bytes` bytes.
 
-    Raises `FieldError`, whose offset does not refer to the log.
+    Raises `FieldError` if the payload is damaged. Note that its offset doesn't refer to the log.
     """
     decoder = _DECODERS.get(Kind(kind))
     if decoder is None or source_bytes > MAX_BYTES:

@@ -1,8 +1,8 @@
-"""Plan 1: the columns of the events of a frame, their order, and how each of them is predicted.
+"""Plan 1 describes the columns of the events of a frame, their order, and how each of them is predicted.
 
-The plan is part of the `.slplog` format, so it never changes: other columns would be a plan with another number. It
-depends only on the declared width of an event: columns that extend past it are absent, and each byte outside of all
-columns is a separate column. All offsets count from the command byte.
+Since the plan is part of the `.slplog` format, it never changes. If we wanted other columns, this would be a plan with
+another number. It only depends on the declared width of an event: if a column extends past it, it is absent, and each
+byte that isn't part of any column becomes a column itself. All offsets count from the command byte.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ def _always(step: predict.Step) -> Stepped:
 
 
 def _position(ground: int, air: int, attack: int) -> Stepped:
-    """A player's position, predicted from the speeds if the event has them, and as a straight line otherwise."""
+    """Return how to predict the position of a player.
+
+    We use the speeds if the event has them, and otherwise a straight line.
+    """
 
     def step_of(rows: Rows) -> predict.Step:
         ground_speeds, air_speeds, attack_speeds = rows.column(ground), rows.column(air), rows.column(attack)
@@ -61,7 +64,7 @@ def _position(ground: int, air: int, attack: int) -> Stepped:
 
 
 def _drift(speed: int) -> Stepped:
-    """An item's position, predicted from its speed."""
+    """Return how to predict the position of an item, which depends on its speed."""
     return Stepped(lambda rows: predict.moved((rows.values[speed],), None))
 
 
@@ -71,13 +74,16 @@ def _state_counter(rows: Rows) -> predict.Step:
 
 
 def _ground_speed(rows: Rows) -> list[int]:
-    """The ground speed: equal to the air speed on the ground, and 0 in the air."""
+    """Predict the ground speed. On the ground, it is the same as the air speed, and in the air, it is 0."""
     air, airborne = rows.values[_AIR_X], rows.values[_AIRBORNE]
     return [0 if flying else speed for speed, flying in zip(air, airborne, strict=True)]
 
 
 def _stick(raw_x: int, raw_y: int, axis: int, *, alone: bool = False) -> Grid:
-    """A stick axis, predicted from the raw stick if the event has it. `alone`: x is enough, without y."""
+    """Return how to predict an axis of a stick, which works if the event has the raw stick.
+
+    With `alone`, x is enough.
+    """
 
     def guess(rows: Rows) -> list[int]:
         x, y = rows.column(raw_x), rows.column(raw_y)
@@ -95,7 +101,7 @@ def _codes(rows: Rows, offset: int, grid: predict.GridOf) -> list[int]:
 
 
 def _trigger(rows: Rows) -> list[int]:
-    """The trigger: the larger of the two physical triggers, or the maximum if L or R is pressed."""
+    """Predict the trigger, which is the larger of the two physical triggers, or the maximum if L or R is pressed."""
     clicks = rows.column(_PHYSICAL)
     if clicks is None or rows.column(_RIGHT) is None:
         return [0] * rows.count
@@ -108,7 +114,7 @@ def _trigger(rows: Rows) -> list[int]:
 
 
 def _buttons(rows: Rows) -> list[int]:
-    """The processed buttons: physical buttons, directions of the sticks, and the trigger."""
+    """Predict the processed buttons from the physical buttons, the directions of the sticks, and the trigger."""
     physical = rows.column(_PHYSICAL)
     if physical is None:
         return [0] * rows.count
@@ -215,9 +221,9 @@ _COLUMNS: dict[int, tuple[tuple[int, int, Method], ...]] = {
 
 @functools.lru_cache(maxsize=512)
 def columns(command: int, width: int) -> Sequence[Column]:
-    """Return the columns of a command's events in coding order, for events of `width` bytes with the command byte.
+    """Return the columns of a command's events in the order in which they are coded. `width` includes the command byte.
 
-    Frame number, player, follower flag and seed are not included: they are coded elsewhere.
+    The frame number, player, follower flag and seed aren't among them, because they are coded somewhere else.
     """
     found: list[Column] = []
     covered = {0}
@@ -238,7 +244,7 @@ def columns(command: int, width: int) -> Sequence[Column]:
 
 
 def has_seed(command: int, width: int) -> bool:
-    """Return whether a command's events have a seed if they are `width` bytes long."""
+    """Whether the events of a command have a seed if they are `width` bytes long."""
     return _has(command, SEED_AT, 4, width)
 
 

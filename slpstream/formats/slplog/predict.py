@@ -1,12 +1,12 @@
-"""Predictions of column values, and the differences between values and predictions.
+"""Predict the values of columns, and compute the differences between values and predictions.
 
-All values are unsigned integers of 1, 2 or 4 bytes; floats are bit patterns. The differences are exact, so a wrong
-prediction costs space but loses nothing. Predictions must have the same bits on every machine: sums of floats are
-calculated in double precision and rounded once to single precision (ties to even), and when an operand or the result is
-not finite, the prediction is the parent's value.
+All values are unsigned integers of 1, 2 or 4 bytes, and floats are bit patterns. Differences are always exact. So if a
+prediction is wrong, this costs some space, but we don't lose anything. It is important that predictions have the same
+bits on every machine. That's why we compute sums of floats in double precision and round them once to single precision
+(ties to even). If an operand or the result isn't finite, we use the parent's value instead.
 
-A row's *parent* is the preceding row of the same player or item (see `rows`). Parents are indices into a list of values
-with a 0 in front, so index 0 means no parent.
+The *parent* of a row is the row before it that belongs to the same player or item (see `rows`). Parents are indices
+into a list of values that begins with an additional 0, so if the index is 0, there is no parent.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def as_float(pattern: int) -> float:
 
 
 def finite(pattern: int) -> bool:
-    """Return whether the float with a bit pattern is neither infinite nor NaN."""
+    """Whether a bit pattern belongs to a float that is neither infinite nor NaN."""
     return pattern & _EXPONENT != _EXPONENT
 
 
 def rounded(value: float, otherwise: int) -> int:
-    """Return the bit pattern of the nearest float, or `otherwise` if that is not finite."""
+    """Return the bit pattern of the nearest float. If it isn't finite, this returns `otherwise`."""
     try:
         pattern: int = _U32.unpack(_F32.pack(value))[0]
     except OverflowError:
@@ -46,7 +46,10 @@ def rounded(value: float, otherwise: int) -> int:
 
 
 def fold(pattern: int) -> int:
-    """Map a float's bit pattern to an integer that increases with the float, modulo 2^32. Neighbours differ by 1."""
+    """Map the bit pattern of a float to an integer, so that larger floats get larger integers, modulo 2^32.
+
+    Neighbours differ by 1.
+    """
     return pattern ^ WORD if pattern & _SIGN else pattern | _SIGN
 
 
@@ -56,7 +59,10 @@ def unfold(number: int) -> int:
 
 
 def zigzag(difference: int) -> int:
-    """Map a difference modulo 2^32 to a number that is small if the difference is close to 0 on either side."""
+    """Map a difference modulo 2^32 to a number.
+
+    If the difference is close to 0, on either side, the number is small.
+    """
     difference &= WORD
     return (2 * difference if difference < _SIGN else 2 * (WORD - difference) + 1) & WORD
 
@@ -67,7 +73,7 @@ def unzigzag(number: int) -> int:
 
 
 def float_differences(values: Sequence[int], predicted: Sequence[int]) -> list[int]:
-    """Return the differences of floats to their predictions, as zigzag numbers of folded patterns."""
+    """Return how much floats differ from their predictions, as zigzag numbers of folded patterns."""
     return [
         0 if value == guess else zigzag(fold(value) - fold(guess))
         for value, guess in zip(values, predicted, strict=True)
@@ -83,7 +89,7 @@ def from_float_differences(differences: Sequence[int], predicted: Sequence[int])
 
 
 def parents_of(values: Sequence[int], parents: Sequence[int] | None) -> list[int]:
-    """Return the value of each row's parent. Without `parents` this is the row before."""
+    """Return the value of each row's parent. If you don't pass `parents`, this is always the row before."""
     if parents is None:
         return [0, *values[:-1]] if values else []
     padded = [0, *values]
@@ -91,7 +97,7 @@ def parents_of(values: Sequence[int], parents: Sequence[int] | None) -> list[int
 
 
 def undo_delta(differences: Sequence[int], parents: Sequence[int] | None, mask: int) -> list[int]:
-    """Restore values from their differences to the parent's value, modulo `mask + 1`."""
+    """Restore values, given how much they differ from the parent's value, modulo `mask + 1`."""
     if parents is None:
         return [value & mask for value in accumulate(differences)]
     values = [0]
@@ -101,7 +107,7 @@ def undo_delta(differences: Sequence[int], parents: Sequence[int] | None, mask: 
 
 
 def undo_xor(differences: Sequence[int], parents: Sequence[int] | None) -> list[int]:
-    """Restore values from the bits that differ from the parent's value."""
+    """Restore values, given the bits in which they differ from the parent's value."""
     if parents is None:
         return list(accumulate(differences, xor))
     values = [0]
@@ -119,7 +125,7 @@ def stepped(values: Sequence[int], parents: Sequence[int] | None, step: Step) ->
 
 
 def undo_steps(differences: Sequence[int], parents: Sequence[int] | None, step: Step) -> list[int]:
-    """Restore float patterns from their differences to the predictions of `step`."""
+    """Restore float patterns, given how much they differ from the predictions of `step`."""
     values = [0]
     parents = range(len(differences)) if parents is None else parents
     grand = [0, *parents]
@@ -130,7 +136,10 @@ def undo_steps(differences: Sequence[int], parents: Sequence[int] | None, step: 
 
 
 def linear(row: int, parent: int, grand: int) -> int:
-    """Predict the same change as last time, but not past zero: a speed that decreases stops there."""
+    """Predict that the value changes by as much as last time, but stops at zero.
+
+    This is useful for a speed that decreases.
+    """
     if parent == grand:
         return parent
     if not (finite(parent) and finite(grand)):
@@ -141,14 +150,14 @@ def linear(row: int, parent: int, grand: int) -> int:
 
 
 def straight(row: int, parent: int, grand: int) -> int:
-    """Predict the same change as last time."""
+    """Predict that the value changes by as much as last time."""
     if parent == grand or not (finite(parent) and finite(grand)):
         return parent
     return rounded(2 * as_float(parent) - as_float(grand), parent)
 
 
 def countdown(row: int, parent: int, grand: int) -> int:
-    """Predict 1 less than the parent's value, down to 0."""
+    """Predict that the value is 1 less than the parent's, but not below 0."""
     if not finite(parent):
         return parent
     before = as_float(parent)
@@ -156,7 +165,10 @@ def countdown(row: int, parent: int, grand: int) -> int:
 
 
 def moved(speeds: Sequence[Sequence[int]], stopped: Sequence[int] | None) -> Step:
-    """Predict a position that changes by the sum of these speeds, unless `stopped` (hitlag) is above 0."""
+    """Predict a position that changes by the sum of these speeds.
+
+    If `stopped` (hitlag) is above 0, it doesn't change.
+    """
 
     def step(row: int, parent: int, grand: int) -> int:
         if stopped is not None and stopped[row] and not stopped[row] & _SIGN:
@@ -176,8 +188,8 @@ def moved(speeds: Sequence[Sequence[int]], stopped: Sequence[int] | None) -> Ste
 def counted(states: Sequence[int], before: Sequence[int]) -> Step:
     """Predict the counter of an action state.
 
-    It is 0 when the state differs from the one `before`. Otherwise it increases as much as last time, or by 1 if it
-    decreased.
+    If the state is different from the one `before`, the counter is 0. Otherwise, it increases by as much as last time,
+    or by 1 if it got smaller.
     """
 
     def step(row: int, parent: int, grand: int) -> int:
@@ -193,10 +205,10 @@ def counted(states: Sequence[int], before: Sequence[int]) -> Step:
 
 
 class GridOf:
-    """A grid of `steps` steps between 0 and 1.
+    """A grid that has `steps` steps between 0 and 1.
 
-    The steps from `lowest` to `highest` have codes of one byte, in two's complement. `escape` is the code of values
-    that are not on the grid.
+    Each step from `lowest` to `highest` has a code of one byte, in two's complement. If a value isn't on the grid, its
+    code is `escape`.
     """
 
     def __init__(self, steps: int, lowest: int, highest: int, escape: int) -> None:
@@ -215,7 +227,7 @@ TRIGGER_GRID = GridOf(140, 0, 140, 0xFF)
 
 
 def on_grid(values: Sequence[int], grid: GridOf) -> tuple[list[int], list[int]]:
-    """Return the codes of values, and a list of the values that are not on the grid."""
+    """Return the codes of values, and a list of those values that aren't on the grid."""
     codes, escape = grid.code_of, grid.escape
     found = [codes.get(value, escape) for value in values]
     escaped = [value for value, code in zip(values, found, strict=True) if code == escape] if escape in found else []
@@ -226,7 +238,9 @@ _DEAD_ZONE, _RIM = 23, 80
 
 
 def stick(raw_x: int, raw_y: int) -> tuple[int, int]:
-    """Process a stick's raw position as the game does: limited to the rim, and 0 in the dead zone of each axis."""
+    """Process the raw position of a stick in the same way as the game: it is limited to the rim, and 0 in the dead zone
+    of each axis.
+    """
     x, y = raw_x - ((raw_x & 0x80) << 1), raw_y - ((raw_y & 0x80) << 1)
     squared = x * x + y * y
     if squared > _RIM * _RIM:
@@ -236,9 +250,9 @@ def stick(raw_x: int, raw_y: int) -> tuple[int, int]:
 
 
 def direction(x: int, y: int, up: int) -> int:
-    """Return the button bit of a stick's direction: `up`, or one of the next bits for down, left and right.
+    """Return the button bit for the direction of a stick. It is `up`, or one of the next bits for down, left and right.
 
-    In the dead zone it is 0.
+    In the dead zone, this is 0.
     """
     x, y = x - ((x & 0x80) << 1), y - ((y & 0x80) << 1)
     if max(abs(x), abs(y)) < _DEAD_ZONE:
@@ -265,7 +279,10 @@ _JUMPS = _doublings()
 
 
 def draws_of(seed: int) -> int:
-    """Return the number of draws that lead from seed 0 to this one. It is below 2^32 and unique for each seed."""
+    """Return how many draws it takes to get from seed 0 to this one.
+
+    The number is below 2^32, and different for each seed.
+    """
     count, now = 0, 0
     for bit, (factor, addend) in enumerate(_JUMPS):
         if (now ^ seed) >> bit & 1:

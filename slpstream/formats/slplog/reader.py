@@ -1,4 +1,4 @@
-"""Reading a `.slplog`: the whole replay, or some of its frames."""
+"""Read a `.slplog`. You can get the whole replay, or just some of its frames."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _MAX_LOST_BYTES = 256 << 20
 
 
 class FrameSpan(NamedTuple):
-    """The parts of a replay that are needed to read some frames.
+    """Those parts of a replay that you need to read some of its frames.
 
     `lead` is the replay up to its first frame, without events that were split. `data` is at `offset` in the replay and
-    begins with a frame; it is empty when the replay does not have the frames. `whole` is set when the log has no blocks
-    of frames: then `data` is the whole replay.
+    begins with a frame. If the replay doesn't have these frames, it is empty. If the log has no blocks of frames,
+    `whole` is set, and `data` is the whole replay.
     """
 
     lead: bytes
@@ -32,12 +32,12 @@ class FrameSpan(NamedTuple):
 
 
 class ReplayLog:
-    """A replay log of `size` bytes, read with `read_at`.
+    """A replay log with `size` bytes, which are read by calling `read_at`.
 
-    Only the header and the index are read immediately, everything else on request. The list of blocks comes from the
-    index. In an unfinished log, or one with a damaged index, blocks are found by their headers.
+    At first, we only read the header and the index, and everything else is read when you ask for it. The index contains
+    a list of the blocks. If the log isn't finished, or its index is damaged, we find the blocks by their headers.
 
-    Raises `WrongFormat` when the file is not a replay log, and other `FormatError`s for a damaged header.
+    Raises `WrongFormat` if the file isn't a replay log, and another `FormatError` if its header is damaged.
     """
 
     def __init__(self, read_at: ReadAt, size: int) -> None:
@@ -57,7 +57,7 @@ class ReplayLog:
 
     @property
     def finished(self) -> bool:
-        """The log is complete: it has its last block."""
+        """Whether the log is complete, which means that it has its last block."""
         return self.end is not None
 
     def _from_index(self, size: int) -> list[Block]:
@@ -85,7 +85,10 @@ class ReplayLog:
         return blocks
 
     def decode(self, block: Block) -> bytes:
-        """Return the part of the replay in a block. Raises `FormatError`, which names the block."""
+        """Return that part of the replay which is in a block.
+
+        Raises a `FormatError` that mentions the block if it is damaged.
+        """
         number = self._numbers[block.offset]
         head = container.parse_block(self._read_at(block.offset, container.HEADER_BYTES), block.offset)
         if head is None:
@@ -103,8 +106,8 @@ class ReplayLog:
     def pieces(self, *, partial: bool = False) -> Iterator[tuple[int, bytes]]:
         """Yield the replay in order, as offsets and bytes.
 
-        Raises `FormatError` for the first block that is damaged or missing. With `partial` such blocks are left out,
-        and the errors are added to `problems`.
+        If a block is damaged or missing, this raises `FormatError`. If you don't want that, pass `partial=True`. Then
+        these blocks are left out, and you find the errors in `problems`.
         """
         if self.problems and not partial:
             raise self.problems[0]
@@ -139,7 +142,10 @@ class ReplayLog:
             at = block.source_offset + len(data)
 
     def _rewritten(self) -> bytes:
-        """Return the rewritten first bytes of the replay, or no bytes if it has no REWRITE block."""
+        """Return the new first bytes of the replay.
+
+        If it doesn't have a REWRITE block, they were never changed, so there are none.
+        """
         last = next((block for block in reversed(self.blocks) if block.kind == Kind.REWRITE), None)
         if last is None:
             return b""
@@ -150,7 +156,8 @@ class ReplayLog:
     def chunks(self) -> Iterator[bytes]:
         """Yield the whole replay in chunks.
 
-        Raises `FormatError`, also after the last chunk if the length or the hash of the replay is wrong.
+        Raises `FormatError` if something is damaged. This can also happen after the last chunk, if the length or the
+        hash of the replay turns out to be wrong.
         """
         digest, size = hashlib.sha256(), 0
         for _, data in self.pieces():
@@ -171,12 +178,11 @@ class ReplayLog:
         return b"".join(self.chunks())
 
     def span(self, first: int, last: int) -> FrameSpan:
-        """Return the parts of a Slippi replay that are needed to read the frames `first` to `last`.
+        """Return those parts of a Slippi replay that you need to read the frames from `first` to `last`.
 
-        These are all blocks that have any of the frames, so every sending of a frame is included, and one more block if
-        the last frame is at the end of its block: without bookends a frame ends where the next one begins.
-
-        Raises `FormatError`.
+        These are all blocks that contain any of the frames, so you get every sending of a frame. If the last frame is
+        at the end of its block, there's one more block. We need it because if there are no bookends, a frame ends where
+        the next one begins. Raises `FormatError` if one of the blocks is damaged.
         """
         found = [block for block in self._frames if block.last_frame >= first and block.first_frame <= last]
         if not found or self.header.format != "slippi":

@@ -1,7 +1,8 @@
-"""The rows of a block (all events of one command, and of one player if it has one), and the coding of their columns.
+"""The rows of a block, and how their columns are coded. These are all events of one command and, if it has a player, of
+one player.
 
-A `Method` codes one column. It may use the columns before it in the plan and the groups of rows that were coded before,
-because the decoder has these too when it reads the column.
+A `Method` codes one column. It can use all columns that come before it in the plan, and all groups of rows that were
+coded before. This works because when the decoder reads the column, it has these too.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _NO_ROW = -1
 
 
 class Rows:
-    """The events with one key in a block, in the order of the file.
+    """All events in a block that have the same key, in the order of the file.
 
-    `width` is the length of an event in bytes. `units` has the index of each row's unit in the block, and `frames` the
-    frame numbers of all units of the block.
+    `width` is how many bytes an event has. For each row, `units` contains the index of its unit in the block. `frames`
+    are the frame numbers of all units in the block.
     """
 
     def __init__(self, key: int, width: int, units: Sequence[int], frames: Sequence[int]) -> None:
@@ -39,7 +40,7 @@ class Rows:
         self._previous_posts: list[int] | None = None
 
     def column(self, offset: int) -> list[int] | None:
-        """Return the column at an offset; `None` when the events are too short for it."""
+        """Return the column at an offset. If the events are too short for it, this returns `None`."""
         return self.values.get(offset)
 
     def frame_numbers(self) -> list[int]:
@@ -51,9 +52,9 @@ class Rows:
         return [frame & predict.WORD for frame in self.frame_numbers()]
 
     def previous_post(self, offset: int) -> list[int]:
-        """Return, for each row, the value of a column of `posts` in the frame before.
+        """For each row, return the value that a column of `posts` had in the frame before.
 
-        If the block does not have that frame, the value is that of the row's own frame, or else 0.
+        If the block doesn't have that frame, you get the value of the row's own frame, or else 0.
         """
         posts = self.posts
         if posts is None or offset not in posts.values:
@@ -76,10 +77,11 @@ class Rows:
 
 
 def frame_parents(rows: Rows) -> Sequence[int] | None:
-    """Return the parents of rows with frame numbers; `None` when each row's parent is the row before.
+    """Return the parents of rows that have frame numbers. If each row's parent is simply the row before, this returns
+    `None`.
 
-    The parent is the last row with the preceding frame number, or else the row before. So after a rollback frames
-    continue from the frame that it went back to.
+    The parent is the last row with the frame number before, or if there's none, the row before. This means that after a
+    rollback, frames continue from the frame to which it went back.
     """
     frames = rows.frame_numbers()
     if not frames or frames == list(range(frames[0], frames[0] + len(frames))):
@@ -93,7 +95,10 @@ def frame_parents(rows: Rows) -> Sequence[int] | None:
 
 
 def same_parents(identities: Sequence[int]) -> Sequence[int]:
-    """Return the parents of rows of items or platforms: the last row with the same identity, or else the row before."""
+    """Return the parents of rows of items or platforms.
+
+    This is the last row with the same identity, or else the row before.
+    """
     last: dict[int, int] = {}
     parents = []
     for row, identity in enumerate(identities):
@@ -103,7 +108,7 @@ def same_parents(identities: Sequence[int]) -> Sequence[int]:
 
 
 class Method(Protocol):
-    """The coding of a column whose values have `width` bytes."""
+    """A way to code a column. Its values have `width` bytes."""
 
     def put(self, rows: Rows, values: list[int], width: int, parts: PartsWriter) -> None:
         """Write the values of a column."""
@@ -113,7 +118,7 @@ class Method(Protocol):
 
 
 class Delta:
-    """The difference to the parent's value, minus an expected step."""
+    """Codes how much a value differs from the parent's value, minus a step that we expect."""
 
     def __init__(self, expected: int = 0) -> None:
         self.expected = expected
@@ -131,7 +136,7 @@ class Delta:
 
 
 class Same:
-    """The bits that differ from the parent's value."""
+    """Codes the bits in which a value differs from the parent's value."""
 
     def put(self, rows: Rows, values: list[int], width: int, parts: PartsWriter) -> None:
         """See `Method`."""
@@ -144,7 +149,7 @@ class Same:
 
 
 class Stepped:
-    """A float that is predicted from its parent and grandparent by a step function."""
+    """Codes a float. It is predicted from its parent and grandparent by a step function."""
 
     def __init__(self, step_of: Callable[[Rows], predict.Step]) -> None:
         self._step_of = step_of
@@ -161,7 +166,7 @@ class Stepped:
 
 
 class Float:
-    """A float that is predicted from other columns."""
+    """Codes a float that we predict from other columns."""
 
     def __init__(self, guess: Callable[[Rows], list[int]]) -> None:
         self._guess = guess
@@ -176,7 +181,7 @@ class Float:
 
 
 class Bits:
-    """An integer that is predicted from other columns: the bits that differ."""
+    """Codes an integer that we predict from other columns, by storing the bits that differ."""
 
     def __init__(self, guess: Callable[[Rows], list[int]]) -> None:
         self._guess = guess
@@ -191,9 +196,9 @@ class Bits:
 
 
 class Grid:
-    """A float that is nearly always on a grid: one byte for the step, minus the guess.
+    """Codes a float that is nearly always on a grid. It takes one byte for the step, minus the guess.
 
-    Values that are not on the grid follow as a list.
+    If values aren't on the grid, they come after that as a list.
     """
 
     def __init__(self, grid: predict.GridOf, guess: Callable[[Rows], list[int]] | None = None) -> None:
@@ -219,7 +224,7 @@ class Grid:
 
 
 class Column(NamedTuple):
-    """A column: its offset in the event, the width of its values in bytes, and their coding."""
+    """A column. It knows its offset in the event, how many bytes its values have, and how they are coded."""
 
     offset: int
     width: int

@@ -1,7 +1,7 @@
-"""Events of equal width whose middle parts belong together.
+"""Events that all have the same width, and whose middle parts belong together.
 
-The Message Splitter cuts the list of Gecko codes into pieces of 512 bytes, which compress better when they are joined
-again. The remaining bytes are stored column by column.
+We need this because the Message Splitter cuts the list of Gecko codes into pieces of 512 bytes. If we join them again,
+they compress better. All other bytes are stored column by column.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ _MAX_WIDTH = 0x10000
 
 
 def encode_stripes(data: bytes, width: int, start: int, stop: int) -> bytes:
-    """Encode rows of `width` bytes, whose parts from `start` to `stop - 1` belong together."""
+    """Encode rows of `width` bytes.
+
+    In each row, the part from `start` to `stop - 1` belongs together with those of the others.
+    """
     rows = [data[offset : offset + width] for offset in range(0, len(data), width)]
     joined = b"".join(row[start:stop] for row in rows)
     others = b"".join(data[column::width] for column in (*range(start), *range(stop, width)))

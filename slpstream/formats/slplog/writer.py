@@ -1,11 +1,13 @@
-"""Writers of replay logs: the bytes of a replay go in, the bytes of its log come out.
+"""Write replay logs. You put in the bytes of a replay, and get out the bytes of its log.
 
-A writer is fed the replay in pieces of any size, and returns the bytes to append to the log. The log of a Slippi replay
-gets a block of frames whenever enough of them have been written, so after a crash it is readable up to the last block.
-Replays of the other formats are written in one go, and so are their logs.
+You can feed the replay to a writer in pieces of any size. Each time, it returns the bytes that you should append to the
+log. For a Slippi replay, it writes a block of frames whenever there are enough of them. So if there's a crash, you can
+still read the log up to its last block. Replays of the other formats are written in one go, so this is also true for
+their logs.
 
-Each block is decoded again before it is returned. If the result differs, the block is replaced by one of plain
-compressed bytes. So a log always restores its replay, even if that is damaged or not a replay at all.
+Before a block is returned, we decode it again. If the result isn't the same, we replace it by a block of plain
+compressed bytes. This means that you can always get the replay back from its log, even if it is damaged or isn't a
+replay at all.
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ _UNKNOWN_HASH = bytes(32)
 
 
 class LogWriter(ABC):
-    """Writes the log of one replay. `feed` its bytes in order, then call `finish`.
+    """Writes the log of one replay. You have to `feed` its bytes in order, and then call `finish`.
 
-    `name` is the replay's file name without its folder. Raises `ValueError` when `keyframe_frames`, the number of
-    frames in a block, is out of range.
+    `name` is the file name of the replay without its folder. `keyframe_frames` is how many frames there are in a block.
+    If it is out of range, this raises `ValueError`.
     """
 
     def __init__(self, format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
@@ -53,25 +55,25 @@ class LogWriter(ABC):
 
     @abstractmethod
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes of the replay, and return the bytes to append to the log."""
+        """Take the next bytes of the replay, and return the bytes that you should append to the log."""
 
     @abstractmethod
     def _flush(self) -> None:
-        """Write the buffered part of the replay."""
+        """Write that part of the replay which is still in the buffer."""
 
     def rewrite(self, head: bytes) -> bytes:
-        """Record that the first bytes of the replay have changed to `head`.
+        """Note that the first bytes of the replay have changed to `head`.
 
-        After this the writer does not know the hash of the replay, so the caller should pass it to `finish`.
+        After this, the writer can't know the hash of the replay any more, so you should pass it to `finish`.
         """
         self._hash = None
         self._append(Kind.REWRITE, head, 0, len(head))
         return self._take_output()
 
     def finish(self, sha256: bytes = b"") -> bytes:
-        """Return the rest of the log: buffered blocks, the index and the end.
+        """Return the rest of the log, which consists of the blocks that are still in the buffer, the index and the end.
 
-        `sha256` is the hash of the whole replay, needed only after `rewrite`.
+        `sha256` is the hash of the whole replay. You only need to pass it after `rewrite`.
         """
         self._flush()
         index_offset, count = self._at, len(self.blocks)
@@ -99,7 +101,10 @@ class LogWriter(ABC):
         self.blocks.append(block)
 
     def _put(self, kind: Kind, payload: bytes, data: bytes, first: int = 0, last: int = -1) -> None:
-        """Write a block for `data`; a RAW block if `payload` does not decode to `data`, or if RAW is smaller."""
+        """Write a block for `data`.
+
+        If decoding `payload` doesn't give you `data`, or if a RAW block is smaller, we use a RAW block.
+        """
         if kind is not Kind.RAW:
             try:
                 same = decode(kind, payload, len(data)) == data
@@ -118,7 +123,10 @@ class LogWriter(ABC):
 
 
 class SlippiLogWriter(LogWriter):
-    """Writes the log of a Slippi replay: RAW and STRIPES blocks before the frames, blocks of frames, RAW after them."""
+    """Writes the log of a Slippi replay.
+
+    Before the frames, it uses RAW and STRIPES blocks, then blocks of frames, and RAW after them.
+    """
 
     def __init__(self, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
         super().__init__("slippi", name, keyframe_frames)
@@ -133,7 +141,7 @@ class SlippiLogWriter(LogWriter):
         self._block_data = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes of the replay, and return the bytes to append to the log."""
+        """Take the next bytes of the replay, and return the bytes that you should append to the log."""
         self._update_hash(data)
         self._buffer += data
         self._advance()
@@ -231,9 +239,9 @@ class SlippiLogWriter(LogWriter):
 
 
 class WholeFileLogWriter(LogWriter):
-    """Writes the log of a replay of another format in one go.
+    """Writes the log of a replay in another format in one go.
 
-    Its inputs go into a PADS block if the format's inputs are supported, everything else into RAW blocks.
+    If we support the inputs of the format, they go into a PADS block, and everything else goes into RAW blocks.
     """
 
     def __init__(self, format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
@@ -258,7 +266,7 @@ class WholeFileLogWriter(LogWriter):
 
 
 def _pads_of(format: str, data: bytes) -> tuple[int, int, bytes]:
-    """Return the range of bytes that are inputs, and the payload of a block for them. The range may be empty."""
+    """Return which range of bytes are inputs, and the payload of a block for them. The range can also be empty."""
     if format == "gci" and (gx := gx_inputs(data)) is not None:
         first_bit, end_bit, runs = gx
         start, stop = (first_bit + 7) // 8, end_bit // 8
@@ -270,7 +278,7 @@ def _pads_of(format: str, data: bytes) -> tuple[int, int, bytes]:
 
 
 def new_writer(format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> LogWriter:
-    """Return a writer for a replay of a format; an empty `format` is an unknown one."""
+    """Create a writer for a replay of a format. If you don't know the format, pass an empty one."""
     if format == "slippi":
         return SlippiLogWriter(name, keyframe_frames)
     return WholeFileLogWriter(format, name, keyframe_frames)

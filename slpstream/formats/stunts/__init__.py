@@ -1,4 +1,6 @@
-"""Stunts (4D Sports Driving) replays, `.rpl`: header, track, one input byte a tic. Sans-IO.
+"""Stunts (4D Sports Driving) replays, `.rpl`. They have a header, a track, and one input byte for each tic. Nothing in
+here does I/O.
 
-Sources: the Stunts Wiki's pages "Replay file format" and "Track file", checked against five replays of real races.
+We know the format from the Stunts Wiki's pages "Replay file format" and "Track file", and have checked this against
+five replays of real races.
 """

@@ -1,7 +1,8 @@
-"""The input bytes of a replay, one a tic: their bits, their meaning as inputs, and runs of equal bytes.
+"""The input bytes of a replay, one for each tic. This knows the bits in them and which inputs they mean, and stores
+them as runs of equal bytes.
 
-A byte drives the step of the simulation from its tic to the next one. Players hold keys for several tics (6 to 8 on
-average in a race), so a replay is stored as runs, which are expanded as frames are requested.
+A byte drives the step of the simulation from its tic to the next one. Players usually hold a key for several tics (in a
+race, 6 to 8 on average). That's why we store a replay as runs, and expand them when you ask for frames.
 """
 
 from __future__ import annotations
@@ -45,13 +46,16 @@ class StuntsInputs(msgspec.Struct, frozen=True, gc=False):
 
 
 class StuntsPlayerFrame(msgspec.Struct, frozen=True, gc=False):
-    """The player's part of a frame. There is no state: only the game's physics engine can compute positions."""
+    """The player's part of a frame.
+
+    It doesn't have any state, because you need the game's physics engine to compute positions.
+    """
 
     wire_inputs: StuntsInputs = msgspec.field(name="inputs")
 
     @property
     def inputs(self) -> events.Inputs:
-        """The inputs in the form that all formats share."""
+        """The inputs in a form that is the same for all formats."""
         wire = self.wire_inputs
         return events.Inputs(
             steer=wire.steer, throttle=wire.throttle, brake=wire.brake, buttons=frozenset(wire.buttons)
@@ -59,7 +63,7 @@ class StuntsPlayerFrame(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def state(self) -> None:
-        """Always `None`: the format has no state."""
+        """This is always `None`, because the format doesn't contain any state."""
         return None
 
 
@@ -74,7 +78,7 @@ class StuntsFrame(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 @functools.lru_cache(maxsize=512)
 def players_of(byte: int, manual: bool) -> Mapping[int, StuntsPlayerFrame]:
-    """Return the players of a tic with this input byte. All tics with the same byte share one object."""
+    """Return the players in a tic with this input byte. If two tics have the same byte, they share one object."""
     accelerates, brakes = bool(byte & ACCELERATE), bool(byte & BRAKE)
     buttons: tuple[str, ...] = ()
     if manual and byte & (GEAR_UP | GEAR_DOWN):
@@ -90,7 +94,7 @@ def players_of(byte: int, manual: bool) -> Mapping[int, StuntsPlayerFrame]:
 
 
 class InputRuns:
-    """The input bytes of a replay, stored as runs. Instances compare equal when their bytes are equal."""
+    """The input bytes of a replay, which are stored as runs. Two of these are equal if their bytes are equal."""
 
     def __init__(self, data: bytes = b"") -> None:
         starts, values, count = array("I"), bytearray(), 0
@@ -114,7 +118,7 @@ class InputRuns:
         return self.expand(0, self._count)
 
     def expand(self, first: int, stop: int) -> bytes:
-        """Return the bytes of the tics `first` to `stop - 1`, as far as they exist."""
+        """Return the bytes of the tics from `first` to `stop - 1`. If some of them don't exist, they are left out."""
         stop = min(stop, self._count)
         parts = []
         index = max(bisect_right(self._starts, first) - 1, 0)
@@ -128,7 +132,7 @@ class InputRuns:
 
     @property
     def trailing_idle_frames(self) -> int:
-        """The number of tics at the end that have none of the bits that the game uses."""
+        """Return how many tics at the end have none of the bits that the game uses."""
         stop = self._count
         for start, byte in zip(reversed(self._starts), reversed(self._values), strict=True):
             if byte & USED_BITS:
@@ -138,9 +142,9 @@ class InputRuns:
 
 
 def likely_finished(inputs: InputRuns, frequency_hz: int) -> bool:
-    """Return whether the race was likely finished: the last second of the replay has no inputs.
+    """Whether the race was probably finished, because there are no inputs in the last second of the replay.
 
-    The game records one second after the finish line, in which keys have no effect. But a player may also have pressed
-    no key for a second, so this is a hint, and `False` means unknown.
+    After the finish line, the game records one more second in which keys don't have any effect. However, a player might
+    also just not have pressed any key for a second. So this is only a hint, and `False` means that we don't know.
     """
     return 0 < frequency_hz < len(inputs) and inputs.trailing_idle_frames >= frequency_hz

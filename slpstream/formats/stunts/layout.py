@@ -1,9 +1,10 @@
-"""The header of a Stunts replay in its two layouts, and how to distinguish them.
+"""The header of a Stunts replay. There are two layouts, and this module can tell them apart.
 
-A replay is a header, a copy of the track file, and one input byte a tic. It is little-endian and has no magic number or
-checksum. The old layout, of 1990, has no frequency, so its header is two bytes shorter. Only the length of the file
-distinguishes the two: it must agree with the tic count. Both agree when the frequency is the tic count plus two; then
-the reader assumes the new layout and gives a diagnostic.
+A replay consists of a header, a copy of the track file, and one input byte for each tic. It is little-endian, and has
+neither a magic number nor a checksum. The old layout, from 1990, doesn't have a frequency, so its header is two bytes
+shorter. The only way to tell which layout it is, is the length of the file, because it must agree with the tic count.
+If the frequency happens to be the tic count plus two, both agree. In this case, the reader assumes that it is the new
+layout, and reports this with a diagnostic.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ BUFFER_TICKS = 12000
 
 
 class Row(NamedTuple):
-    """A field of the header: name, `struct` code, meaning, how sure we are, and whether the old layout has it."""
+    """A field of the header: its name, `struct` code and meaning, how sure we are, and whether the old layout has it
+    too.
+    """
 
     name: str
     code: str
@@ -65,7 +68,7 @@ class Layout:
         return struct.calcsize("<" + "".join(row.code for row in ROWS[:index]))
 
     def fits(self, head: bytes, size_bytes: int) -> bool:
-        """Return whether the tic count agrees with a file of this size. `head` has at least the header."""
+        """Whether the tic count agrees with a file of this size. `head` must contain the whole header."""
         if len(head) < self.header_bytes or size_bytes < self.inputs_offset:
             return False
         ticks = int.from_bytes(head[self.header_bytes - 2 : self.header_bytes], "little")
@@ -81,7 +84,7 @@ MAX_BYTES = NEW.inputs_offset + 0xFFFF
 
 
 class StuntsReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of a replay as stored, leftover bytes included."""
+    """The values of a replay in the way they are stored, including bytes that are left over."""
 
     layout: LayoutName = "new"
     car: bytes
@@ -103,14 +106,17 @@ class StuntsReplay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fitting(head: bytes, size_bytes: int) -> list[Layout]:
-    """Return the layouts that fit a file of `size_bytes` which begins with `head`, the preferred one first."""
+    """Return the layouts that fit a file with `size_bytes` that begins with `head`.
+
+    If there are two, the preferred one comes first.
+    """
     return [layout for layout in LAYOUTS if layout.fits(head, size_bytes)]
 
 
 def plausible(head: bytes, layout: Layout) -> bool:
-    """Return whether the first bytes could be those of a replay.
+    """Whether these might be the first bytes of a replay.
 
-    This replaces a magic number when the file name does not identify a replay.
+    We use this instead of a magic number if the file name doesn't tell us that it is a replay.
     """
     if len(head) < layout.header_bytes:
         return False
@@ -130,6 +136,6 @@ def unpack(data: bytes, layout: Layout) -> StuntsReplay:
 
 
 def text(raw: bytes) -> str:
-    """Decode a text of the header, up to the first NUL."""
+    """Decode a text in the header. It ends at the first NUL."""
     # The DOS code page, in which every byte is a character.
     return raw.partition(b"\0")[0].decode("cp437")

@@ -1,8 +1,8 @@
-"""The reader of Stunts replays: from a whole file to Game Start, one frame a tic, and Game End.
+"""The reader of Stunts replays. It turns a whole file into Game Start, one frame for each tic, and Game End.
 
-A frame is a tic, and tic 0 is GO. The format has no positions, laps or times: the game computes them with its physics,
-which differ between versions. So Game End only has the length of the replay, and whether the last second looks like
-that of a finished race.
+A frame is a tic, and tic 0 is GO. There are no positions, laps or times in the format. The game computes them with its
+physics, and these are different in each version. So all we know at Game End is how long the replay is, and whether its
+last second looks as if the race was finished.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class StuntsSettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
 
 
 class StuntsRecording(Recording):
-    """One replay, read from a complete file. `replay` has all its values."""
+    """One replay, which was read from a complete file. You find all its values in `replay`."""
 
     def __init__(self, data: bytes, layout: Layout, both_fit: bool) -> None:
         self.replay = replay = unpack(data, layout)
@@ -97,7 +97,7 @@ class StuntsRecording(Recording):
         return len(self.replay.inputs)
 
     def frame_events(self, first: int, stop: int) -> list[Event]:
-        """Return `Frame` and `FrameFinalized` for each of the tics `first` to `stop - 1`."""
+        """Return a `Frame` and a `FrameFinalized` for each of the tics from `first` to `stop - 1`."""
         manual, offset = self.replay.manual, self._inputs_offset + 1
         events: list[Event] = []
         for number, byte in enumerate(self.replay.inputs.expand(first, stop), first):
@@ -110,9 +110,9 @@ class StuntsRecording(Recording):
 class StuntsReader(WholeFileReader):
     """Reads one replay.
 
-    `name` is the file's name: a file of the wrong length is a damaged replay if its name ends with `.rpl`, and of
-    another format otherwise. `strict` has no effect, because there is no checksum, and neither does `personal`, because
-    there is no personal data.
+    `name` is the name of the file. If the length is wrong, we use it to decide whether this is a damaged replay
+    (because the name ends with `.rpl`) or something completely different. `strict` doesn't have any effect, because
+    there's no checksum, and neither does `personal`, because there's no personal data.
     """
 
     format: ClassVar[str] = "stunts"
@@ -127,8 +127,8 @@ class StuntsReader(WholeFileReader):
     def read(self, data: bytes) -> StuntsRecording:
         """Read a complete file.
 
-        Raises `FramingError` when the name is that of a replay but the length is wrong, and `WrongFormat` when neither
-        the name nor the bytes are those of a replay.
+        Raises `FramingError` if the name is that of a replay but the length is wrong, and `WrongFormat` if neither the
+        name nor the bytes are those of a replay.
         """
         layouts = fitting(data, len(data))
         suffix_fits = has_suffix(self.name)
@@ -203,7 +203,10 @@ def _diagnostics(replay: StuntsReplay, layout: Layout, both_fit: bool) -> list[D
 
 
 def _wrong_length(data: bytes, suffix_fits: bool) -> FormatError:
-    """Return the error for a file that fits no layout. `suffix_fits`: it has the name of a replay."""
+    """Return the error to raise for a file that doesn't fit any layout.
+
+    `suffix_fits` is whether it has the name of a replay.
+    """
     problem, offset = _length_problem(data)
     if suffix_fits:
         return FramingError(problem, offset=offset)
@@ -211,7 +214,7 @@ def _wrong_length(data: bytes, suffix_fits: bool) -> FormatError:
 
 
 def _length_problem(data: bytes) -> tuple[str, int]:
-    """Explain why no layout fits, with the offset where the file should have ended, or where it does end."""
+    """Explain why no layout fits. You also get the offset where the file should have ended, or where it does end."""
     size = len(data)
     if size == TRACK_BYTES:
         return f"{size} bytes are a plain Stunts track, not a replay", 0

@@ -1,4 +1,4 @@
-"""Recognise a Stunts replay by the first bytes, the length and the name of its file."""
+"""Recognise a Stunts replay by the first bytes, length and name of its file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def has_suffix(name: str) -> bool:
 
 
 def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
-    """Return `yes` when both the name and the length are those of a replay, `maybe` when one of them is.
+    """Return `yes` if both the name and the length are those of a replay, and `maybe` if only one of them is.
 
-    There is no magic number, so the answer is never `yes` without the size. Never raises.
+    Since there is no magic number, the answer can't be `yes` if we don't know the size. This never raises an error.
     """
     head = head[:_HEAD_BYTES]
     suffix_fits = has_suffix(name)

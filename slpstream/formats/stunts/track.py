@@ -1,7 +1,8 @@
-"""The track inside a replay: the 1,802 bytes of a track file, and a drawing of it as text.
+"""The track inside of a replay, which consists of the 1,802 bytes of a track file. You can also draw it as text.
 
-A track has 900 element codes (30 rows of 30), one byte for the horizon, 900 terrain codes, and one filler byte. Columns
-run from west to east. **Rows of elements are stored from south to north, rows of terrain from north to south.**
+In a track, there are 900 element codes (30 rows of 30), one byte for the horizon, 900 terrain codes, and one filler
+byte. Columns run from west to east. **Rows of elements are stored from south to north, but rows of terrain from north
+to south.**
 """
 
 from __future__ import annotations
@@ -28,37 +29,45 @@ _TERRAIN_OFFSET = TILES + 1
 
 
 class Track(msgspec.Struct, frozen=True):
-    """A track: `data` is the 1,802 bytes of the track file. Rows and columns count from the north-western tile."""
+    """A track.
+
+    `data` contains the 1,802 bytes of the track file. Rows and columns count from the north-western tile.
+    """
 
     data: bytes
 
     @property
     def horizon(self) -> int:
-        """Id of the horizon: 0 to 4 in the game's editor; other values occur."""
+        """The id of the horizon. In the game's editor, it is 0 to 4, but there can be other values too."""
         return self.data[_HORIZON_OFFSET]
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the 1,802 bytes as 64 hex digits. A track has the same one in every replay and as a track file."""
+        """The SHA-256 of the 1,802 bytes, as 64 hex digits.
+
+        It is the same in every replay with this track, and for the track file.
+        """
         return hashlib.sha256(self.data).hexdigest()
 
     @property
     def elements(self) -> tuple[bytes, ...]:
-        """The element codes: one `bytes` for each row, from north to south."""
+        """The element codes. There is one `bytes` for each row, from north to south."""
         rows = range(TILES - SIDE_TILES, -1, -SIDE_TILES)
         return tuple(self.data[at : at + SIDE_TILES] for at in rows)
 
     @property
     def terrain(self) -> tuple[bytes, ...]:
-        """The terrain codes (0 to 18): one `bytes` for each row, from north to south."""
+        """The terrain codes (0 to 18). There is one `bytes` for each row, from north to south."""
         rows = range(_TERRAIN_OFFSET, _TERRAIN_OFFSET + TILES, SIDE_TILES)
         return tuple(self.data[at : at + SIDE_TILES] for at in rows)
 
 
 def draw(track: Track) -> str:
-    """Draw a track as text, north at the top: 30 lines of 30 signs, the horizon, and a legend of the signs that occur.
+    """Draw a track as text. This gives you 30 lines of 30 signs with north at the top, the horizon, and a legend of the
+    signs that occur.
 
-    A tile shows the element on it, or else its terrain. A filler tile shows its part of the element it belongs to.
+    On each tile, you see its element, or if there isn't one, its terrain. A filler tile shows the part of the element
+    to which it belongs.
     """
     elements = track.elements
     signs = [[names.terrain_signs().get(code, UNKNOWN_SIGN) for code in row] for row in track.terrain]
@@ -76,7 +85,7 @@ def draw(track: Track) -> str:
 
 
 def _element_sign(elements: tuple[bytes, ...], y: int, x: int, code: int) -> str:
-    """Return the sign of the element that covers a tile, or a space when the element has no sign there."""
+    """Return the sign of the element that covers a tile. If the element doesn't have a sign there, this is a space."""
     south, east = FILLERS.get(code, (0, 0))
     if y < south or x < east:
         return UNKNOWN_SIGN

@@ -41,7 +41,7 @@ class RelayCall:
         self._target = target
         self._stations = stations
         self._problem = "", ""
-        """The station that could not be announced, and why; empty after it was."""
+        """The station that could not be announced, and why, or empty after it was."""
         self._log = get_logger()
 
     def not_ready(self) -> list[str]:

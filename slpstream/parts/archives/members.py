@@ -200,7 +200,7 @@ def _problem(path: Path, problem: str) -> Member:
 
 
 def _opened(name: str, file: BinaryIO, budget: Budget) -> _Archive:
-    """Open the archive in a file. The ending of the name tells us what kind of archive it is."""
+    """Open the archive in the given file. The ending of the name tells us what kind of archive it is."""
     lower = name.lower()
     if lower.endswith(".zip"):
         return ZipArchive(file, budget)

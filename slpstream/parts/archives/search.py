@@ -53,7 +53,10 @@ class ArchiveSearch:
         """Those that the index knows, by station."""
 
     async def run(self, station: str, folder: Path) -> None:
-        """Search the folder of a station every minute until cancelled. Only one folder is searched at a time."""
+        """Search the folder of the given station every minute until cancelled.
+
+        Only one folder is searched at a time.
+        """
         while True:
             search = partial(find_archives, folder, self._excluded())
             found = await trio.to_thread.run_sync(search, limiter=self._limiter, abandon_on_cancel=True)

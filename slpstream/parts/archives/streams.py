@@ -350,7 +350,7 @@ def read_whole(stream: BinaryIO, size_bytes: int | None = None, max_bytes: int =
 
 
 def skip(stream: BinaryIO, size_bytes: int) -> None:
-    """Skip some bytes of a stream. If it ends before that, this raises `OSError`."""
+    """Skip some bytes of the given stream. If it ends before that, this raises `OSError`."""
     while size_bytes:
         data = stream.read(min(size_bytes, _CHUNK_BYTES))
         if not data:

@@ -269,7 +269,7 @@ class _Table:
         return found - 1 if found else None
 
     def _slot(self, name: str) -> int:
-        """Return the slot of a name. If the name isn't in the table, this is the empty slot for it."""
+        """Return the slot of the given name. If the name isn't in the table, this is the empty slot for it."""
         key, places = hash(name), self._places
         slot = key % len(places)
         while places[slot] and self._hashes[slot] != key:

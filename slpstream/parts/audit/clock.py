@@ -9,7 +9,7 @@ def said_ms(started_at: str) -> int | None:
     """Convert a date and time to Unix milliseconds. If it doesn't have a zone, it is taken for UTC. Returns `None` if
     it is malformed.
 
-    In contrast to the index, this accepts impossible times too. We compare them with the time of arrival, and if nobody
+    In contrast to the index, this accepts impossible times too. We compare them with the time of arrival, and if no one
     has ever set the clock of a console, it reports times like that.
     """
     try:

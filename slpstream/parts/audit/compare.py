@@ -283,7 +283,7 @@ def _split(
 def _changes(
     name: str, games: Sequence[PlayedGame], shown: Mapping[_Key, _Shown], limits: Limits, names: Mapping[str, str]
 ) -> Iterable[Finding]:
-    """Find the differences among the games of a single setup, which somebody must have changed between two of them."""
+    """Find the differences among the games of a single setup, which someone must have changed between two of them."""
     for key, seen in _seen(games, limits).items():
         newest = shown[key]
         if newest.measured.number is not None:

@@ -24,7 +24,7 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     duration_seconds: float | None = None
     """`None` while it is being played."""
     skew_seconds: float | None = None
-    """How far the console's clock was ahead of the daemon's; `None` for games whose arrival was not observed."""
+    """How far the console's clock was ahead of the daemon's, or `None` for games whose arrival was not observed."""
     pacing: Pacing | None = None
     """`None` for games whose arrival was not observed, and for a game that is being played."""
 
@@ -37,7 +37,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def measured_values(game: PlayedGame) -> Sequence[Measured]:
-    """All values of a game."""
+    """Return all values of the given game."""
     values = [Measured(value) for value in game.revealed.values]
     if game.skew_seconds is not None:
         text = clock_text(game.skew_seconds)

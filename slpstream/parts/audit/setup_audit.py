@@ -67,7 +67,7 @@ class SetupAudit(RunningPart):
         self.games_changed(None)
 
     def games_changed(self, station: str | None) -> None:
-        """Note that the games of a station have changed, or those of any station if you pass `None`."""
+        """Note that the games of the given station have changed, or those of any station if you pass `None`."""
         if station is None:
             self._all_changed = True
         else:
@@ -119,7 +119,7 @@ class SetupAudit(RunningPart):
         return {station.id: station.name for station in self._host.stations.lasting_stations}
 
     def is_recorded(self, station: str) -> bool:
-        """Whether the games of a station are recorded by the daemon.
+        """Whether the games of the given station are recorded by the daemon.
 
         If they are, their times come from the daemon's clock, so they don't tell us anything about the clock of the
         console.
@@ -139,7 +139,7 @@ class SetupAudit(RunningPart):
         )
 
     async def _newest_games(self, station: str) -> list[PlayedGame]:
-        """Return the newest games of a station, beginning with the newest.
+        """Return the newest games of the given station, beginning with the newest.
 
         Those that are compared also have their codes.
         """

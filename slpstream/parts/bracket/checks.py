@@ -1,4 +1,4 @@
-"""Checks of `[bracket]`: a bracket that can never work is an error."""
+"""Checks of `[bracket]`. If it is impossible that a bracket ever works, this is an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EVENT = re.compile(r"(https?://(www\.)?start\.gg/)?(?P<slug>tournament/[^/\s]+/
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the section. If there's a problem, this raises a `ConfigError` that mentions `file`."""
     bracket = config.section(Bracket)
     if not bracket.kind:
         if bracket != Bracket():
@@ -41,7 +41,10 @@ def check(config: Config, file: str) -> None:
 
 
 def event_slug(text: str) -> str:
-    """The slug of an event of start.gg, of which the whole address may be given. Raises `ValueError`."""
+    """Return the slug of an event on start.gg.
+
+    You can also pass its whole address. Raises `ValueError` if it is anything else.
+    """
     found = _EVENT.fullmatch(text)
     if found is None:
         raise ValueError(f"expected tournament/NAME/event/NAME, found {text!r}")

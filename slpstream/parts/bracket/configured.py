@@ -1,4 +1,7 @@
-"""The configured bracket of a daemon: opens its queue, connects to it, and gives its desk access to the stations."""
+"""The bracket that was configured for a daemon.
+
+This opens its queue, connects to it, and gives its desk access to the stations.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class ConfiguredBracket(RunningPart):
     """The bracket of a daemon."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError`."""
+        """Raises `ConfigError` if the bracket can't work with this configuration."""
         self._host = host
         self._config = config = host.config.section(Bracket)
         self._damaged = False
@@ -72,11 +75,11 @@ class ConfiguredBracket(RunningPart):
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is changed in the bracket."""
+        """Whether we don't change anything in the bracket."""
         return not self._config.report
 
     def open(self) -> None:
-        """Open the queue. Blocks. Raises `ConfigError`."""
+        """Open the queue. This blocks, and raises `ConfigError` if it isn't possible."""
         state_folder, metrics = self._host.state_folder, self._host.metrics
 
         def warn(damaged: Path, what: str) -> None:
@@ -95,12 +98,15 @@ class ConfiguredBracket(RunningPart):
         metrics.bind("slpstream_bracket_lag_seconds", lambda: self.lag_seconds)
 
     def close(self) -> None:
-        """Close the queue after `run` has ended. Blocks."""
+        """Close the queue. This blocks. Before you call it, `run` must have ended."""
         if self._store is not None:
             self._store.close()
 
     async def run(self) -> None:
-        """Work until cancelled. It can run again after a bug: the queue is read from disk."""
+        """Do the work until cancelled.
+
+        If a bug has ended this, you can call it again, because the queue is read from disk.
+        """
         if self._store is None:
             return
         connection = await connection_of(self._config, self._kind)
@@ -127,7 +133,10 @@ class ConfiguredBracket(RunningPart):
                 await desk.intake.catch_up()
 
     async def _refresh_newest(self) -> None:
-        """Compute the newest sets again: they are published a moment after their games were read."""
+        """Compute the newest sets again.
+
+        We do this because they are only published a moment after their games were read.
+        """
         for station in list(self._newest):
             try:
                 score = await self._host.sets.score(station)
@@ -141,13 +150,13 @@ class ConfiguredBracket(RunningPart):
             await trio.sleep(_POLL_SECONDS)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note the payload of a `set` message of a station."""
+        """Note the payload of a `set` message of the given station."""
         self._newest[station] = payload
         if self.desk is not None:
             self.desk.intake.set_changed(station, payload)
 
     def state(self) -> BracketState:
-        """The state of the connection, and the entries of the queue with the reasons why they wait."""
+        """Return the state of the connection, and the entries of the queue with the reasons why they are waiting."""
         desk = self.desk
         entries = [] if desk is None else list(desk.entries)[::-1]
         known = set() if desk is None else set(desk.here.values())
@@ -166,13 +175,13 @@ class ConfiguredBracket(RunningPart):
         )
 
     def listed_sets(self) -> Sequence[ListedSet]:
-        """The sets of the bracket that were read."""
+        """Return those sets of the bracket that we have read."""
         desk = self.desk
         here = {} if desk is None else desk.here
         return [_listed_set(each, here) for each in ([] if desk is None else desk.sets)]
 
     async def decide(self, decision: Decision) -> None:
-        """Carry out the decision of a person. Raises `ActRefused`."""
+        """Do what a person has decided. Raises `ActRefused` if that isn't possible."""
         desk, key = self._running(), (decision.station, decision.set_id)
         with _refusals():
             if decision.do == "confirm":
@@ -186,7 +195,7 @@ class ConfiguredBracket(RunningPart):
         self._log.info("decision about a result", do=decision.do, station=decision.station, set_id=decision.set_id)
 
     async def change_set(self, change: SetChange) -> None:
-        """Change a set in the bracket. Raises `ActRefused`."""
+        """Change a set in the bracket. Raises `ActRefused` if that isn't possible."""
         with _refusals():
             await self._running().decisions.change_set(change.do, change.set, change.station)
 
@@ -196,21 +205,27 @@ class ConfiguredBracket(RunningPart):
         return self.desk
 
     def context_of(self, station: str, set_id: str) -> SetContext | None:
-        """The bracket's facts about a played set; `None` if it has no known set of the bracket."""
+        """Return the bracket's knowledge about a set that was played.
+
+        Returns `None` if we don't know any set of the bracket that it belongs to.
+        """
         return None if self.desk is None else self.desk.context_of(station, set_id)
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """The players whom the bracket expects at a station."""
+        """Return the players that the bracket expects at the given station."""
         return () if self.desk is None else self.desk.expected(station)
 
     @property
     def has_looked(self) -> bool:
-        """Whether the queue was loaded and, if the bracket can be read, a first request was answered or failed."""
+        """Whether we have loaded the queue and, if the bracket can be read, know the outcome of the first request."""
         desk = self.desk
         return desk is not None and (not self._kind.reads or desk.link.connected or desk.link.trouble is not None)
 
     def not_ready(self) -> list[str]:
-        """Why results do not reach the bracket. Decisions that wait for a person are not a fault."""
+        """Return the reasons why results don't get to the bracket.
+
+        If a decision is waiting for a person, there's nothing wrong.
+        """
         desk = self.desk
         if desk is None:
             return []
@@ -229,11 +244,11 @@ class ConfiguredBracket(RunningPart):
 
     @property
     def lag_seconds(self) -> float:
-        """How long the oldest result that is due has been waiting."""
+        """How long the oldest result that should be reported has been waiting."""
         return 0.0 if self.desk is None else self.desk.lag_seconds
 
     def waiting(self) -> Mapping[str, float]:
-        """Number of pending sets by state."""
+        """Return how many sets are pending, by state."""
         counted = Counter(entry.state for entry in ([] if self.desk is None else list(self.desk.entries)))
         return {state: float(counted[state]) for state in sorted(WAITING)}
 
@@ -268,7 +283,10 @@ class ConfiguredBracket(RunningPart):
         return found
 
     async def _describe(self, station: str, played_id: str, found: BracketSet) -> None:
-        """Correct the current set of a station with those details from the bracket that no operator has given."""
+        """Correct the current set of a station with details from the bracket.
+
+        If an operator has already given one of these, it stays.
+        """
         try:
             score = await self._host.sets.score(station)
             if (score.set_id or "") != played_id:
@@ -288,7 +306,7 @@ class ConfiguredBracket(RunningPart):
 
 
 async def connection_of(config: Bracket, kind: BracketKind) -> Connection:
-    """The address, secret and transport of the configured bracket."""
+    """Return the address, secret and transport of the bracket that was configured."""
     url = config.url or kind.url
     context = await trio.to_thread.run_sync(ssl.create_default_context) if target_of(url).secure else None
 
@@ -301,7 +319,10 @@ async def connection_of(config: Bracket, kind: BracketKind) -> Connection:
         return HttpAnswer(answer.status, answer.body, answer.retry_after)
 
     async def secret() -> str:
-        """Read the token again, because people correct the file after a refusal. Raises `SinkError`."""
+        """Read the token again, because if the bracket has refused it, someone might have corrected the file.
+
+        Raises `SinkError` if there is no token.
+        """
         if not config.token_file:
             raise SinkError("there is no token: `bracket.token_file` is empty")
         try:
@@ -315,7 +336,7 @@ async def connection_of(config: Bracket, kind: BracketKind) -> Connection:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn a refusal of the bracket into `ActRefused`."""
+    """A context manager that turns it into `ActRefused` if the bracket refuses something."""
     try:
         yield
     except Refused as refusal:
@@ -323,7 +344,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _listed(entries: Sequence[Entry]) -> list[Entry]:
-    """The pending entries, those that are being played, and the newest of the others."""
+    """Return the entries that are pending, those that are being played, and the newest of all others."""
     first = [entry for entry in entries if entry.state in WAITING]
     second = [entry for entry in entries if entry.state == State.FOLLOWING]
     others = [entry for entry in entries if entry.state not in WAITING and entry.state != State.FOLLOWING]
@@ -331,7 +352,9 @@ def _listed(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def games_left_out(played: Played) -> Literal["score", "length", "crew"] | None:
-    """Why a set is reported without games, as in `QueuedSet.games_left_out`; `None` if it has games."""
+    """Return the reason why a set is reported without games (see `QueuedSet.games_left_out`), or `None` if it has
+    games.
+    """
     if played.games is not None:
         return None
     if played.is_crew:

@@ -138,7 +138,7 @@ class SetChange(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename=
 
 
 def endpoints(bracket: ConfiguredBracket | None) -> list[Endpoint]:
-    """The endpoints of a bracket; `None` if none is configured."""
+    """Return the endpoints of the given bracket. If none is configured, pass `None`."""
 
     def configured() -> ConfiguredBracket:
         if bracket is None:

@@ -1,8 +1,8 @@
-"""The interface of brackets: reading the sets of an event, and reporting results.
+"""The interface that all brackets have: you can read the sets of an event, and report results.
 
-Each kind of bracket is a `BracketKind`. `kinds` finds the built-in ones and those of installed packages. All values
-here are neutral: characters and stages have the ids of the game, and sides are places (0 and 1) in the bracket's order
-of entrants.
+For each kind of bracket, there is a `BracketKind`. `kinds` finds those that are built in, and those of packages that
+you have installed. All values in this module are neutral, which means that characters and stages have the same ids as
+in the game, and a side is a place (0 or 1) in the order in which the bracket lists its entrants.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Headers = Sequence[tuple[str, str]]
 
 
 class Refused(SinkError):
-    """A bracket has refused a request, or it is unknown whether the request had its effect."""
+    """Raised if a bracket has refused a request, or if we don't know whether the request had any effect."""
 
     def __init__(
         self, kind: Refusal, what: str, *, retry_after_seconds: float = 0.0, renamed: Mapping[str, str] | None = None
     ) -> None:
-        """`what` is a text for people. `renamed` has the new ids of sets by the old ones."""
+        """`what` is a text for people. `renamed` maps the old ids of sets to their new ones."""
         super().__init__(what)
         self.kind = kind
         self.retry_after_seconds = retry_after_seconds
@@ -52,7 +52,7 @@ class Refused(SinkError):
 
 
 class Participant(msgspec.Struct, frozen=True):
-    """A player of an entrant. Unknown values are empty."""
+    """A player who belongs to an entrant. If we don't know a value, it is empty."""
 
     name: str
     prefix: str = ""
@@ -69,7 +69,7 @@ class Entrant(msgspec.Struct, frozen=True):
 
 
 class BracketStation(msgspec.Struct, frozen=True):
-    """A station of the bracket. `id` is the bracket's id, `number` the number on the table."""
+    """A station of the bracket. `id` is the one that the bracket uses, and `number` is the one on the table."""
 
     id: str
     number: int | None = None
@@ -107,25 +107,25 @@ class BracketSet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def entrant_ids(self) -> tuple[str, str]:
-        """The ids of both entrants; empty for an entrant that is not known yet."""
+        """The ids of both entrants. If we don't know one of the entrants yet, its id is empty."""
         first, second = ("" if entrant is None else entrant.id for entrant in self.entrants)
         return first, second
 
     @property
     def is_filled(self) -> bool:
-        """Whether both entrants are known."""
+        """Whether we know both entrants."""
         return None not in self.entrants
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a set, or its games so far."""
+    """The result of a set or, if it isn't over, its games up to now."""
 
     set_id: str
     entrants: tuple[str, str]
     """The bracket's ids of the entrants, in the bracket's order."""
     names: tuple[str, str]
     winner: int | None = None
-    """The place of the winner; `None` while the set is being played."""
+    """The place of the winner, or `None` while the set is being played."""
     score: tuple[int, int]
     games: tuple[ReportedGame, ...] | None = None
     """`None` if the known games do not add up to the score."""
@@ -135,38 +135,42 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a change: the new ids of sets by the old ones."""
+    """What came out of a change. It maps the old ids of sets to their new ones."""
 
     renamed: Mapping[str, str] = {}
 
 
 class Results(Protocol):
-    """A receiver of results. All methods raise `Refused`."""
+    """Something that results can be sent to. All of its methods can raise `Refused`."""
 
     def rendered(self, report: Report) -> Mapping[str, Any]:
-        """The body of the request for a report."""
+        """Return the body that the request for the given report would have."""
 
     async def report(self, report: Report) -> Outcome:
-        """Report a set, or its games so far. Replaces the games that were reported before."""
+        """Report a set, or its games up to now. These replace the games that were reported before."""
 
     async def correct(self, report: Report, over: BracketSet | None, *, reset_dependents: bool) -> Outcome:
-        """Replace the result of a set, as a person has decided.
+        """Replace the result of a set, because a person has decided so.
 
-        `over` is the current set. With `reset_dependents`, later sets may lose their results.
+        `over` is the set in its current state. If you pass `reset_dependents=True`, later sets might lose their
+        results.
         """
 
 
 class Bracket(Results, Protocol):
-    """A bracket whose sets can be read. All methods raise `Refused`."""
+    """A bracket whose sets we can read. All of its methods can raise `Refused`."""
 
     async def check(self) -> str:
-        """Check the token and its rights. Returns a line for people."""
+        """Check the token and its rights. Returns a line that you can show to people."""
 
     async def open_sets(self) -> Sequence[BracketSet]:
-        """All sets of the event without a result. They may lack their games."""
+        """Return all sets of the event that don't have a result yet. Their games might be missing."""
 
     async def changed_sets(self, since: int) -> Sequence[BracketSet]:
-        """The sets that have changed since a time, as in `BracketSet.updated_at`. They may lack their games."""
+        """Return the sets that have changed since a time (see `BracketSet.updated_at`).
+
+        Their games might be missing.
+        """
 
     async def read(self, set_id: str) -> BracketSet:
         """One set, with its games."""
@@ -175,7 +179,7 @@ class Bracket(Results, Protocol):
         """The stations of the tournament."""
 
     async def stream_queues(self) -> Mapping[str, Sequence[str]]:
-        """The ids of the next sets on each stream, in their order, by the name of the stream."""
+        """Return the ids of the next sets on each stream, in order. The keys are the names of the streams."""
 
     async def call(self, set_id: str) -> Outcome:
         """Call the players of a set to its station."""
@@ -184,11 +188,11 @@ class Bracket(Results, Protocol):
         """Mark a set as being played."""
 
     async def assign(self, set_id: str, station_id: str) -> Outcome:
-        """Assign a set to a station, by the bracket's id of the station."""
+        """Assign a set to a station. You have to use the id that the bracket has for the station."""
 
 
 class HttpAnswer(NamedTuple):
-    """An answer over HTTP, whatever its status."""
+    """An answer that came over HTTP. It can have any status."""
 
     status: int
     body: bytes
@@ -196,7 +200,7 @@ class HttpAnswer(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """Address, events and secret of a bracket, and functions to reach it."""
+    """The address, events and secret of a bracket, and functions that you can use to reach it."""
 
     url: str
     events: Sequence[str]
@@ -211,7 +215,7 @@ class Connection(NamedTuple):
 
 
 class BracketKind(NamedTuple):
-    """A kind of bracket, for the setting `bracket.kind`."""
+    """A kind of bracket. You choose it with the setting `bracket.kind`."""
 
     name: str
     make: Callable[[Connection], Any]
@@ -219,4 +223,4 @@ class BracketKind(NamedTuple):
     reads: bool = True
     """Whether its sets can be read and matched with the played ones. Otherwise each played set is a result."""
     url: str = ""
-    """The default address; empty without one."""
+    """The default address, or empty without one."""

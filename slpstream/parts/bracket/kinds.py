@@ -1,6 +1,7 @@
-"""The kinds of brackets: start.gg, webhooks, and those of installed packages.
+"""The kinds of brackets. These are start.gg, webhooks, and those of packages that you have installed.
 
-Packages add kinds through the entry-point group `slpstream.brackets`: each entry point is a `BracketKind`.
+If you write such a package, add your kind through the entry-point group `slpstream.brackets`. Each entry point must be
+a `BracketKind`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ _BUILT_IN: Final = {
 
 
 def kind_called(name: str) -> BracketKind:
-    """The kind with this name. Raises `ConfigError` if it is unknown or its package cannot be loaded."""
+    """Return the kind with the given name.
+
+    Raises `ConfigError` if there's no such kind, or if its package can't be loaded.
+    """
     if name in _BUILT_IN:
         built_in: BracketKind = pkgutil.resolve_name(_BUILT_IN[name])
         return built_in

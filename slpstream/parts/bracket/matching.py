@@ -1,7 +1,7 @@
-"""Matches a played set with a set of the bracket, and its sides with the entrants. Pure.
+"""Match a set that was played with a set of the bracket, and its sides with the entrants.
 
-People are compared by connect code, or by name with and without prefix. Nothing is guessed: if several sets are
-possible, or the names do not decide, a person has to.
+We compare people by their connect code, or by their name with and without the prefix. We never guess: if there are
+several sets that it might be, or the names don't decide it, a person has to. This module doesn't do any I/O.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Rule = Literal["players", "called"]
 
 
 class Match(msgspec.Struct, frozen=True):
-    """The result of a search for the set of the bracket."""
+    """The result when we search for the set of the bracket."""
 
     found: BracketSet | None = None
     swapped: bool = False
@@ -34,10 +34,13 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class KnownSets:
-    """The sets of a bracket without a result, found by the names of their players and by station."""
+    """Those sets of a bracket that don't have a result.
+
+    You can find them by the names of their players and by station.
+    """
 
     def __init__(self, sets: Iterable[BracketSet], here: Mapping[str, str]) -> None:
-        """`here` has our stations by the ids of the bracket's stations."""
+        """`here` maps the bracket's ids of stations to our stations."""
         self._by_name: dict[str, list[BracketSet]] = {}
         self._by_station: dict[str, list[BracketSet]] = {}
         for each in sets:
@@ -49,12 +52,12 @@ class KnownSets:
                 self._by_station.setdefault(here[each.station.id], []).append(each)
 
     def of_players(self, played: Played) -> list[BracketSet]:
-        """The sets with an entrant who could be one of the players."""
+        """Return those sets in which one of the entrants might be one of the players."""
         found = {each.id: each for name in names_in(played) for each in self._by_name.get(name, ())}
         return list(found.values())
 
     def at_station(self, station: str) -> Sequence[BracketSet]:
-        """The sets that are assigned to our station."""
+        """Return those sets that are assigned to our station."""
         return self._by_station.get(station, ())
 
 
@@ -69,8 +72,8 @@ def match(
 ) -> Match:
     """Find the set that is played on a station.
 
-    `taken` are the ids of sets that were matched already. `elsewhere` has the stations of those that are in progress.
-    Such a set may have been moved here, which a person has to decide.
+    `taken` are the ids of sets that were already matched. `elsewhere` maps those of them that are in progress to their
+    stations. If it is one of these, it might have been moved here, so a person has to decide.
     """
     at_station = [each for each in known.at_station(station) if each.id not in taken]
     considered = [
@@ -91,16 +94,17 @@ def match(
 
 
 def names_in(played: Played) -> set[str]:
-    """All names under which the bracket may know the players of a set."""
+    """Return all names that the bracket might use for the players of a set."""
     if played.crews is not None:
         return {_plain(crew) for crew in played.crews} - {""}
     return {name for side in played.players for player in side for name in _names(player)}
 
 
 def sides_of(played: Played, entrants: tuple[Entrant, Entrant]) -> Literal["same", "swapped", "others", "unclear"]:
-    """Whether the sides of a set are two entrants in the same or in the swapped order, by the names of the players.
+    """Use the names of the players to find out whether the sides of a set are two entrants, in the same or in the
+    swapped order.
 
-    `others` if the names fit neither order, `unclear` if they fit both or are unknown.
+    You get `others` if the names don't fit either of them, and `unclear` if they fit both or we don't know them.
     """
     answers = [_answers(played, entrants, swapped) for swapped in (False, True)]
     certain = [swapped for swapped in (False, True) if all(answer is True for answer in answers[swapped])]
@@ -114,7 +118,7 @@ def sides_of(played: Played, entrants: tuple[Entrant, Entrant]) -> Literal["same
 
 
 def _names(player: PlayedPlayer) -> set[str]:
-    """The names under which the bracket may know a player."""
+    """Return the names that the bracket might use for the given player."""
     names = {_plain(player.connect_code), _plain(player.name), _plain(f"{player.sponsor} {player.name}")}
     return names - {""}
 
@@ -127,7 +131,7 @@ def _names_of(entrant: Entrant) -> set[str]:
 
 
 def _by_station(played: Played, at_station: Sequence[BracketSet]) -> Match:
-    """The match among the sets that are assigned to the station, for which one known name is enough."""
+    """Find a match among the sets that are assigned to the station. Here it is enough if we know one of the names."""
     if not at_station:
         return Match(why="no set of the bracket has these players")
     possible = [
@@ -147,7 +151,10 @@ def _by_station(played: Played, at_station: Sequence[BracketSet]) -> Match:
 def _only(
     certain: Sequence[tuple[BracketSet, bool]], at_station: Collection[BracketSet]
 ) -> tuple[BracketSet, bool] | None:
-    """The only set, or else the only one at this station, or else the only one that was called or begun."""
+    """If there's just one set, return it.
+
+    If not, take the only one at this station, or else the only one that was called or has begun.
+    """
     here = [each for each in certain if each[0] in at_station]
     begun = [each for each in certain if each[0].state != "open"]
     return next((found[0] for found in (certain, here, begun) if len(found) == 1), None)
@@ -158,7 +165,7 @@ def _ids(sets: Iterable[BracketSet]) -> tuple[str, ...]:
 
 
 def _answers(played: Played, entrants: tuple[Entrant | None, Entrant | None], swapped: bool) -> Sequence[bool | None]:
-    """For each entrant, whether the side at its place is that entrant."""
+    """For each entrant, return whether the side at its place is this entrant."""
     order = (1, 0) if swapped else (0, 1)
     return [
         _is_entrant(played, side, entrant) for side, entrant in zip(order, entrants, strict=True) if entrant is not None
@@ -166,18 +173,18 @@ def _answers(played: Played, entrants: tuple[Entrant | None, Entrant | None], sw
 
 
 def _agree(played: Played, found: BracketSet, swapped: bool) -> bool:
-    """Whether all players of both sides are those of the entrants."""
+    """Whether all players on both sides are those of the entrants."""
     return all(answer is True for answer in _answers(played, found.entrants, swapped))
 
 
 def _possible(played: Played, found: BracketSet, swapped: bool) -> bool:
-    """Whether the players of one side are those of the entrant, and those of the other side are unknown."""
+    """Whether the players of one side are those of the entrant, and we don't know the players of the other side."""
     answers = _answers(played, found.entrants, swapped)
     return True in answers and False not in answers
 
 
 def _is_entrant(played: Played, place: int, entrant: Entrant) -> bool | None:
-    """Whether a side is an entrant; `None` if it, or one of its players, has no name."""
+    """Whether a side is an entrant. If it, or one of its players, doesn't have a name, this returns `None`."""
     if played.crews is not None:
         crew = _plain(played.crews[place])
         return crew == _plain(entrant.name) if crew else None
@@ -209,18 +216,18 @@ def _is_participant(player: PlayedPlayer, participant: Participant) -> bool:
 
 
 def _plain(name: str) -> str:
-    """A name without differences of case, spaces and separators."""
+    """Return a name without differences in case, spaces and separators."""
     return re.sub(r"[\s|]+", " ", name).strip().casefold()
 
 
 def stations_here(
     stations: Iterable[BracketStation], ours: Mapping[str, str], configured: Mapping[str, str]
 ) -> dict[str, str]:
-    """Our stations by the ids of the bracket's stations.
+    """Return a mapping from the bracket's ids of stations to our stations.
 
-    `ours` has the names of our stations by id. `configured` has our stations by the number or name of the bracket's.
-    Other stations match if their number ends our id or name, or if their name is our id or name. A station that
-    matches none or several of ours is left out.
+    `ours` contains the names of our stations by id. `configured` maps the number or name of a station in the bracket to
+    our station. All other stations match if our id or name ends with their number, or if their name is the same as our
+    id or name. If a station matches none of ours, or several, it is left out.
     """
     by_number: dict[int, set[str]] = {}
     by_name: dict[str, set[str]] = {}

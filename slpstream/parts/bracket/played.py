@@ -1,4 +1,4 @@
-"""Converts the payloads of `set` messages into the terms of a bracket. Pure."""
+"""Turn the payload of a `set` message into something that brackets understand. This module doesn't do any I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slpstream.sets.reported_games import ReportedGame, reported_games
 
 
 class PlayedPlayer(msgspec.Struct, frozen=True, kw_only=True):
-    """A player of a set. Unknown names are empty."""
+    """A player in a set. If we don't know a name, it is empty."""
 
     name: str = ""
     """The shown name."""
@@ -21,11 +21,11 @@ class PlayedPlayer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
-    """A set of two sides. Sides are numbered in the order of the set."""
+    """A set with two sides. Their numbers are in the order of the set."""
 
     over: bool
     winner: int | None = None
-    """The side that has won; `None` while the set is being played, and for a tie."""
+    """The side that has won, or `None` while the set is being played, and for a tie."""
     score: tuple[int, int]
     best_of: int
     games: tuple[ReportedGame, ...] | None = None
@@ -36,7 +36,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     players: tuple[tuple[PlayedPlayer, ...], tuple[PlayedPlayer, ...]] = ((), ())
     """The players of each side; in a crew battle, the current ones."""
     crews: tuple[str, str] | None = None
-    """The names of the crews, whose score is the number of stocks left; `None` if it is not a crew battle."""
+    """The names of the crews, whose score is the number of stocks left, or `None` if it is not a crew battle."""
 
     @property
     def is_crew(self) -> bool:
@@ -45,25 +45,25 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def who(self) -> object:
-        """Identifies the players. It stays the same during a crew battle."""
+        """Identifies the players. During a crew battle, this stays the same."""
         return self.players if self.crews is None else self.crews
 
     @property
     def names(self) -> tuple[str, str]:
-        """The name of each side, for people."""
+        """What people call each of the two sides."""
         if self.crews is not None:
             return self.crews[0] or "?", self.crews[1] or "?"
         return _joined(self.players[0]), _joined(self.players[1])
 
     @property
     def leader(self) -> int | None:
-        """The side with more games won; `None` for a tie."""
+        """The side that has won more games, or `None` if it is a tie."""
         first, second = self.score
         return None if first == second else int(second > first)
 
 
 def played_set(payload: Mapping[str, Any]) -> Played | None:
-    """The set of a payload; `None` without two sides."""
+    """Return the set in the given payload, or `None` if it doesn't have two sides."""
     sides: Sequence[Mapping[str, Any]] = payload.get("sides") or []
     if len(sides) != 2:
         return None

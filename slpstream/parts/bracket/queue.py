@@ -1,9 +1,12 @@
-"""The states of a report, from the first game to the bracket. Pure: each function returns the changed entry.
+"""The states through which a report goes, from the first game until it is in the bracket.
 
-A report has its effect once, although an answer can be lost and the daemon can be killed at any moment, for two
-reasons. Reported games replace earlier ones, so reporting them again changes nothing. And a bracket refuses to complete
-a set that is already complete; then the set is read and compared. For this, the set is read before each report, and the
-entry is stored before the report is sent and after it was answered.
+An answer can get lost, and the daemon can be killed at any moment, but still a report has its effect exactly once.
+There are two reasons for this. First, if you report games, they replace the earlier ones, so it doesn't change anything
+if you report them again. Second, if a set is already complete, a bracket refuses to complete it again. We then read the
+set and compare it. To make this work, we read the set before each report, and store the entry both before the report is
+sent and after it was answered.
+
+None of the functions in this module does any I/O. Each of them returns the changed entry.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from slpstream.parts.bracket.played import Played
 
 
 class State(StrEnum):
-    """The state of an entry. Stored, and shown by the HTTP interface."""
+    """The state of an entry. It is stored, and you can see it in the HTTP interface."""
 
     UNMATCHED = "aside"
     """No set of the bracket is known for it."""
@@ -51,7 +54,7 @@ ANY_RESULT = "-"
 
 
 class Rules(NamedTuple):
-    """Which results are reported without confirmation."""
+    """Decides which results are reported without asking anyone to confirm them."""
 
     confirm: bool = True
     games: bool = True
@@ -59,7 +62,7 @@ class Rules(NamedTuple):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A played set, its set of the bracket, and its reports."""
+    """A set that was played, the set of the bracket to which it belongs, and its reports."""
 
     station: str
     played_id: str
@@ -69,7 +72,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """For people: why nothing is sent, or what differs."""
     candidates: tuple[str, ...] = ()
     set_id: str = ""
-    """The bracket's id of the set; empty while it is unknown."""
+    """The bracket's id of the set, or empty while it is unknown."""
     place: str = ""
     entrants: tuple[str, str] = ("", "")
     """In the bracket's order, like `names`."""
@@ -88,7 +91,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     accepted_games: str = ""
     """The winners of its games."""
     accepted_winner: int | None = None
-    """The winner in the bracket; `None` until the set is complete there."""
+    """The winner in the bracket, or `None` until the set is complete there."""
     confirmed: str = ""
     """Digest of the report that a person has confirmed."""
     overrules: str = ""
@@ -119,7 +122,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def report_of(entry: Entry) -> Report:
-    """The report of an entry that has a set of the bracket, in the bracket's order."""
+    """Return the report of an entry that has a set of the bracket. Everything is in the order of the bracket."""
     played = entry.played
     order = (1, 0) if entry.swapped else (0, 1)
     winner = played.winner if played.over else played.leader if entry.left_behind else None
@@ -147,27 +150,27 @@ def report_of(entry: Entry) -> Report:
 
 
 def digest_of(report: Report) -> str:
-    """Digest of the content of a report, independent of the id of the set."""
+    """Return a digest of the given report's content. It doesn't depend on the id of the set."""
     content = (report.entrants, report.winner, report.score, report.games)
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
 def seen_digest(found: BracketSet) -> str:
-    """Digest of the result of a set of the bracket."""
+    """Return a digest of the result that a set of the bracket has."""
     content = (found.entrant_ids, found.winner, found.scores, found.games)
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
 def with_played(entry: Entry, played: Played, rules: Rules, now_ms: int) -> Entry:
-    """The entry after its set has changed."""
+    """Return the entry after its set has changed."""
     over_at_ms = (entry.over_at_ms or now_ms) if played.over else 0
     return planned(msgspec.structs.replace(entry, played=played, over_at_ms=over_at_ms), rules)
 
 
 def with_names(entry: Entry, played: Played, rules: Rules) -> Entry:
-    """The entry after the names of its players have changed, when it is too late to search for another set.
+    """Return the entry after its players have got other names, when it is too late to search for another set.
 
-    If the new names do not identify the sides, a person has to decide.
+    If the new names don't tell us which side is which, a person has to decide.
     """
     entry = msgspec.structs.replace(entry, played=played)
     found = "unclear" if entry.people is None else sides_of(played, entry.people)
@@ -180,13 +183,16 @@ def with_names(entry: Entry, played: Played, rules: Rules) -> Entry:
 
 
 def with_names_of_result(entry: Entry, names: tuple[str, str], rules: Rules) -> Entry:
-    """The entry after the names of its players have changed, for a receiver of results, which gets the new names."""
+    """Return the entry after its players have got other names, if it goes to a receiver of results.
+
+    It gets the new names.
+    """
     naming: Naming = "unclear" if entry.accepted_winner is not None and names != entry.names else entry.naming
     return planned(msgspec.structs.replace(entry, names=names, naming=naming, confirmed=""), rules)
 
 
 def with_match(entry: Entry, match: Match, rules: Rules) -> Entry:
-    """The entry after a search for its set of the bracket."""
+    """Return the entry after we have searched for its set in the bracket."""
     if match.found is not None:
         return assigned(entry, match.found, rules, swapped=match.swapped)
     state: State = State.ASK if match.candidates else State.UNMATCHED
@@ -194,7 +200,7 @@ def with_match(entry: Entry, match: Match, rules: Rules) -> Entry:
 
 
 def assigned(entry: Entry, found: BracketSet, rules: Rules, *, swapped: bool, by_person: bool = False) -> Entry:
-    """The entry with its set of the bracket."""
+    """Return the entry with its set of the bracket."""
     first, second = ("?" if entrant is None else entrant.name for entrant in found.entrants)
     if entry.set_id != found.id:
         entry = unassigned(entry)
@@ -219,7 +225,7 @@ def assigned(entry: Entry, found: BracketSet, rules: Rules, *, swapped: bool, by
 
 
 def unassigned(entry: Entry) -> Entry:
-    """The entry without a set of the bracket, as if nothing had been reported."""
+    """Return the entry without a set of the bracket, as if nothing had been reported yet."""
     return Entry(
         station=entry.station,
         played_id=entry.played_id,
@@ -232,7 +238,7 @@ def unassigned(entry: Entry) -> Entry:
 
 
 def taken_as_result(entry: Entry, rules: Rules) -> Entry:
-    """The entry for a receiver of results, for which the played set is the set of the bracket."""
+    """Return the entry for a receiver of results. There, the set that was played counts as the set of the bracket."""
     if entry.set_id:
         return entry
     entry = msgspec.structs.replace(
@@ -242,14 +248,17 @@ def taken_as_result(entry: Entry, rules: Rules) -> Entry:
 
 
 def left_behind(entry: Entry, rules: Rules) -> Entry:
-    """The entry after the next set of its station has begun. A person decides whether the leader has won."""
+    """Return the entry after the next set of its station has begun.
+
+    A person has to decide whether the leader has won.
+    """
     if entry.played.over or entry.left_behind:
         return entry
     return planned(msgspec.structs.replace(entry, left_behind=True), rules)
 
 
 def planned(entry: Entry, rules: Rules) -> Entry:
-    """The entry in the state that follows from its games, confirmations and reports."""
+    """Return the entry in the state that follows from its games, confirmations and reports."""
     if entry.state == State.DROPPED or not entry.set_id:
         return entry
     report = report_of(entry)
@@ -278,7 +287,7 @@ def planned(entry: Entry, rules: Rules) -> Entry:
 
 
 def _doubt(entry: Entry, report: Report) -> str:
-    """Why a person has to confirm a result in any case; empty without a reason."""
+    """Return the reason why a person has to confirm a result in any case. If there's none, this is empty."""
     played = entry.played
     needed = None if entry.best_of is None or played.is_crew else entry.best_of // 2 + 1
     score = "–".join(map(str, played.score))
@@ -296,17 +305,20 @@ def _doubt(entry: Entry, report: Report) -> str:
 
 
 def confirmed(entry: Entry, rules: Rules) -> Entry:
-    """The entry after a person has confirmed its current report."""
+    """Return the entry after a person has confirmed its current report."""
     return planned(msgspec.structs.replace(entry, confirmed=digest_of(report_of(entry)), naming=""), rules)
 
 
 def dropped(entry: Entry) -> Entry:
-    """The entry after a person has decided that it is not reported."""
+    """Return the entry after a person has decided that it should not be reported."""
     return _in(entry, State.DROPPED, "")
 
 
 def to_correct(entry: Entry, found: BracketSet | None, rules: Rules, *, reset_dependents: bool) -> Entry:
-    """The entry after a person has decided to replace the result in the bracket. `found` is the current set there."""
+    """Return the entry after a person has decided that the result in the bracket should be replaced.
+
+    `found` is the set in the state that it has there now.
+    """
     entry = msgspec.structs.replace(
         entry,
         confirmed=digest_of(report_of(entry)),
@@ -326,7 +338,10 @@ class Step(NamedTuple):
 
 
 def next_step(entry: Entry, found: BracketSet) -> Step:
-    """The next step, given the current set in the bracket. Store the returned entry before sending."""
+    """Return the next step, given the current state of the set in the bracket.
+
+    Make sure that you store the entry that you get before you send anything.
+    """
     entry = msgspec.structs.replace(entry, context=found.context)
     if not found.is_filled:
         return Step("nothing", _in(entry, entry.state, "the set of the bracket does not have both entrants yet"))
@@ -350,7 +365,7 @@ def next_step(entry: Entry, found: BracketSet) -> Step:
 
 
 def _turned(entry: Entry) -> Entry:
-    """The entry after the bracket has swapped the entrants."""
+    """Return the entry after the bracket has swapped the entrants."""
     was_confirmed = entry.confirmed == digest_of(report_of(entry))
     entry = msgspec.structs.replace(
         entry,
@@ -364,7 +379,7 @@ def _turned(entry: Entry) -> Entry:
 
 
 def accepted(entry: Entry, report: Report, winner: int | None) -> Entry:
-    """The entry after a report has reached the bracket. `winner` is `None` if the set is not complete there."""
+    """Return the entry after a report has got to the bracket. If the set isn't complete there, `winner` is `None`."""
     return msgspec.structs.replace(
         entry,
         state=State.FOLLOWING if winner is None else State.DONE,
@@ -379,32 +394,32 @@ def accepted(entry: Entry, report: Report, winner: int | None) -> Entry:
 
 
 def refused(entry: Entry, why: str) -> Entry:
-    """The entry with the reason for another attempt."""
+    """Return the entry with the reason why we have to try it again."""
     return msgspec.structs.replace(entry, why=why)
 
 
 def renamed(entry: Entry, ids: Mapping[str, str]) -> Entry:
-    """The entry with the new ids of sets."""
+    """Return the entry after its sets have got new ids."""
     candidates = tuple(ids.get(id, id) for id in entry.candidates)
     return msgspec.structs.replace(entry, set_id=ids.get(entry.set_id, entry.set_id), candidates=candidates)
 
 
 def found_again(entry: Entry, sets: Iterable[BracketSet]) -> Entry | None:
-    """The entry with the new id of its set, which is missing under the old id.
+    """Return the entry with the new id of its set, which can't be found under the old id.
 
-    `None` if no set or several sets fit.
+    If there isn't exactly one set that fits, this returns `None`.
     """
     same = [each for each in sets if each.place == entry.place and sorted(each.entrant_ids) == sorted(entry.entrants)]
     return msgspec.structs.replace(entry, set_id=same[0].id) if len(same) == 1 else None
 
 
 def lost(entry: Entry) -> Entry:
-    """The entry after its set has disappeared from the bracket."""
+    """Return the entry after its set has disappeared from the bracket."""
     return _in(entry, State.ASK, "the set is not in the bracket any more")
 
 
 def taken_over(entry: Entry, other: Entry, rules: Rules) -> Entry:
-    """The entry after a person has chosen for it the set that `other` began on another station."""
+    """Return the entry after a person has chosen a set for it that `other` began on another station."""
     doubt = entry.doubt
     if any(other.played.score):
         doubt = f"it began on {other.station}, at {'–'.join(map(str, other.played.score))}"
@@ -412,9 +427,10 @@ def taken_over(entry: Entry, other: Entry, rules: Rules) -> Entry:
 
 
 def is_same(report: Report, found: BracketSet, leader: int | None, *, swapped: bool) -> bool:
-    """Whether a set of the bracket has the result of a report.
+    """Whether a set of the bracket has the same result as a report.
 
-    A set that is being played is compared as if it were over: its reporter may have known its length better.
+    If the set is still being played, we compare it as if it were over, because whoever reports it might have known
+    better how long it is.
     """
     winner = report.winner
     if winner is None and leader is not None:
@@ -429,7 +445,7 @@ def is_same(report: Report, found: BracketSet, leader: int | None, *, swapped: b
 
 
 def result_text(found: BracketSet) -> str:
-    """The result of a set for people."""
+    """Return the result of a set in words for people."""
     if found.winner is None:
         return "no winner"
     winner = found.entrants[found.winner]
@@ -438,7 +454,10 @@ def result_text(found: BracketSet) -> str:
 
 
 def _is_ours(entry: Entry, report: Report, games: Sequence[int | None]) -> bool:
-    """Whether games in the bracket are ours: those of an earlier report, or the first ones of the current report."""
+    """Whether we have reported the games in the bracket.
+
+    This is the case if they belong to an earlier report, or if they are the first games of the current one.
+    """
     text = "".join("?" if winner is None else str(winner) for winner in games)
     return text in entry.sent or (report.games is not None and _winners(report).startswith(text))
 
@@ -449,7 +468,7 @@ def _sending(entry: Entry, report: Report) -> Entry:
 
 
 def _winners(report: Report) -> str:
-    """The winners of the games, or the score if the games are unknown."""
+    """Return the winners of the games. If we don't know the games, this is the score."""
     if report.games is None:
         return f"{report.score[0]}-{report.score[1]}"
     return "".join(str(game.winner) for game in report.games)

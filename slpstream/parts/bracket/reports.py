@@ -59,7 +59,7 @@ class ReportStore(QueueDatabase):
     migrations = MIGRATIONS
 
     def entries(self, bracket: str) -> list[bytes]:
-        """Return the bodies of all entries of a bracket, beginning with the oldest."""
+        """Return the bodies of all entries of the given bracket, beginning with the oldest."""
         with self._transaction() as connection:
             rows = connection.execute("SELECT body FROM entries WHERE bracket = ? ORDER BY id", (bracket,)).fetchall()
             return [body for (body,) in rows]

@@ -1,7 +1,8 @@
-"""A webhook instead of a bracket: the result of each set is posted as JSON, signed like other webhooks.
+"""A webhook that you can use instead of a bracket. The result of each set is posted as JSON, and signed in the same way
+as for other webhooks.
 
-A result is stored before it is posted, and posted until it is accepted. If the answer is lost, it is posted again with
-the same `Idempotency-Key`.
+We store a result before we post it, and then post it until it is accepted. If an answer gets lost, we post the result
+again, with the same `Idempotency-Key`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class WebhookResults:
         self._wall_clock = wall_clock
 
     def rendered(self, report: Report) -> Mapping[str, Any]:
-        """The body of the request."""
+        """Return the body that the request would have."""
         return self._body(report, correction=False)
 
     async def report(self, report: Report) -> Outcome:
@@ -46,7 +47,7 @@ class WebhookResults:
         return await self._post(self._body(report, correction=False))
 
     async def correct(self, report: Report, over: BracketSet | None, *, reset_dependents: bool) -> Outcome:
-        """Post a result that replaces an earlier one."""
+        """Post a result that replaces one which was posted before."""
         return await self._post(self._body(report, correction=True))
 
     def _body(self, report: Report, *, correction: bool) -> dict[str, Any]:

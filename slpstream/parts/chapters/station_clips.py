@@ -19,7 +19,8 @@ class StationClips(RunningPart):
         self._stations = host.stations
 
     async def clips(self, station: str | None, since_ms: int, per: Per) -> Sequence[Clip]:
-        """Return the clips of a station since a certain time. If you pass `None`, you get those of all stations.
+        """Return the clips of the given station since a certain time. If you pass `None`, you get those of all
+        stations.
 
         Raises `StoreError` if we can't read the sets.
         """

@@ -93,7 +93,7 @@ class ChatSink:
         return self._deliverer.gone.is_set()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. This doesn't wait."""
+        """Take the payload of a `set` message of the given station. This doesn't wait."""
         set_id = payload.get("setId")
         wanted = self._stations is None or station in self._stations
         if wanted and set_id is not None and not self.gone:

@@ -127,7 +127,7 @@ class OutgoingLog:
         """Whether a session has read how far the broker has come."""
 
     def note(self, game_id: str, position: Position) -> None:
-        """Note that messages of a game were sent, up to this position."""
+        """Note that messages of a game were sent, up to the given position."""
         self.sent_at = time.time()
         self.confirmed = (game_id, position)
         self.games.pop(game_id, None)
@@ -202,12 +202,12 @@ class RedisSink:
         self._logs: dict[tuple[str, FramesMode], OutgoingLog] = {}
         self._log = get_logger()
         self.problem: str | None = f"broker {address}: not connected yet"
-        """Why nothing can be sent; `None` while connected."""
+        """Why nothing can be sent, or `None` while connected."""
         self.max_kept: int | None = None
-        """What live logs are trimmed to because the broker is too small for `max_messages`; `None` if it is not."""
+        """What live logs are trimmed to because the broker is too small for `max_messages`, or `None` if it is not."""
         self._grown_at = 0.0
         self.policy: str | None = None
-        """The broker's `maxmemory-policy`, `noeviction` if its memory is not limited; `None` if it is unknown."""
+        """The broker's `maxmemory-policy`, `noeviction` if its memory is not limited, or `None` if it is unknown."""
 
     @property
     def evicts(self) -> bool:
@@ -625,7 +625,7 @@ async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> tuple
 
 
 async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:
-    """Make a record of a turn.
+    """Make a record of the given turn.
 
     We have to do this before we send its first message, so that each message has a turn with a record.
     """

@@ -159,7 +159,7 @@ class Turn(NamedTuple):
 
 
 def entry_id(ordinal: int, position: Position) -> bytes:
-    """Return the id of the message at a position.
+    """Return the id of the message at the given position.
 
     If there can't be an id for the position, this raises `ProtocolViolation`.
     """

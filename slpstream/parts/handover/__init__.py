@@ -1,4 +1,4 @@
-"""Export the replays of sets for other programs, either as a zip if somebody asks for it, or into a folder when a set
+"""Export the replays of sets for other programs, either as a zip if someone asks for it, or into a folder when a set
 ends.
 
 The names in a zip are those that the community uses, and there is also a `context.json` that describes the set. The

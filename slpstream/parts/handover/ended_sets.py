@@ -34,7 +34,7 @@ class EndedSets:
         self._changed = trio.Event()
 
     def look_at(self, station: str) -> None:
-        """Search the earlier sets of a station soon."""
+        """Search the earlier sets of the given station soon."""
         self._stations[station] = None
         self._changed.set()
 

@@ -81,7 +81,7 @@ class HandedSet(NamedTuple):
     members: Sequence[Member]
     context: Mapping[str, Any] | None
     reason: str
-    """Why the zip has no context; empty if it has one."""
+    """Why the zip has no context, or empty if it has one."""
     missing: Sequence[str]
     """The ids of games that count and lack a file."""
     start_ms: int
@@ -168,7 +168,7 @@ def _shift_ms(replays: Sequence[ReplayFile], skew: ClockSkew | None, completed_a
 def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
     """Return the corrected time when a game started.
 
-    If nobody has ever set the clock of a console, it can report any year, even 9999.
+    If no one has ever set the clock of a console, it can report any year, even 9999.
     """
     if replay.said_at_ms is not None:
         start_ms = replay.said_at_ms + shift_ms
@@ -238,7 +238,7 @@ def _players_of(payload: Mapping[str, Any], side: int) -> list[Mapping[str, Any]
 
 
 def _seats(each: _Played, payload: Mapping[str, Any], side: int) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Return the members of a side. For each of them, you also get the player who this was in one game.
+    """Return the members of the given side. For each of them, you also get the player who this was in one game.
 
     To identify members, we use the names in the replay, or else the ports. If this doesn't work for two members, the
     order decides.
@@ -290,7 +290,7 @@ def _character(each: _Played, index: int) -> str:
 def _characters_of(
     member: Mapping[str, Any], side: int, payload: Mapping[str, Any], played: Sequence[_Played]
 ) -> list[str]:
-    """Return the characters of a member, in the order in which they were used for the first time."""
+    """Return the characters of the given member, in the order in which they were used for the first time."""
     found = [
         _character(each, player["playerIndex"])
         for each in played

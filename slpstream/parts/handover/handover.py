@@ -1,4 +1,4 @@
-"""Export the replays of sets, either as a zip if somebody asks for it, or into a folder when a set ends.
+"""Export the replays of sets, either as a zip if someone asks for it, or into a folder when a set ends.
 
 A zip only appears in the folder when it is complete, under its final name. This happens exactly once, even if the
 daemon is killed while it is writing.
@@ -50,7 +50,7 @@ class ReplayZips(RunningPart):
         self._look_pause_seconds = look_pause_seconds
         self._config = config = host.config.section(Handover)
         self.folder = Path(config.folder).expanduser() if config.folder else None
-        """The folder of the zips; `None` if sets are not exported automatically."""
+        """The folder of the zips, or `None` if sets are not exported automatically."""
         self._limiter = trio.CapacityLimiter(1)
         self._last_changes: dict[str, int] = {}
         """The id of the newest change by an operator, by station."""
@@ -76,7 +76,7 @@ class ReplayZips(RunningPart):
         return len(self._waiting)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note the payload of a `set` message of a station."""
+        """Note the payload of a `set` message of the given station."""
         last_change = payload.get("lastChange", 0)
         if self._last_changes.get(station) != last_change:  # it can be about an earlier set
             self._last_changes[station] = last_change
@@ -86,7 +86,7 @@ class ReplayZips(RunningPart):
             self._waiting.note(set_id, station, over=payload["state"] == "over")
 
     def games_changed(self, station: str | None) -> None:
-        """Note that some games of a station were indexed. They might belong to earlier sets."""
+        """Note that some games of the given station were indexed. They might belong to earlier sets."""
         if self.folder is not None and station is not None:
             self._ended.look_at(station)
 

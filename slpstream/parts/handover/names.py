@@ -37,7 +37,7 @@ def round_short(text: str) -> str:
 
 
 def filled(template: str, placeholders: Sequence[str], values: Mapping[str, str]) -> str:
-    """Replace each placeholder of a template, but only once."""
+    """Replace each placeholder of the given template, but only once."""
     for name in placeholders:
         template = template.replace(f"{{{name}}}", values.get(name, ""), 1)
     return template

@@ -103,7 +103,7 @@ class WaitingSets:
         return displaced
 
     async def wait(self) -> None:
-        """Wait until it's time for one of the sets, or until somebody has called `note` after `admit`."""
+        """Wait until it's time for one of the sets, or until someone has called `note` after `admit`."""
         with trio.move_on_after(max(0.0, min(self._due.values(), default=math.inf) - trio.current_time())):
             await self._changed.wait()
 

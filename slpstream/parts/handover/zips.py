@@ -28,7 +28,7 @@ def temporary_zip(handed: HandedSet, report: Report) -> BinaryIO:
 
 
 def free_name(folder: Path, name: str, taken: Collection[str]) -> str:
-    """Return a name for a zip in a folder.
+    """Return a name for a zip in the given folder.
 
     If the folder doesn't exist, it is created. Raises `OSError` if that fails.
     """

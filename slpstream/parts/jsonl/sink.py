@@ -73,7 +73,7 @@ class JsonLinesSink:
         self._log = get_logger()
 
     def wants(self, station: str) -> bool:
-        """Whether the games of a station should be written."""
+        """Whether the games of the given station should be written."""
         return self._stations is None or station in self._stations
 
     def not_ready(self) -> list[str]:
@@ -159,7 +159,7 @@ def _append(path: Path, data: bytes, expected_size: int | None) -> int:
 
 
 def _resume(folder: Path, frames: FramesMode) -> list[ConsumerOffset]:
-    """Cut incomplete lines off the newest files in a folder.
+    """Cut incomplete lines off the newest files in the given folder.
 
     For each file, you get the offset in the log where it ends, beginning with the oldest file.
     """

@@ -36,7 +36,10 @@ class StationMarks(RunningPart):
         host.provide(Marks, self)
 
     async def marks(self, station: str) -> list[Mark] | None:
-        """Return the marks of a station, beginning with the newest. Returns `None` if the station doesn't keep any."""
+        """Return the marks of the given station, beginning with the newest.
+
+        Returns `None` if the station doesn't keep any.
+        """
         if not self._keeps(station):
             return None
         return (await self._kept(station)).marks[::-1]
@@ -90,7 +93,7 @@ class StationMarks(RunningPart):
             return _Kept()
 
     def _newest(self, station: str) -> tuple[str, int] | None:
-        """Return the newest frame of a station's game, or `None` if there isn't one."""
+        """Return the newest frame of the given station's game, or `None` if there isn't one."""
         channel = self._host.hub.channels.get(station)
         game = None if channel is None else channel.current
         number = None if game is None else game.newest_frame_number

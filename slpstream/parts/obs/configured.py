@@ -59,7 +59,7 @@ class ConfiguredObs(RunningPart):
 
 
 async def _password(file: Path | None) -> str | None:
-    """Read the password again, because if OBS has refused it, somebody might have corrected the file.
+    """Read the password again, because if OBS has refused it, someone might have corrected the file.
 
     Raises `SinkError` if it can't be read.
     """

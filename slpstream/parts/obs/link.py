@@ -85,7 +85,7 @@ class ObsLink:
         self._resumed = trio.Event()
         self._log = get_logger()
         self.problem: str | None = "not connected yet"
-        """Why OBS cannot be reached; `None` while it can."""
+        """Why OBS cannot be reached, or `None` while it can."""
 
     def wake(self) -> None:
         """Call this when the desk has something to send."""

@@ -44,7 +44,7 @@ class Rule(msgspec.Struct, frozen=True):
     actions: Actions
     event: str = ""
     situation: str = ""
-    """For `situation`: its name; empty for any."""
+    """For `situation`: its name, or empty for any."""
     min_damage: float = 0.0
     kill: bool = False
     after_seconds: float = 0.0

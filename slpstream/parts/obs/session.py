@@ -147,7 +147,7 @@ def protocol_error(what: str) -> SinkError:
 
 
 def authentication(password: str, salt: str, challenge: str) -> str:
-    """The answer to a challenge."""
+    """Return the answer to the given challenge."""
     secret = base64.b64encode(hashlib.sha256((password + salt).encode()).digest())
     return base64.b64encode(hashlib.sha256(secret + challenge.encode()).digest()).decode()
 

@@ -107,8 +107,8 @@ def tool_of(folder: Path) -> str | None:
 
 
 def pictures(folder: Path, tool: str) -> list[Picture]:
-    """Return the pictures of Melee in the folder of a tool, in the order of their targets. If it's the folder of
-    another tool, there are none.
+    """Return the pictures of Melee in the folder of the given tool, in the order of their targets. If it's the folder
+    of another tool, there are none.
 
     Raises `OSError` if a folder or list can't be read, and `msgspec.DecodeError` if a list is damaged.
     """
@@ -170,7 +170,7 @@ def _read(file: Path, kind: type[T]) -> T:
 
 
 def _of_pack(kind: str, folder: Path, pack: _Pack, codenames: Mapping[str, int]) -> dict[str, Path]:
-    """Return the pictures of a pack by target. There is one for each costume or stage."""
+    """Return the pictures of the given pack by target. There is one for each costume or stage."""
     found: dict[str, Path] = {}
     known = _TSH_STAGES if kind == "stages" else codenames
     number = "" if kind == "stages" else "0*([0-9]{1,2})"

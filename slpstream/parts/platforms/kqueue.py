@@ -43,7 +43,7 @@ class _Folder:
         self.descriptor = os.open(path, flags | getattr(os, "O_EVTONLY", 0))
         self.identity = identity_of(os.fstat(self.descriptor))
         self.names: _Names | None = None
-        """The names in the last listing, `None` before the first."""
+        """The names in the last listing, or `None` before the first."""
 
 
 class KqueueReader:
@@ -220,7 +220,7 @@ class KqueueReader:
 
 
 def _names_in(folder: str) -> _Names:
-    """Return the names in a folder. This blocks, and raises `OSError` if it fails."""
+    """Return the names in the given folder. This blocks, and raises `OSError` if it fails."""
     with os.scandir(folder) as entries:
         return {entry.name: (entry.inode(), entry.is_dir(follow_symlinks=False)) for entry in entries}
 

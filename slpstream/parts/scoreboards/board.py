@@ -119,7 +119,7 @@ def board_of(payload: Mapping[str, Any]) -> Board | None:
 
 
 def values_of(board: Board) -> dict[str, str | None]:
-    """Return all values of a board as texts, by the names in `slpstream.config.SCOREBOARD_VALUES`.
+    """Return all values of the given board as texts, by the names in `slpstream.config.SCOREBOARD_VALUES`.
 
     If we don't know a value, it is `None`. The left side has the number 1. In doubles, the values of both players are
     joined.

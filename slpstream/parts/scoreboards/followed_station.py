@@ -1,6 +1,6 @@
 """The station that a scoreboard shows. You can get its board, wait for the next one, and choose another station.
 
-If the station is fixed, you choose it once. If it is the station on air, somebody who knows it has to call `turn_to`
+If the station is fixed, you choose it once. If it is the station on air, someone who knows it has to call `turn_to`
 each time it changes.
 """
 
@@ -23,7 +23,7 @@ class FollowedStation:
         self._sets: dict[str, Mapping[str, Any]] = {}
         self._changed = trio.Event()
         self.board: Board | None = None
-        """The board of the station; `None` without a station, and while it has no set of two sides."""
+        """The board of the station, or `None` without a station, and while it has no set of two sides."""
 
     def turn_to(self, station: str | None) -> None:
         """Follow another station from now on, or none if you pass `None`. This doesn't wait."""

@@ -38,7 +38,7 @@ class Scoreboard:
         """`name` is used for logs and metrics. `on_outcome` is called when an update has changed something, and when
         one has failed.
 
-        `check_seconds` is how often we call `update` even if nothing has changed, to find out whether somebody has
+        `check_seconds` is how often we call `update` even if nothing has changed, to find out whether someone has
         started the tool again.
         """
         self.name = name
@@ -47,7 +47,7 @@ class Scoreboard:
         self._check_seconds = check_seconds
         self._on_outcome = on_outcome
         self.trouble: str | None = None
-        """Why the scoreboard cannot be updated; `None` while it can."""
+        """Why the scoreboard cannot be updated, or `None` while it can."""
         self._log = get_logger()
 
     async def run(self) -> None:

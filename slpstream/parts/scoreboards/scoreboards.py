@@ -47,7 +47,7 @@ class Scoreboards(RunningPart):
                 nursery.start_soon(partial(keep_running, "scoreboard", board.run, scoreboard=board.name))
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Show the set of a station."""
+        """Show the set of the given station."""
         for followed in self._followed.values():
             followed.set_changed(station, payload)
 

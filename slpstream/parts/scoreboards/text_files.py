@@ -1,7 +1,8 @@
-"""Text files, one value each, for any program that shows text from a file.
+"""Text files with one value each, which you can use in any program that shows text from a file.
 
-The part `text_files` writes the files of every station, with stocks and percent. These are the files of one scoreboard:
-left and right as the operator has chosen them, with round and casters, of one station or the station on air.
+The part `text_files` also writes files, but these are for every station, and contain stocks and percent. The files here
+belong to one scoreboard: left and right are as the operator has them, and there are also the round and the casters. If
+the scoreboard follows the station on air, they are about this station.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class _Memory(msgspec.Struct):
     """The board that is shown completely."""
 
     def swap(self) -> None:
-        """Call this if somebody has swapped the teams in TSH."""
+        """Call this if someone has swapped the teams in TSH."""
         self.swapped = not self.swapped
         self.names, self.seen, self.characters, self.details_of_players = (
             _swapped(of) for of in (self.names, self.seen, self.characters, self.details_of_players)
@@ -144,7 +144,7 @@ class TournamentStreamHelper:
     async def update(self, board: Board | None) -> bool:
         """Show a board. Returns whether we had to send something.
 
-        Raises `SinkError` if it fails. In this case, we assume that TSH will be started again.
+        Raises `SinkError` if it fails. In this case, we assume that TSH was restarted.
         """
         try:
             return await self._update(board)
@@ -319,7 +319,7 @@ class TournamentStreamHelper:
 
 
 def _swaps(foreign: Mapping[Slot, str], board: Board, before: bool) -> bool:
-    """Whether TSH shows the sides of a board the other way round.
+    """Whether TSH shows the sides of the given board the other way round.
 
     We decide this by names that it has from somewhere else, because those that we have written ourselves don't tell us
     anything. If none of the names helps, the answer is `before`.

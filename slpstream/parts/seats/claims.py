@@ -30,7 +30,7 @@ class Person(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Somebody's claim for the seat at a port."""
+    """Someone's claim for the seat at a port."""
 
     phone: str
     """Digest of the random id that the phone sends."""
@@ -50,7 +50,7 @@ class Seats(msgspec.Struct, frozen=True, omit_defaults=True):
     claims: Mapping[int, Claim] = {}
     """By player index."""
     set_id: str | None = None
-    """The set of the claims; `None` for one that has not begun."""
+    """The set of the claims, or `None` for one that has not begun."""
     game_id: str | None = None
     """The newest game of that set at the last update."""
     over: bool = False
@@ -82,7 +82,7 @@ class SetNow(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether the set is over and nobody is playing another game."""
+        """Whether the set is over and no one is playing another game."""
         return self.state == "over" and not self.playing
 
 
@@ -91,7 +91,7 @@ class Step(NamedTuple):
 
     seats: Seats
     patch: Mapping[str, Any] | None = None
-    """The correction of the set; `None` if it stays the same."""
+    """The correction of the set, or `None` if it stays the same."""
 
 
 class SeatTaken(Exception):
@@ -164,7 +164,7 @@ def claimed(
 ) -> Step:
     """Let a phone claim the seat at a port. If it has another seat, it loses that one.
 
-    To take the seat away from somebody else, pass `take_over=True`. If the set is over, the first claim by another
+    To take the seat away from someone else, pass `take_over=True`. If the set is over, the first claim by another
     phone begins a new set in which all seats are free. The same happens if a player of the set claims a seat with
     `stay`. Raises `SeatTaken` if that isn't possible.
     """

@@ -28,7 +28,7 @@ class _File(Keys, frozen=True):
 
 
 class KeyFile:
-    """Keeps the keys in a file that nobody except its owner can read."""
+    """Keeps the keys in a file that no one except its owner can read."""
 
     def __init__(self, state_folder: Path) -> None:
         self._folder = state_folder / FOLDER_NAME
@@ -36,7 +36,7 @@ class KeyFile:
         self._former_path = state_folder / FILE_NAME
         """The path of the file in earlier versions."""
         self.trouble: str | None = None
-        """Why the keys would not survive a restart; `None` if they would."""
+        """Why the keys would not survive a restart, or `None` if they would."""
         self._log = get_logger()
 
     def load(self) -> Keys:

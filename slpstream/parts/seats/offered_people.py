@@ -45,7 +45,7 @@ class OfferedPeople:
             self._recent = ()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note which people are named in the set of a station."""
+        """Note which people are named in the set of the given station."""
         if self._recent is not None:
             recent = people.with_recent(self._recent, self._named(station, payload))
             if recent is not self._recent:
@@ -53,7 +53,7 @@ class OfferedPeople:
                 self._index.remember(_KEY, msgspec.to_builtins(recent))
 
     def find(self, station: str, name: str) -> Person | None:
-        """Return the person with a name that somebody has tapped or typed, or `None` if we don't offer this name."""
+        """Return the person with a name that someone has tapped or typed, or `None` if we don't offer this name."""
         expected, recent = self._expected(station), self._recent or ()
         for known_as in (name, people.clean_name(name, people.MAX_NAME)):
             person = people.person_named(known_as, expected, recent)
@@ -62,7 +62,7 @@ class OfferedPeople:
         return None
 
     def at(self, station: str) -> list[SeatPerson]:
-        """Return the people that a phone at a station should offer, beginning with the players that the bracket
+        """Return the people that a phone at the given station should offer, beginning with the players that the bracket
         expects.
         """
         expected = [person for each in self._expected(station) if (person := people.as_in_sets(each)).name]

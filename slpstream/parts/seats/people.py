@@ -77,7 +77,7 @@ def with_recent(recent: Sequence[RecentPerson], named: Iterable[RecentPerson]) -
     """Return the people who were named recently, after some of them were named again. If nothing changes, you get the
     same list.
 
-    The newest come first. However, if somebody was only named by phones, they come after all others. Everybody who has
+    The newest come first. However, if someone was only named by phones, they come after all others. Everyone who has
     a code can invent people, and these shouldn't push away the real ones.
     """
     before = {folded(person.name): person for person in recent}

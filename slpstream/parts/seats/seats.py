@@ -1,6 +1,6 @@
 """The seats of all stations. Phones can claim them, the claims survive a restart, and you can see them in the sets.
 
-If somebody claims a seat, this becomes a correction of the station's set. This means that you see the claim wherever
+If someone claims a seat, this becomes a correction of the station's set. This means that you see the claim wherever
 the set is shown. Whenever a set changes, we compare it with its seats again.
 """
 
@@ -142,7 +142,7 @@ class DaemonSeats(RunningPart):
             self._log.warning("names of seats cannot be shown", station=station, what=str(error))
 
     def admits(self, station: str, token: str, peer: str) -> bool:
-        """Whether a token is the right one for a station.
+        """Whether a token is the right one for the given station.
 
         If there were too many wrong ones from the same address, this raises `TooMany`.
         """
@@ -159,7 +159,7 @@ class DaemonSeats(RunningPart):
         return station in self.stations()
 
     async def seats(self, station: str, phone: str, after: int) -> StationSeats:
-        """Return the seats of a station. As long as their version is still `after`, this waits for a while.
+        """Return the seats of the given station. As long as their version is still `after`, this waits for a while.
 
         Raises `StoreError` if we can't read the set.
         """
@@ -229,7 +229,7 @@ class DaemonSeats(RunningPart):
         return Person(clean)
 
     async def _change(self, station: str, act: Callable[[Seats, SetNow], Step], *, by: str) -> None:
-        """Apply an act to the seats of a station, and correct its set accordingly.
+        """Apply an act to the seats of the given station, and correct its set accordingly.
 
         Raises the errors of the act, `StoreError` and `ImpossibleCorrection`. In this case, nothing has changed.
         """
@@ -294,7 +294,7 @@ class DaemonSeats(RunningPart):
         return self._codes.listed()
 
     async def renew(self, station: str | None) -> bool:
-        """Replace the token of a station, or of all stations. Returns whether there's such a station."""
+        """Replace the token of the given station, or of all stations. Returns whether there's such a station."""
         if station is not None and not self.is_known(station):
             return False
         await self._codes.renew(station)

@@ -44,7 +44,7 @@ class StationCodes:
         return self._file.trouble
 
     def is_token(self, station: str, token: str) -> bool:
-        """Whether a token is the right one for a station."""
+        """Whether a token is the right one for the given station."""
         return token != "" and tokens.is_token(self._keys, station, token)
 
     def listed(self) -> SeatCodes:
@@ -72,7 +72,7 @@ class StationCodes:
         return address, "loopback" if is_loopback(shown) else "machine"
 
     async def renew(self, station: str | None) -> None:
-        """Replace the token of a station, or of all stations."""
+        """Replace the token of the given station, or of all stations."""
         async with self._keeping:
             if station is None:
                 self._keys = await trio.to_thread.run_sync(self._file.renew)

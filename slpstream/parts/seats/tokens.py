@@ -27,14 +27,14 @@ class Keys(msgspec.Struct, frozen=True):
 
 
 def token_of(keys: Keys, station: str) -> str:
-    """Return the token of a station. It has 24 characters, and none of them needs to be escaped in a URL."""
+    """Return the token of the given station. It has 24 characters, and none of them needs to be escaped in a URL."""
     message = f"seats\0{keys.renewed.get(station, 0)}\0{station}"
     digest = hmac.digest(bytes.fromhex(keys.secret), message.encode(), hashlib.sha256)
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).decode()
 
 
 def is_token(keys: Keys, station: str, given: str) -> bool:
-    """Whether a token is the right one for a station. The comparison takes constant time."""
+    """Whether a token is the right one for the given station. The comparison takes constant time."""
     return hmac.compare_digest(given.encode(), token_of(keys, station).encode())
 
 
@@ -44,5 +44,5 @@ def renewed(keys: Keys, station: str) -> Keys:
 
 
 def phone_digest(phone: str) -> str:
-    """Return the digest of a phone's random id. We use this to identify the phone in the seats."""
+    """Return the digest of the given phone's random id. We use this to identify the phone in the seats."""
     return hashlib.sha256(b"phone\0" + phone.encode()).hexdigest()[:24]

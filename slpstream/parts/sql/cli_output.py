@@ -1,4 +1,4 @@
-"""The results of `slpstream sql`: an aligned table, CSV, JSON lines, or a file."""
+"""The results of `slpstream sql`. They can be printed as an aligned table, CSV or JSON lines, or written to a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Rows = Iterable[Sequence[Any]]
 
 
 def print_table(names: Sequence[str], rows: Rows) -> None:
-    """Print rows under each other, with numbers on the right. Numbers have three digits after the point at most."""
+    """Print rows one after the other, with numbers on the right. A number has at most three digits after the point."""
     rest = iter(rows)
     if tuple(names) == _PLAN:
         for _, plan in rest:
@@ -75,7 +75,7 @@ def _cell(value: Any) -> str:
 
 
 def print_csv(names: Sequence[str], rows: Rows) -> None:
-    """Print CSV with a header. Values that are absent are empty, lists are JSON."""
+    """Print CSV with a header. If a value is absent, it is empty, and lists are written as JSON."""
     for piece in _csv(names, rows):
         sys.stdout.buffer.write(piece)
 
@@ -112,7 +112,7 @@ def _json(names: Sequence[str], rows: Rows) -> Iterator[bytes]:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Different keys for columns, of which several can have the same name: `x`, `x_1`, `x_2`."""
+    """Return keys for columns that are all different, even if some columns have the same name: `x`, `x_1`, `x_2`."""
     keys: list[str] = []
     for name in names:
         key = name
@@ -152,7 +152,10 @@ _ARROW: Mapping[str, Callable[[str, pa.Schema], Any]] = {
 
 
 def write_file(database: Database, query: str, target: Path) -> int:
-    """Write the rows of a query to a file whose ending chooses the format. Returns their number."""
+    """Write the rows of a query to a file, and return how many there are.
+
+    The format depends on the ending of the file's name.
+    """
     ending = target.suffix.lower()
     return _write_text(database, query, target) if ending in _TEXT else _write_arrow(database, query, target)
 
@@ -187,7 +190,7 @@ def _write_arrow(database: Database, query: str, target: Path) -> int:
 
 
 def print_schema(*, as_json: bool) -> None:
-    """Print the tables with their columns: name, type, meaning."""
+    """Print the tables and their columns, with the name, type and meaning of each."""
     if as_json:
         for table, each in TABLES.items():
             for field in each.schema:
@@ -209,7 +212,7 @@ def _notes(field: Any) -> dict[str, str]:
 
 
 def sql_type(type: Any) -> str:
-    """The type that DuckDB gives to a column of an Arrow type."""
+    """Return the type that DuckDB has for a column with this Arrow type."""
     if pa.types.is_list(type):
         return f"{sql_type(type.value_type)}[]"
     if pa.types.is_struct(type):

@@ -1,4 +1,7 @@
-"""The replays of `slpstream sql`: read for a scan in this process, and in several ones if there are many."""
+"""The replays of `slpstream sql`.
+
+They are read for a scan in this process or, if there are many, in several processes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _MAX_ROWS_IN_BATCH = 2048
 
 
 class QueriedReplay:
-    """A replay, read only as far as it is used."""
+    """A replay. We only read those parts of it that are used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,7 +40,7 @@ class QueriedReplay:
 
     @cached_property
     def game(self) -> DescribedGame:
-        """The game: from both ends of the file, or from columns where they are not enough."""
+        """The game. We get it from both ends of the file, and if they aren't enough, from columns."""
         preview = preview_replay(self.path)
         if preview is not None:
             start, *others = preview
@@ -54,12 +57,12 @@ class QueriedReplay:
 
     @cached_property
     def replay(self) -> Replay:
-        """The replay. Opening it reads its first bytes."""
+        """The replay. When it is opened, this reads its first bytes."""
         return open_replay(self.path)
 
 
 class Found(NamedTuple):
-    """The rows of a replay, and a message about it with its exit code."""
+    """The rows of a replay and, if there's something to say about it, a message with its exit code."""
 
     rows: Rows | None = None
     message: str = ""
@@ -76,7 +79,10 @@ class ExaminedInProcesses(Protocol):
 
 
 class ReplayReader:
-    """Reads the replays of a command for one scan after the other. Reports each broken replay once."""
+    """Reads the replays of a command for one scan after the other.
+
+    If a replay is broken, this is only reported once.
+    """
 
     def __init__(
         self,
@@ -97,7 +103,10 @@ class ReplayReader:
         """The exit code, for the worst of the broken replays so far."""
 
     def read(self, scan: Scan) -> Iterator[pa.Table]:
-        """The tables of a scan, in the order of the files. Raises `OSError` and what breaks a pool of processes."""
+        """Yield the tables of a scan, in the order of the files.
+
+        Raises `OSError`, and everything that breaks a pool of processes.
+        """
         pending: list[dict[str, Any]] = []
         enough = 1  # doubled, because a query with a limit may need only a few rows
         for found in self._found(scan):
@@ -139,7 +148,7 @@ class ReplayReader:
 
 
 def examine(scan: Scan, games: GameQuery | None, found: FoundReplay) -> Found:
-    """Read a replay for a scan. Runs in any process."""
+    """Read a replay for a scan. This can run in any process."""
     queried = QueriedReplay(found.path)
     try:
         at_hand(found)
@@ -155,7 +164,7 @@ def examine(scan: Scan, games: GameQuery | None, found: FoundReplay) -> Found:
 
 
 def _damage(queried: QueriedReplay) -> str:
-    """A message about a replay that breaks off; its rows go up to there."""
+    """Return a message about a replay that breaks off. Its rows end at that point."""
     end = queried.replay.game_end
     if end.reason not in ("incomplete", "error"):
         return ""
@@ -163,10 +172,10 @@ def _damage(queried: QueriedReplay) -> str:
 
 
 def file_text(path: Path) -> str:
-    """A path as it is in the column `file`."""
+    """Return a path in the form in which you see it in the column `file`."""
     return path_text(path).encode("utf-8", "replace").decode()
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
+    """Return how many cores this process is allowed to use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

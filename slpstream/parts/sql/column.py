@@ -1,4 +1,4 @@
-"""Columns of tables: Arrow fields with their documentation."""
+"""The columns of tables. These are Arrow fields with documentation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REAL = pa.float64()
 
 
 def column(name: str, type: Any, doc: str, unit: str = "") -> Any:
-    """A column. Its metadata has `doc` and `unit`, as in the tables of frames."""
+    """Return a column. Its metadata contains `doc` and `unit`, just like in the tables of frames."""
     return pa.field(name, type, metadata={"doc": doc, **({"unit": unit} if unit else {})})
 
 

@@ -1,4 +1,4 @@
-"""The table `conversions`: a row for each conversion of each game, from its stats."""
+"""The table `conversions` has a row for each conversion in each game. They come from the stats of the game."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SCHEMA = pa.schema(
 
 
 def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
-    """The rows of a game. Stats are computed only if a row can pass the filter."""
+    """Return the rows of a game. If there's no row that could pass the filter, we don't compute its stats."""
     replay = queried.replay
     if replay.format != "slippi":
         return []

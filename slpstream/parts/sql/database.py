@@ -1,7 +1,7 @@
-"""A DuckDB database whose tables are replays. It reads and writes no other files, and loads no extensions.
+"""A DuckDB database whose tables are replays. It doesn't read or write any other files, and doesn't load extensions.
 
-A query that sorts or joins more data than fits into memory writes parts of it into a temporary folder, which is removed
-afterwards.
+If a query sorts or joins more data than fits into memory, it writes some of it into a temporary folder, which is
+removed afterwards.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 
 
 class InvalidQuery(Exception):
-    """A query that DuckDB refuses. `place` has the line and a mark under the mistake, if they are known."""
+    """Raised if DuckDB refuses a query.
+
+    If we know where the mistake is, `place` contains the line, with a mark below it.
+    """
 
     def __init__(self, message: str, place: str = "") -> None:
         super().__init__(message)
@@ -36,11 +39,11 @@ class InvalidQuery(Exception):
 
 
 class FailedQuery(Exception):
-    """A query that failed because of a value, or for lack of memory."""
+    """Raised if a query fails because of a value, or because there isn't enough memory."""
 
 
 class Database:
-    """The tables, and the queries over them. One query at a time."""
+    """The tables, and a way to run queries on them. You can only run one query at a time."""
 
     def __init__(self, connection: Any, read: Read) -> None:
         self._connection = connection
@@ -52,9 +55,10 @@ class Database:
         connection.execute("SET lock_configuration = true")
 
     def rows(self, query: str) -> tuple[list[str], Iterator[Sequence[Any]]]:
-        """The names of the columns, and an iterator of the rows.
+        """Return the names of the columns, and an iterator over the rows.
 
-        Raises `InvalidQuery`. Iteration also raises `FailedQuery` and the errors of reading the replays.
+        Raises `InvalidQuery`. When you iterate, this can also raise `FailedQuery`, or one of the errors that you get if
+        a replay can't be read.
         """
         with self._errors():
             self._prepare(query)
@@ -71,7 +75,7 @@ class Database:
             yield from rows
 
     def batches(self, query: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """The columns, and an iterator of the rows in Arrow batches. Raises as `rows` does."""
+        """Like `rows`, but you get the schema, and an iterator over Arrow batches."""
         with self._errors():
             self._prepare(query)
             reader = self._connection.sql(query).to_arrow_reader(_ROWS_IN_BATCH)
@@ -87,7 +91,10 @@ class Database:
             yield batch
 
     def _prepare(self, query: str) -> None:
-        """Accept one statement that reads. Other statements have nothing to write to; this check explains it."""
+        """Accept a single statement that reads.
+
+        Others couldn't write to anything anyway, but this check explains it to the user.
+        """
         statements = self._connection.extract_statements(query)
         if len(statements) != 1:
             raise InvalidQuery("expected one statement" if statements else "the query is empty")
@@ -129,7 +136,7 @@ class Database:
 
 @contextmanager
 def open_database(read: Read) -> Iterator[Database]:
-    """Yield a database whose tables read replays by `read`."""
+    """A context manager that gives you a database. Its tables use `read` to read replays."""
     with tempfile.TemporaryDirectory(prefix="slpstream-sql-", ignore_cleanup_errors=True) as folder:
         connection = duckdb.connect(
             ":memory:",

@@ -1,7 +1,8 @@
-"""Filters that DuckDB passes to a table: the columns that they need, and whether a game can have rows that pass.
+"""The filters that DuckDB passes to a table. You can ask which columns a filter needs, and whether a game might have
+rows that pass it.
 
-Arrow answers both, so filters are not parsed here: a dataset omits the files whose known values contradict a filter,
-and binding a filter fails without a column that it needs.
+We don't have to parse filters, because Arrow can answer both questions for us: if known values of a file contradict a
+filter, a dataset leaves out this file, and if a column is missing that the filter needs, it can't be bound.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _FILES = fs.LocalFileSystem()
 
 
 def columns_of(filter: Any, schema: pa.Schema) -> frozenset[str]:
-    """Names of the columns that a filter needs."""
+    """Return the names of those columns that a filter needs."""
     return frozenset(name for name in schema.names if not _binds(filter, schema.remove(schema.get_field_index(name))))
 
 
@@ -32,9 +33,9 @@ def _binds(filter: Any, schema: pa.Schema) -> bool:
 
 
 def can_hold(filter: Any, values: Mapping[str, Any], schema: pa.Schema) -> bool:
-    """Whether a filter can pass rows that have these values, and any others in further columns.
+    """Whether a filter might let rows pass that have these values, no matter what's in the other columns.
 
-    Opens no file.
+    This doesn't open any file.
     """
     known = [_is(name, value) for name, value in values.items() if name in schema.names]
     if not known:

@@ -1,4 +1,7 @@
-"""The table `frames`: a row for each frame and character of each game. Only the columns of a query are decoded."""
+"""The table `frames` has a row for each frame and character in each game.
+
+We only decode those columns that a query uses.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,10 @@ SCHEMA = pa.schema(
 
 
 def table(queried: Queried, columns: frozenset[str], holds: Holds) -> pa.Table | None:
-    """The rows of a game with these columns, in the order of the schema; `None` if no row can pass the filter.
+    """Return the rows of a game with these columns, in the order of the schema, or `None` if no row can pass the
+    filter.
 
-    Reads only the beginning of the file if no row can pass the filter.
+    In the second case, we only read the beginning of the file.
     """
     replay = queried.replay
     if replay.format != "slippi":
@@ -77,7 +81,7 @@ def _players(decoded: pa.Table) -> Any:
 
 
 def _state_names(decoded: pa.Table) -> Any:
-    """The names of the states, looked up once for each state and fighter."""
+    """Return the names of the states. Each combination of state and fighter is only looked up once."""
     states, fighters = decoded[_STATE], decoded[_FIGHTER]
     pairs = (_numbers(fighters) << 16) | _numbers(states)
     kinds, rows = np.unique(pairs, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The table `games`: a row for each game, from the first and last bytes of its file."""
+"""The table `games` has a row for each game, which comes from the first and last bytes of its file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 
 
 def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
-    """The row of a game. Reads both ends of the file, or all of it if they are not enough."""
+    """Return the row of a game. This reads both ends of the file, and if they aren't enough, all of it."""
     game = queried.game
     summary, end = game.summary(), game.end
     numerator, denominator = game.start.rate
@@ -81,7 +81,7 @@ def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
 
 
 def _match_id(settings: Any) -> str | None:
-    """The id of the session, which `GameSummary.match_id` has only for ranked games."""
+    """Return the id of the session. `GameSummary.match_id` isn't enough, because only ranked games have it."""
     return settings.match_info.session_id or None if isinstance(settings, Settings) else None
 
 

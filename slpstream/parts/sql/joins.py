@@ -1,9 +1,11 @@
-"""Finds the files that a join needs: conditions on `games` and `players` select the files for the other tables.
+"""Find out which files a join needs, by using conditions on `games` and `players` to select the files for the other
+tables.
 
-DuckDB passes a condition on one table to that table alone. For `frames join games using (file) where games.winner = 0`,
-it would read the frames of all files and then join the frames of the right files. So the files that pass the conditions
-on `games` and `players` are found first. This applies only to plain queries, in which it cannot change the answer: one
-`select` from tables that are all joined by `file`, by inner joins. Other queries read all files.
+If there's a condition on one table, DuckDB only passes it to this table. For example, for `frames join games using
+(file) where games.winner = 0`, it would read the frames of all files, and then just use those of the right files for
+the join. So we first find those files that pass the conditions on `games` and `players`. We only do this for plain
+queries, where it can't change the answer: one `select` from tables that are all joined by `file`, with inner joins. For
+any other query, all files are read.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _RANDOM = frozenset({"random", "setseed", "uuid", "uuidv4", "uuidv7", "gen_rando
 
 
 class _Leaf(NamedTuple):
-    """A table in `from`."""
+    """A table in the `from` of a query."""
 
     table: str
     alias: str
@@ -36,9 +38,10 @@ class _Leaf(NamedTuple):
 
 
 def deciding_queries(serialized: str) -> list[str]:
-    """Queries for the files that pass the conditions of a query, serialized like the query; empty for most queries.
+    """Return queries that find those files that pass the conditions of a query. For most queries, there are none.
 
-    A file that is missing from any of their results has no part in the answer.
+    If a file is missing in the result of any of them, it doesn't contribute to the answer. Queries are serialized in
+    the same way as the one that you pass.
     """
     parsed = msgspec.json.decode(serialized)
     statements = parsed.get("statements", ())
@@ -78,7 +81,7 @@ _ONLY_FILES: Node = {
 
 
 def _reads_everything(node: Node) -> bool:
-    """Whether a query needs more than the first rows that are found."""
+    """Whether it isn't enough for a query to see the first few rows that are found."""
     kinds = {modifier["type"] for modifier in node["modifiers"]}
     return "LIMIT_MODIFIER" not in kinds or "ORDER_MODIFIER" in kinds
 
@@ -103,7 +106,7 @@ def _leaves(node: Node) -> Iterator[_Leaf]:
 
 
 def _joined(node: Node, conditions: Sequence[Node]) -> frozenset[str] | None:
-    """The names of the tables of a join if all of them have the same `file` in each row."""
+    """Return the names of the tables in a join, if we can be sure that they all have the same `file` in each row."""
     if node["sample"] is not None:
         return None
     if node["type"] != "JOIN":
@@ -130,7 +133,7 @@ def _column(node: Node) -> tuple[str, ...] | None:
 
 
 def _conditions(node: Node | None) -> Iterator[Node]:
-    """The conditions that must all hold."""
+    """Yield the conditions that must all be true."""
     if node is None:
         return
     if node["type"] == "CONJUNCTION_AND":
@@ -148,7 +151,7 @@ def _join_conditions(node: Node) -> Iterator[Node]:
 
 
 def _is_about(condition: Node, leaf: _Leaf, leaves: Sequence[_Leaf]) -> bool:
-    """Whether a condition uses columns of one table only, and only columns that need no stats."""
+    """Whether a condition only uses columns of one table, and none of them needs stats."""
     own = frozenset(TABLES[leaf.table].schema.names) - COMPUTED
     others = frozenset(name for each in leaves if each != leaf for name in TABLES[each.table].schema.names)
     count = 0
@@ -176,7 +179,7 @@ Execute = Callable[[str], Sequence[str]]
 
 
 def deciding_files(serialized: str, execute: Execute) -> frozenset[str] | None:
-    """The files that can contribute to the answer of a query; `None` for all."""
+    """Return those files that might contribute to the answer of a query, where `None` means all of them."""
     files: frozenset[str] | None = None
     for query in deciding_queries(serialized):
         found = frozenset(execute(query))

@@ -1,8 +1,8 @@
-"""A table that is read when DuckDB scans it: only the columns of a query and, as far as DuckDB passes the filter, its
-rows.
+"""A table that isn't read before DuckDB scans it. Then it only reads those columns that a query needs and, as far as
+DuckDB tells us about the filter, only its rows.
 
-DuckDB calls `scanner` of an Arrow dataset with the columns and the filter of the query, as for the datasets of Lance
-and other packages. It then takes one batch after another until it has enough.
+To get the rows, DuckDB calls `scanner` of an Arrow dataset with the columns and filter of the query, in the same way as
+for the datasets of Lance and other packages. After that, it takes one batch after another until it has enough.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Current:
         self.error: BaseException | None = None
         """The error that ended a scan. DuckDB passes on only its text, so it is kept here."""
         self.files: frozenset[str] | None = None
-        """The files that can contribute to the answer; `None` for all."""
+        """The files that can contribute to the answer, or `None` for all."""
 
 
 class LazyTable(dataset.Dataset):  # type: ignore[misc]
@@ -44,7 +44,7 @@ class LazyTable(dataset.Dataset):  # type: ignore[misc]
         return TABLES[self._name].schema
 
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> _Scanner:
-        """The rows that pass the filter, with these columns; called by DuckDB."""
+        """Return those rows that pass the filter, with these columns. This is called by DuckDB."""
         names = self.schema.names if columns is None else columns
         scan = Scan(self._name, names, filter)
         scan.files = self._current.files
@@ -52,7 +52,7 @@ class LazyTable(dataset.Dataset):  # type: ignore[misc]
 
 
 class _Scanner:
-    """The object from which DuckDB takes the batches."""
+    """The object from which DuckDB takes its batches."""
 
     def __init__(self, scan: Scan, read: Read, current: Current) -> None:
         self._scan = scan
@@ -60,7 +60,7 @@ class _Scanner:
         self._current = current
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The batches. Replays are read on demand."""
+        """Return the batches. Each replay is read when it's needed."""
         return pa.RecordBatchReader.from_batches(self._scan.schema, self._batches())
 
     def _batches(self) -> Iterator[pa.RecordBatch]:

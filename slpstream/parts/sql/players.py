@@ -1,4 +1,7 @@
-"""The table `players`: a row for each player of each game, with overall stats if a query names some of them."""
+"""The table `players` has a row for each player in each game.
+
+If a query asks for some of the overall stats, these are included.
+"""
 
 from __future__ import annotations
 
@@ -74,8 +77,10 @@ COMPUTED = frozenset(each.name for each in _STATS)
 
 
 def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
-    """The rows of a game. Its stats are computed only for columns of `COMPUTED`, and only if a row can pass the
-    filter."""
+    """Return the rows of a game.
+
+    We only compute its stats if there are columns of `COMPUTED`, and if a row might pass the filter.
+    """
     game = queried.game
     found: list[Row] = list(_described(queried.file, game.start.game_id, game.summary(), game.end))
     if columns.isdisjoint(COMPUTED) or game.start.format != "slippi":

@@ -1,4 +1,4 @@
-"""The view of a replay for tables. A table uses as few parts as it can, since each part costs time."""
+"""How a table sees a replay. It should use as few parts of it as possible, since each of them takes time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Holds = Callable[[Row], bool]
 
 
 class Described(Protocol):
-    """A game, as its first and last bytes describe it."""
+    """A game in the form in which its first and last bytes describe it."""
 
     @property
     def start(self) -> GameStart:
@@ -38,7 +38,7 @@ class Described(Protocol):
 
 
 class Opened(Protocol):
-    """A replay whose first bytes have been read."""
+    """A replay of which the first bytes were read."""
 
     @property
     def format(self) -> str:
@@ -46,7 +46,7 @@ class Opened(Protocol):
 
     @property
     def game_id(self) -> str:
-        """The id of the game."""
+        """The id that the game has."""
 
     @property
     def settings(self) -> Any:
@@ -61,11 +61,11 @@ class Opened(Protocol):
 
 
 class Queried(Protocol):
-    """A replay that a query can read. `game` and `replay` read the file when they are used."""
+    """A replay that a query can read. The file is read when you use `game` or `replay`."""
 
     @property
     def file(self) -> str:
-        """The path of the file, or the name of a member of an archive."""
+        """The path of the file, or if it's a member of an archive, its name."""
 
     @property
     def game(self) -> Described:

@@ -1,4 +1,7 @@
-"""A query's request to one table, and the rows of one replay for it. A scan can be sent to another process."""
+"""The request that a query makes to one table, and the rows of one replay for it.
+
+You can send a scan to another process.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ Rows = list[dict[str, Any]] | Any
 
 
 class Table(NamedTuple):
-    """A table. Either `rows` or `columns` reads a replay: by rows, or column by column."""
+    """A table.
+
+    To read a replay, it has either `rows`, which does it by rows, or `columns`, which does it column by column.
+    """
 
     doc: str
     schema: pa.Schema
@@ -46,12 +52,12 @@ TABLES: Mapping[str, Table] = {
 
 
 class Scan:
-    """The columns that a query requests from a table, and its filter."""
+    """The columns that a query wants from a table, together with its filter."""
 
     def __init__(
         self, table: str, columns: Iterable[str], filter: Any = None, filtered: frozenset[str] | None = None
     ) -> None:
-        """`filtered` has the columns that the filter needs, if they are known."""
+        """If you know which columns the filter needs, you can pass them as `filtered`."""
         self.table = table
         self.columns = tuple(columns)
         """The columns of the result, in this order."""
@@ -74,26 +80,27 @@ class Scan:
 
     @property
     def needed(self) -> frozenset[str]:
-        """The columns that are read, including the columns of the filter."""
+        """The columns that we have to read. This includes those that the filter needs."""
         return self._filtered.union(self.columns)
 
     @property
     def is_costly(self) -> bool:
-        """Whether replays are read to their end."""
+        """Whether we have to read replays to their end."""
         table = TABLES[self.table]
         return table.always_computed or not self.needed.isdisjoint(table.computed)
 
     @property
     def names_files(self) -> bool:
-        """Whether files are excluded by their names."""
+        """Whether some files are excluded because of their names."""
         return self.files is not None or "file" in self._filtered
 
     def wants_file(self, file: str) -> bool:
-        """Whether a file can have rows that pass the filter."""
+        """Whether a file might have rows that pass the filter."""
         return (self.files is None or file in self.files) and self._holds({"file": file})
 
     def read(self, queried: Queried) -> Rows | None:
-        """The rows of a replay. A table with `columns` returns the rows that pass the filter, other tables all rows.
+        """Return the rows of a replay. If the table has `columns`, these are only the rows that pass the filter, and
+        otherwise all of them.
 
         Raises `SourceError` and `FormatError`.
         """
@@ -107,7 +114,9 @@ class Scan:
         return [{name: row.get(name) for name in needed} for row in table.rows(queried, needed, self._holds)]
 
     def table_of(self, rows: Rows) -> pa.Table:
-        """The rows of `read` from one or several replays, as a table with the columns of the result."""
+        """Turn rows that you got from `read`, from one or several replays, into a table with the columns of the
+        result.
+        """
         if isinstance(rows, list):
             return self._passing(pa.Table.from_pylist(rows, schema=self._needed_schema))
         return rows

@@ -1,4 +1,7 @@
-"""Ties: games in which several sides share the first place, in time mode or in stock games that go to sudden death."""
+"""Ties, which are games where several sides share first place.
+
+This happens in time mode, and in stock games that go to sudden death.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 def is_tied(summary: GameSummary, end: GameEnd | None) -> bool:
-    """Whether several sides share the first place.
+    """Whether several sides share first place.
 
-    In a stock game, these are the sides with the same stocks and whole percents when the time ran out, or all sides if
-    they lost their last stocks in the same frame.
+    In a stock game, these are the sides that had the same stocks and whole percents when the time ran out, or all of
+    them if they lost their last stocks in the same frame.
     """
     if summary.tied:
         return True

@@ -50,7 +50,7 @@ class ObsFiles(RunningPart):
         return [f"OBS files of {station}: {what}" for station, what in self._failing.items()]
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. This doesn't wait."""
+        """Take the payload of a `set` message of the given station. This doesn't wait."""
         self._sets[station] = payload
         channel = self._channels.get(station)
         if channel is not None:

@@ -1,5 +1,5 @@
-"""Training sets: games as rows of fixed types, one row per frame, in shards that are read in windows (extra
-`analysis`).
+"""Training sets, which contain games as rows with fixed types. There is one row per frame, and they are stored in
+shards from which you can read windows (extra `analysis`).
 
 - `columns` has the columns of a row, with the event and field of each
 - `rows` makes the rows of a whole game, `live` the same rows during a running game

@@ -1,9 +1,9 @@
-"""`slpstream export --to training`: replays as rows for training, in shards.
+"""`slpstream export --to training` turns replays into rows for training, in shards.
 
-The replays, in the order of their paths, are divided into parts by their sizes alone. First the head of each replay is
-read, so that a game that is there twice is written once, from its first complete copy; then one process writes the
-shards of a part. The plan, and the games of each part that is complete, are files in the folder: a run that was killed
-goes on where it was.
+The replays are divided into parts, in the order of their paths and only by their sizes. We first read the head of each
+replay. If a game is there more than once, this allows us to write it only once, from its first complete copy. After
+that, a single process writes the shards of each part. The plan is a file in the folder, and for each part that is
+complete, there is a file with its games. So if a run was killed, the next one continues from there.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _PARTS_AHEAD = 2
 
 
 class Options(NamedTuple):
-    """The options of a training set. The same options and replays give the same files."""
+    """The options for a training set. If you use the same options and replays, you always get the same files."""
 
     layout: Layout
     sending: Sending
@@ -83,14 +83,17 @@ class Options(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Replays that one process reads."""
+    """Some replays that are read by one process."""
 
     number: int
     files: tuple[FoundReplay, ...]
 
 
 class Extent(NamedTuple):
-    """How much of its game a replay has. Of several copies of a game, the first one with the greatest extent counts."""
+    """How much of its game a replay has.
+
+    If there are several copies of a game, we use the first one with the greatest extent.
+    """
 
     ended: bool = False
     frames: int = 0
@@ -103,7 +106,7 @@ _NOTHING = Extent()
 
 
 class Head(NamedTuple):
-    """The game of a replay by its head, or why it is left out."""
+    """The game in a replay according to its head, or the reason why it is left out."""
 
     file: str
     game: str
@@ -117,14 +120,14 @@ class Head(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether its game is written, unless another copy of it is."""
+        """Whether its game should be written, unless we write another copy of it."""
         return self.wanted and not self.problem
 
 
 def export(files: Sequence[ReplayFile], out: Path, *, jobs: int, overwrite: bool, **given: Any) -> None:
-    """Write a training set, or the missing parts of it. `given` are the `Options`.
+    """Write a training set, or those parts of it that are missing. `given` are the `Options`.
 
-    Exits with the code of the worst problem.
+    If there are problems, this exits with the code of the worst one.
     """
     options = Options(**given)
     named = [[str(file.path), size_bytes_of(file.path)] for file in files]
@@ -155,7 +158,7 @@ def export(files: Sequence[ReplayFile], out: Path, *, jobs: int, overwrite: bool
 
 
 def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs: int) -> list[list[Head]]:
-    """Write the parts that are missing. Returns the heads of all parts."""
+    """Write those parts that are missing. Returns the heads of all parts."""
     with _Work(jobs) as work:
         heads = _marked_heads(work, files, options)
         done = 0
@@ -173,9 +176,10 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
 
 
 def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
-    """Divide the replays into parts, in their order and by their sizes alone.
+    """Divide the replays into parts. This keeps their order and only looks at their sizes.
 
-    Members of a zip are read by those who work on the part; those of other archives are unpacked here, in passing.
+    If an archive is a zip, its members are read when someone works on the part. For all other archives, we unpack the
+    members here.
     """
     about = sum(size_bytes_of(file.path) * (_PACKED_TIMES if is_archive(file.path.name) else 1) for file in files)
     limit = min(options.shard_bytes // _BYTES_PER_REPLAY_BYTE, max(about // _LEAST_PARTS, _LEAST_PART_BYTES))
@@ -186,7 +190,10 @@ def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
 
 
 def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) -> list[list[Head]]:
-    """The head of each replay, by part. Copies of games that are written from another file are marked as such."""
+    """Return the head of each replay, by part.
+
+    If a replay is a copy of a game that is written from another file, it is marked.
+    """
     query = GameQuery(options.query, options.me)
     marked: list[list[Head]] = []
     done = 0
@@ -202,7 +209,10 @@ def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) ->
 
 
 def _extents_of_copies(work: _Work, heads: Iterable[Head]) -> dict[str, Extent]:
-    """The extents of the copies of games that are there more than once, each up to its first complete copy."""
+    """If there are several copies of a game, find out their extents.
+
+    For each game, we only look at them up to the first complete copy.
+    """
     copies: dict[str, list[Head]] = {}
     for head in heads:
         copies.setdefault(head.game, []).append(head)
@@ -222,7 +232,10 @@ def _extents_of_copies(work: _Work, heads: Iterable[Head]) -> dict[str, Extent]:
 
 
 def _written_copies(heads: Iterable[Head], extents: Mapping[str, Extent]) -> dict[str, str]:
-    """The file from which each game is written, by its name: the first complete copy, or else the longest one."""
+    """For each game, return the name of the file from which it is written.
+
+    This is the first complete copy or, if there is none, the longest one.
+    """
     written: dict[str, tuple[Extent, str]] = {}
     for head in heads:
         extent = extents.get(head.file, _NOTHING)
@@ -282,7 +295,7 @@ def _read_head(found: FoundReplay, query: GameQuery) -> Head:
 
 
 def _start_of(found: FoundReplay) -> tuple[str, Any]:
-    """The id and the settings of the game. Of a replay in a zip, only the beginning is unpacked where that is enough.
+    """Return the id and the settings of the game. If it is in a zip, and the beginning is enough, we only unpack this.
 
     Raises `FormatError` and `SourceError`.
     """
@@ -299,7 +312,7 @@ def _start_of(found: FoundReplay) -> tuple[str, Any]:
 
 
 def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> WrittenPart:
-    """Write the games of a part. Raises `OSError`."""
+    """Write the games of a part. Raises `OSError` if that fails."""
     problems: list[tuple[int, str]] = []
     games = _games(part, heads, options, problems)
     if options.layout == "slippi-ai":
@@ -325,7 +338,10 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
 def _games(
     part: Part, heads: Sequence[Head], options: Options, problems: list[tuple[int, str]]
 ) -> Iterator[tuple[str, Replay, Rows]]:
-    """The games of a part with their rows. Problems with the other replays go to `problems`."""
+    """Yield the games of a part with their rows.
+
+    If there's a problem with one of the other replays, it is added to `problems`.
+    """
     from slpstream.parts.training.rows import game_rows
 
     for found, head in zip(part.files, heads, strict=True):
@@ -350,7 +366,7 @@ def _games(
 
 
 def _facts(replay: Replay, file: str) -> dict[str, Any]:
-    """The facts about a game in the index."""
+    """Return the facts about a game that are written to the index."""
     settings, end = replay.settings, replay.game_end
     return {
         "file": file,
@@ -374,7 +390,7 @@ def _facts(replay: Replay, file: str) -> dict[str, Any]:
 
 
 class _Work:
-    """Runs tasks one after another, or in several processes, and gives their results in order."""
+    """Runs tasks, either one after another or in several processes. You get the results in order."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -391,7 +407,7 @@ class _Work:
             self._context.__exit__(*error)
 
     def run(self, task: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
-        """The results of a task for each of these arguments, in their order."""
+        """Yield the results of a task for each of these arguments, in the same order."""
         if self._pool is None:
             yield from (task(*each) for each in arguments)
             return
@@ -406,7 +422,7 @@ class _Work:
 
 
 class _Task(Generic[Result]):
-    """A task that takes all its arguments at once."""
+    """A task that takes all its arguments in a single object."""
 
     def __init__(self, task: Callable[..., Result]) -> None:
         self._task = task

@@ -1,4 +1,7 @@
-"""The folder of a training set: which files in it an export has made, and may continue or remove."""
+"""The folder of a training set.
+
+We need to know which of the files in it were made by an export, because only these can be continued or removed.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,10 @@ _UNFINISHED = re.compile(r"\.(.+)\.tmp")
 
 
 def prepare(out: Path, wanted: dict[str, Any], replays: Sequence[Path], *, overwrite: bool) -> None:
-    """Create the folder, or accept one that an unfinished export with the same plan has left.
+    """Create the folder. If an export with the same plan has left it unfinished, it is accepted too.
 
-    Only files that an export has made are ever removed. A folder in which others have their names is refused, with exit
-    code 2.
+    We never remove any files except for those that were made by an export. If there are other files with the same
+    names, this refuses the folder with exit code 2.
     """
     plan, index = out / PLAN, out / INDEX
     layouts = {layout for file in (plan, index) if (layout := _layout_of(file))}
@@ -57,7 +60,7 @@ def prepare(out: Path, wanted: dict[str, Any], replays: Sequence[Path], *, overw
 
 
 def tidy(out: Path) -> None:
-    """Remove what only an unfinished export needs."""
+    """Remove everything that we only need as long as an export isn't finished."""
     for file in [file for file, _ in _named(out, "training") if file.parent.name == PARTS]:
         file.unlink()
     with suppress(OSError):  # somebody else's files are in it
@@ -66,7 +69,7 @@ def tidy(out: Path) -> None:
 
 
 def _check(out: Path, layout: str, replays: Sequence[Path], made: set[Path], *, has_games: bool) -> None:
-    """Exit with code 2 where a new export would replace files of others, or remove its own replays."""
+    """If a new export would replace files of someone else, or remove its own replays, exit with code 2."""
     in_the_way = [file for file, unfinished in _named(out, layout) if not unfinished and file not in made]
     if layout == _SLIPPI_AI and not has_games:
         in_the_way += sorted((out / GAMES).glob("*"))
@@ -79,7 +82,10 @@ def _check(out: Path, layout: str, replays: Sequence[Path], made: set[Path], *, 
 
 
 def _layout_of(file: Path) -> str:
-    """The layout of the export that has written this plan or index; empty if none has."""
+    """Return the layout of the export that has written this plan or index.
+
+    If it wasn't written by one, this is empty.
+    """
     try:
         content = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -90,7 +96,9 @@ def _layout_of(file: Path) -> str:
 
 
 def _named(out: Path, layout: str) -> Iterator[tuple[Path, bool]]:
-    """The files whose names exports with this layout give, and whether each is a file that was not finished."""
+    """Yield those files whose names look as if an export with this layout has given them, and whether each was left
+    unfinished.
+    """
     for folder in (out, out / PARTS, out / GAMES):
         for path in sorted(folder.glob("*")):
             unfinished = _UNFINISHED.fullmatch(path.name)
@@ -100,7 +108,7 @@ def _named(out: Path, layout: str) -> Iterator[tuple[Path, bool]]:
 
 
 def _is_made(file: Path) -> bool:
-    """Whether a file with such a name, in a folder with an export, is one of the export's files."""
+    """Whether a file that has the right name, in a folder with an export, really belongs to the export."""
     if file.is_symlink() or not file.is_file():
         return False
     return file.name not in (PLAN, INDEX) or bool(_layout_of(file))

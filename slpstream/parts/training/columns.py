@@ -1,12 +1,13 @@
-"""The columns of the layout `training`, with the source of each value.
+"""The columns of the layout `training`, and where each value comes from.
 
-A row is one frame of a game between two players. The names give the player and the event of a value: `p0` is the player
-with the lower port, `p1` the other player; `pre` is the Pre-Frame Update, the inputs that the game read in this frame,
-and `post` the Post-Frame Update, the state that it computed from them. So the state *before* an input is the `post` of
-the row before. A model that chooses inputs must not see the `post` values of the same row.
+A row is one frame of a game between two players. You can tell the player and event of a value by its name: `p0` is the
+player with the lower port, and `p1` is the other one. `pre` is the Pre-Frame Update, which contains the inputs that the
+game has read in this frame, and `post` is the Post-Frame Update, with the state that it has computed from them. This
+means that if you want the state *before* an input, you have to look at `post` in the row before. If you train a model
+to choose inputs, make sure that it can't see the `post` values of the same row.
 
-Flags are bytes, 0 or 1. Each value has a fixed type for all versions of replays. For fields that the replay lacks and
-for absent characters, floats are NaN for players and 0 for followers, and all other values are 0.
+Flags are bytes, either 0 or 1. A value always has the same type, no matter which version a replay has. If the replay
+lacks a field, or a character is absent, then floats are NaN for players and 0 for followers, and everything else is 0.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ class Column(NamedTuple):
     doc: str
     unit: str = ""
     since: str = ""
-    """The first version of replays that have the value; empty for all."""
+    """The first version of replays that have the value, or empty for all."""
     source: str = ""
-    """The event that the value comes from: `pre`, `post`, `follower`, `item`; empty for the frame as a whole."""
+    """The event that the value comes from: `pre`, `post`, `follower`, `item`, or empty for the frame as a whole."""
     player: int = 0
     """0 for `p0`, 1 for `p1`; the slot for items."""
     field: str = ""

@@ -1,4 +1,4 @@
-"""Items in slots: an item keeps its slot while it lives, so that a column follows one item."""
+"""Put items into slots. As long as an item exists, it keeps its slot, so that you can follow it in a single column."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from slpstream.parts.training.columns import MAX_ITEMS
 
 
 class ItemSlots:
-    """Assigns items to slots, frame by frame. The slot that was freed last is used first (slippi-ai's rule)."""
+    """Assigns items to slots, frame by frame. As in slippi-ai, the slot that has become free last is used first."""
 
     def __init__(self) -> None:
         self._free = list(range(MAX_ITEMS))[::-1]
         self._taken: dict[int, int] = {}
 
     def take(self, spawn_ids: Sequence[int]) -> list[int]:
-        """The slot of each item of the next frame, in the order of its events; -1 for an item without a slot.
+        """Return the slot of each item in the next frame, in the order of its events. If an item doesn't have a slot,
+        this is -1.
 
-        An item without a free slot gets one in the first later frame with a free slot.
+        If there is no free slot for an item, it has to wait for the first later frame in which there is one.
         """
         present = set(spawn_ids)
         for gone in [spawn_id for spawn_id in self._taken if spawn_id not in present]:

@@ -1,4 +1,7 @@
-"""The rows of a running game, one frame at a time. They equal the rows that `rows` makes of the finished file."""
+"""The rows of a game that is running, one frame at a time.
+
+They are the same as those that `rows` makes from the finished file.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ _ABSENT_FLOAT = {"pre": np.nan, "post": np.nan, "follower": 0.0, "item": 0.0}
 
 
 class LiveRows:
-    """Makes rows of the events of one game."""
+    """Turns the events of one game into rows."""
 
     def __init__(self, *, sending: Sending = "last") -> None:
         self._sending = sending
@@ -46,15 +49,15 @@ class LiveRows:
 
     @property
     def began(self) -> bool:
-        """Whether the Game Start was taken."""
+        """Whether we have already seen the Game Start."""
         return self._settings is not None
 
     def take(self, events: Iterable[Event]) -> Iterator[np.void]:
-        """Take the next events of the reader.
+        """Take the next events of the reader, and yield the rows of the frames that are completed by them.
 
-        Yields the rows of the frames that they complete, in the order of their numbers. With the last sending, a frame
-        is complete when it is final; with the first sending, as soon as it was sent. Raises `NotForTraining` for a game
-        that does not have two players.
+        Rows are in the order of their frame numbers. If you use the last sending, a frame is complete when it is final,
+        and if you use the first one, as soon as it was sent. If the game doesn't have two players, this raises
+        `NotForTraining`.
         """
         events = list(events)
         for event in events:
@@ -66,7 +69,7 @@ class LiveRows:
             yield self._row(frame.entry)
 
     def _new(self, events: Iterable[Event]) -> Iterator[Frame]:
-        """The frames whose numbers come for the first time."""
+        """Yield those frames whose numbers have not come before."""
         for event in events:
             if type(event) is Frame and event.revision == 0:
                 yield event
@@ -128,7 +131,7 @@ class LiveRows:
 
 
 def _value(event: Any, value_of: Any) -> Any:
-    """The value of a field; `UNSET` if the event or the field is absent."""
+    """Return the value of a field, or `UNSET` if the event or the field isn't there."""
     if event is UNSET:
         return UNSET
     try:

@@ -1,9 +1,9 @@
-"""The files of a training set that describe its shards: the lists of its parts, and the index.
+"""Those files of a training set that describe its shards: the lists of its parts, and the index.
 
-An export is divided into parts. A worker writes the shards of a part. The main process then waits until they are on
-the disk, and completes the part by its list of games. Parts that a killed run has left without a list are written
-again. The content of a part depends on its replays and the options alone, so a run that was killed any number of times
-gives the same files as an undisturbed one.
+An export is divided into parts, and the shards of each part are written by one worker. The main process then waits
+until they are on the disk. Only after that, it writes a list of the games in the part, which makes the part complete.
+If a run was killed, some parts might not have a list, and these are written again. The content of a part only depends
+on its replays and the options. So even if a run is killed many times, you get the same files in the end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ARROW_TYPES = {"f4": "float", "u1": "uint8", "i1": "int8", "u2": "uint16", "u4":
 
 
 class WrittenPart(NamedTuple):
-    """A part whose files are written, but perhaps not on the disk yet."""
+    """A part whose files were written. They might not have arrived on the disk yet."""
 
     number: int
     files: tuple[str, ...]
@@ -37,9 +37,11 @@ class WrittenPart(NamedTuple):
 
 
 def game_name(game_id: str, settings: Settings) -> str:
-    """The key that all copies of a game share: its number in an online session, or else its id.
+    """Return a key that is the same for all copies of a game. It is its number in an online session or, if there isn't
+    one, its id.
 
-    The id depends on the names of the players too, which anonymised copies do not have.
+    We don't always use the id because it also depends on the names of the players, and these are missing in anonymised
+    copies.
     """
     match = settings.match_info
     if not match.session_id:
@@ -48,14 +50,20 @@ def game_name(game_id: str, settings: Settings) -> str:
 
 
 def split_of(game: str, *, seed: int, validation: float) -> str:
-    """`validation` for this share of all games, `train` for the others. The result depends only on the seed and the
-    name."""
+    """Return `validation` for this share of all games, and `train` for the others.
+
+    This only depends on the seed and the name.
+    """
     digest = hashlib.sha256(f"{seed}:{game}".encode()).digest()
     return "validation" if int.from_bytes(digest[:6]) < validation * (1 << 48) else "train"
 
 
 def complete_part(folder: Path, part: WrittenPart) -> None:
-    """Complete a part: write its list of games once all its files are on the disk. Raises `OSError`."""
+    """Make sure that all files of the given part are on the disk, and then complete it by writing the list of its
+    games.
+
+    Raises `OSError` if that fails.
+    """
     paths = [folder / file for file in part.files]
     for path in (*paths, *dict.fromkeys(path.parent for path in paths)):
         sync(path)
@@ -63,12 +71,12 @@ def complete_part(folder: Path, part: WrittenPart) -> None:
 
 
 def list_of(folder: Path, number: int) -> Path:
-    """The file with the games of a part."""
+    """Return the path of the file with the games of a part."""
     return folder / PARTS / f"part-{number:05}.json"
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically, even in a power cut. Raises `OSError`."""
+    """Write a file atomically, which also works if there's a power cut. Raises `OSError` if it fails."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_text(text, encoding="utf-8", newline="\n")
     sync(temporary)
@@ -76,7 +84,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk. Raises `OSError`."""
+    """Flush a file to the disk or, if it's a folder, the names in it. Raises `OSError` if it fails."""
     is_folder = path.is_dir()
     if is_folder and sys.platform == "win32":
         return  # which cannot open folders
@@ -88,14 +96,14 @@ def sync(path: Path) -> None:
 
 
 def listed(folder: Path, parts: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The games of all parts, and the problems with replays: exit code and message. Raises `OSError`."""
+    """Return the games of all parts, and the exit code and message of each problem with a replay. Raises `OSError`."""
     lists = [json.loads(list_of(folder, number).read_text(encoding="utf-8")) for number in range(parts)]
     games = [game for part in lists for game in part["games"]]
     return games, [{"code": code, "message": message} for part in lists for code, message in part["problems"]]
 
 
 def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the index of a set whose parts are all complete. Returns the index. Raises `OSError`."""
+    """Write the index of a set, and return it. All parts must already be complete. Raises `OSError` if it fails."""
     games, problems = listed(folder, parts)
     index = {
         **description,

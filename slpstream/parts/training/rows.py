@@ -1,4 +1,4 @@
-"""The rows of a whole game in the layout `training`, as numpy columns."""
+"""Turn a whole game into rows with the layout `training`, in the form of numpy columns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SOURCES = tuple(_SLOTS)
 
 
 def _slot_of(source: str, player: int) -> int:
-    """The index of the slot among the slots of both players."""
+    """Return the index of a slot among the slots of both players."""
     return player * len(_SOURCES) + _SOURCES.index(source)
 
 
@@ -51,11 +51,14 @@ _WANTED = tuple((_slot_of(c.source, c.player), c.field) for c in COLUMNS if c.so
 
 
 class NotForTraining(UnsupportedFile):
-    """A game that cannot be rows of two players. The message is the reason."""
+    """Raised if it isn't possible to turn a game into rows of two players. The message explains why."""
 
 
 def players_of(settings: Settings) -> tuple[int, int]:
-    """The player indices of `p0` and `p1`. Raises `NotForTraining` for a game that does not have two players."""
+    """Return the player indices of `p0` and `p1`.
+
+    If the game doesn't have two players, this raises `NotForTraining`.
+    """
     indices = sorted(player.player_index for player in settings.players)
     if len(indices) != len(PLAYERS):
         raise NotForTraining(f"{len(indices)} players instead of two")
@@ -63,7 +66,7 @@ def players_of(settings: Settings) -> tuple[int, int]:
 
 
 def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
-    """The sending of each frame that counts, one row per frame number, ascending."""
+    """Return that sending of each frame which counts. There is one row for each frame number, in ascending order."""
     if sending == "last":
         return frames
     numbers = frames.index.numbers
@@ -72,9 +75,11 @@ def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
 
 
 def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "last") -> Rows:
-    """The rows of a game, one for each frame number. Raises `NotForTraining`.
+    """Return the rows of a game, one for each frame number. Raises `NotForTraining` if the game doesn't have two
+    players.
 
-    Columns of one type without values, such as columns of absent items, can share one read-only array.
+    If there are several columns of the same type without any values, for example because items are absent, they might
+    share one array. You can't write to it.
     """
     indices = players_of(settings)
     frames = chosen(frames, sending)
@@ -112,7 +117,7 @@ def _zero_where_absent(values: Array, present: Array) -> Array:
 
 
 class _Absent:
-    """Columns without values, one for each type."""
+    """Columns that don't contain any values. There is one for each type."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -135,7 +140,7 @@ class _Absent:
 
 
 def _frame_values(frames: FrameColumns, settings: Settings) -> Rows:
-    """The columns of the frame as a whole."""
+    """Return those columns that belong to the frame as a whole."""
     count, stage = len(frames), settings.stage_id
     zeros = np.zeros(count, np.float32)
     values: Rows = {
@@ -156,7 +161,7 @@ def _frame_values(frames: FrameColumns, settings: Settings) -> Rows:
 
 
 def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
-    """The height of a platform in each frame, from the newest event about it up to this frame."""
+    """Return how high a platform is in each frame, according to the newest event about it."""
     heights = np.full(len(frames), at_first, np.float32)
     events = frames.stage_events.get("fod_platform")
     if events is None or not len(events) or "height" not in events.fields:
@@ -172,7 +177,7 @@ def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
 
 
 def _put_items(rows: Rows, frames: FrameColumns) -> None:
-    """Write the items into their slots. Items without a spawn id cannot be distinguished and get no slot."""
+    """Write the items into their slots. Items without a spawn id don't get one, because we can't tell them apart."""
     items = frames.items
     if not len(items) or "spawn_id" not in items.fields:
         return
@@ -191,17 +196,18 @@ def _put_items(rows: Rows, frames: FrameColumns) -> None:
 
 
 def _placed(count: int, dtype: str, at: Array, values: Any) -> Array:
-    """A column with these values at these rows, and zeros elsewhere."""
+    """Return a column that has these values in these rows, and zeros everywhere else."""
     column = np.zeros(count, dtype)
     column[at] = values
     return column
 
 
 def item_slots(frames: FrameColumns) -> Array:
-    """The slot of each item in each frame, in the order of the events; -1 for an item without a slot.
+    """Return the slot of each item in each frame, in the order of the events. If an item doesn't have a slot, this is
+    -1.
 
-    Only frames whose items differ from the previous frame are processed one by one; in other frames the slots stay the
-    same.
+    As long as the items are the same as in the frame before, the slots don't change. So we only have to look at those
+    frames where they differ.
     """
     items = frames.items
     ids, firsts, counts = np.ascontiguousarray(items["spawn_id"]), items.firsts, items.counts

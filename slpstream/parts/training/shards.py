@@ -1,4 +1,4 @@
-"""Writes games into shards: Arrow IPC files without compression, one game per record batch."""
+"""Write games into shards. These are Arrow IPC files without compression, and each record batch is one game."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ROW_BYTES = sum(field.type.bit_width // 8 for field in SCHEMA)
 
 
 def record_batch(rows: Rows) -> pa.RecordBatch:
-    """The rows of a game as a record batch with the columns of `SCHEMA`."""
+    """Return the rows of a game as a record batch that has the columns of `SCHEMA`."""
     made: dict[tuple[int, int], pa.Array] = {}  # columns of zeros are one array
     count = len(rows["frame"])
     arrays = []
@@ -66,13 +66,14 @@ def record_batch(rows: Rows) -> pa.RecordBatch:
 
 
 class _FileWithHoles(FileIO):
-    """A file in which blocks of zeros are holes, which are not written and take no space on most file systems.
+    """A file in which blocks of zeros become holes. They aren't written, and on most file systems, they don't take up
+    any space.
 
-    Most slots of items are empty in most frames, so this is more than half of a shard.
+    In most frames, most slots for items are empty, so this saves more than half of a shard.
     """
 
     def write(self, data: Any) -> int:
-        """Write blocks, or seek past blocks of zeros. Raises `OSError`."""
+        """Write blocks. If a block only contains zeros, we seek past it instead. Raises `OSError` if it fails."""
         values = np.frombuffer(data, np.uint64, count=len(data) // _BLOCK_BYTES * (_BLOCK_BYTES // 8))
         blocks = np.bitwise_or.reduce(values.reshape(-1, _BLOCK_BYTES // 8), axis=1) != 0
         view = memoryview(data)
@@ -90,17 +91,20 @@ class _FileWithHoles(FileIO):
             view = view[super().write(view) or 0 :]
 
     def close(self) -> None:
-        """Close the file; a hole at its end is part of it."""
+        """Close the file. If there's a hole at the end, it is a part of the file too."""
         if not self.closed:
             self.truncate()
         super().close()
 
 
 class PartWriter:
-    """Writes the shards of one part. After an exception, leaving the context removes the unfinished shard."""
+    """Writes the shards of one part.
+
+    If you leave the context because of an exception, a shard that isn't finished is removed.
+    """
 
     def __init__(self, folder: Path, number: int, *, max_bytes: int) -> None:
-        """Only a shard with a single game can exceed `max_bytes`."""
+        """No shard gets larger than `max_bytes`, unless it contains just a single game."""
         self._folder = folder
         self._number = number
         self._max_bytes = max_bytes
@@ -125,7 +129,7 @@ class PartWriter:
             self._temporary.unlink(missing_ok=True)
 
     def add(self, rows: Rows, facts: Mapping[str, Any]) -> None:
-        """Write a game. `facts` go into the index. Raises `OSError`."""
+        """Write a game. The `facts` are written to the index. Raises `OSError` if it fails."""
         batch = record_batch(rows)
         size_bytes = batch.num_rows * _ROW_BYTES  # `nbytes` adds up hundreds of columns
         if self._writer is not None and self._bytes + size_bytes > self._max_bytes:

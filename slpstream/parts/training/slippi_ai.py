@@ -1,8 +1,9 @@
-"""The rows and files of slippi-ai's training sets (the layout `slippi-ai`, as of August 2026).
+"""The rows and files that slippi-ai uses for its training sets (the layout `slippi-ai`, as of August 2026).
 
-Each replay is one Parquet file in `games/`, named by the MD5 of the replay's bytes, with one struct column `root`.
-slippi-ai selects games by `meta.json`. As in slippi-ai, characters and the stage in a row have their internal ids, and
-the stage in `meta.json` has its external id. slippi-ai makes rows from the first sending of each frame.
+There is one Parquet file in `games/` for each replay. Its name is the MD5 of the replay's bytes, and it has one struct
+column, `root`. To select games, slippi-ai reads `meta.json`. As in slippi-ai, the characters and the stage in a row
+have their internal ids, but the stage in `meta.json` has its external id. slippi-ai always uses the first sending of
+each frame.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from slpstream.parts.training.parts import WrittenPart, listed, write_whole
 from slpstream.parts.training.rows import Rows, players_of
 
 _INTERNAL_STAGE = {2: 8, 3: 18, 8: 6, 28: 26, 31: 24, 32: 25}
-"""libmelee's number of a stage by the one in Game Start, for the stages of tournaments; 0 for all others."""
+"""libmelee's number of a stage by the one in Game Start, for the stages of tournaments, or 0 for all others."""
 
 _BUTTONS = {"A": 0x100, "B": 0x200, "X": 0x400, "Y": 0x800, "Z": 0x10, "L": 0x40, "R": 0x20, "D_UP": 0x8}
 
@@ -36,7 +37,7 @@ Array = npt.NDArray[Any]
 
 
 def game_array(rows: Rows) -> pa.StructArray:
-    """The column `root`: one struct per frame."""
+    """Return the column `root`, which contains one struct per frame."""
     count = len(rows["frame"])
     stage = _INTERNAL_STAGE.get(int(rows["stage_id"][0]), 0) if count else 0
     return _struct(
@@ -50,7 +51,9 @@ def game_array(rows: Rows) -> pa.StructArray:
 
 
 def parquet_file(rows: Rows) -> bytes:
-    """The rows of a game as slippi-ai stores them: a zlib stream around an uncompressed Parquet file."""
+    """Return the rows of a game in the way slippi-ai stores them, which is a zlib stream around an uncompressed Parquet
+    file.
+    """
     root = game_array(rows)
     schema = pa.schema([pa.field("root", root.type, nullable=False)])
     sink = io.BytesIO()
@@ -74,7 +77,7 @@ def _player(rows: Rows, p: str) -> pa.StructArray:
 
 
 def _fighter(rows: Rows, prefix: str) -> dict[str, pa.Array]:
-    """The common fields of a player and a follower."""
+    """Return those fields that a player and a follower have in common."""
 
     def value(name: str) -> Array:
         values: Array = rows[f"{prefix}_{name}"]
@@ -137,7 +140,7 @@ _MAX_CHARACTER, _MAX_JUMPS, _MAX_POSITION, _MAX_SHIELD = 0x20, 6, 500.0, 60.0
 
 
 def unfit(settings: Settings, rows: Rows, last_frame: int) -> str:
-    """The reason why slippi-ai would not train on a game; empty if it would."""
+    """Return the reason why slippi-ai wouldn't train on a game. If it would, this is empty."""
     numbers = rows["frame"]
     starts_at = timer_start(int(numbers[0])) if len(numbers) else 0
     version = tuple(int(part) for part in settings.slp_version.split("."))
@@ -167,8 +170,10 @@ def _has_sane_values(rows: Rows) -> bool:
 
 
 def meta(settings: Settings, rows: Rows, *, last_frame: int, winners: Sequence[int]) -> dict[str, Any]:
-    """The entry of the game in `meta.json`, without its files. `winners` are player indices; `winner` there is the
-    place of a player in `players`."""
+    """Return the entry of the game for `meta.json`, but without its files.
+
+    `winners` are player indices, whereas `winner` in the entry is the place of a player in `players`.
+    """
     match = settings.match_info
     indices = players_of(settings)
     reason = unfit(settings, rows, last_frame)
@@ -207,7 +212,7 @@ def _meta_player(settings: Settings, rows: Rows, p: str, place: int) -> dict[str
 
 
 class GameFiles:
-    """Writes the games of one part of an export, one file per game."""
+    """Writes the games of one part of an export. Each game gets its own file."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder = folder
@@ -215,7 +220,7 @@ class GameFiles:
         self._games: list[dict[str, Any]] = []
 
     def add(self, rows: Rows, replay: bytes, name: str, about: dict[str, Any]) -> None:
-        """Write a game. `about` is its entry by `meta`. Raises `OSError`."""
+        """Write a game. `about` is the entry that you got from `meta`. Raises `OSError` if it fails."""
         md5 = hashlib.md5(replay, usedforsecurity=False).hexdigest()
         content = parquet_file(rows)
         final = self._folder / GAMES / md5
@@ -226,13 +231,13 @@ class GameFiles:
         self._games.append({**files, **about, "pq_size": len(content), "compression": "zlib", "raw": name})
 
     def finish(self, problems: Iterable[tuple[int, str]]) -> WrittenPart:
-        """Return the part after all of its files are written."""
+        """Return the part. You should only call this when all of its files were written."""
         files = tuple(f"{GAMES}/{game['slp_md5']}" for game in self._games)
         return WrittenPart(self._number, files, self._games, list(problems))
 
 
 def write_meta(folder: Path, parts: int) -> None:
-    """Write the list of all games, from which slippi-ai selects. Raises `OSError`."""
+    """Write the list of all games, from which slippi-ai makes its selection. Raises `OSError` if it fails."""
     ours = ("gameId", "frames")
     games = [{key: value for key, value in game.items() if key not in ours} for game in listed(folder, parts)[0]]
     write_whole(folder / META, json.dumps(games, indent=1))

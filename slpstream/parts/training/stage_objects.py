@@ -1,4 +1,4 @@
-"""Parts of stages that move by a fixed rule or by dedicated events."""
+"""Those parts of stages that move by a fixed rule, or that have their own events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Measured with libmelee 0.47.6, whose values are off by 0.001 at most; these diff
 
 
 def randall(frames: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """The middle of the cloud of Yoshi's Story at some frame numbers, x and y."""
+    """Return the x and y of the middle of the cloud on Yoshi's Story, for some frame numbers."""
     at = np.mod(frames, _RANDALL_PERIOD_FRAMES)
     numbers, x, y = zip(*_RANDALL, strict=True)
     return np.interp(at, numbers, x).astype(np.float32), np.interp(at, numbers, y).astype(np.float32)

@@ -1,7 +1,7 @@
-"""Reads training sets: windows of frames, shuffled across shards, without copying.
+"""Read training sets. You get windows of frames, which can be shuffled across all shards, and nothing is copied.
 
-This module needs nothing but numpy and pyarrow. Shards are Arrow IPC files without compression; they are mapped into
-memory, and a window is a view of the mapped bytes.
+You don't need anything but numpy and pyarrow for this module. Shards are Arrow IPC files without compression, so we map
+them into memory, and a window is just a view of the mapped bytes:
 
     from slpstream.parts.training.windows import TrainingSet
 
@@ -32,7 +32,7 @@ Array = npt.NDArray[Any]
 
 
 class IncompleteSet(Exception):
-    """The folder has no finished training set of shards. The message is advice."""
+    """Raised if there's no finished training set of shards in the folder. The message tells you how to fix this."""
 
 
 class Game(NamedTuple):
@@ -60,7 +60,10 @@ class _Columns(NamedTuple):
 
 
 class Window:
-    """Some consecutive frames of one game. Nothing is copied: columns are views of the mapped shard."""
+    """Some frames of one game that follow each other.
+
+    Nothing is copied, because the columns are views of the mapped shard.
+    """
 
     __slots__ = ("_columns", "frames", "game", "start")
 
@@ -73,24 +76,28 @@ class Window:
         """The number of frames."""
 
     def __getitem__(self, name: str) -> Array:
-        """A column, of shape (frames,). Raises `KeyError`."""
+        """Return a column. Its shape is (frames,). Raises `KeyError` if there's no column with the given name."""
         matrix, row = self._columns.place[name]
         return self._columns.matrices[matrix][row, self.start : self.start + self.frames]
 
     @property
     def matrices(self) -> list[Array]:
-        """All columns, as one matrix of shape (columns, frames) for each type; see `TrainingSet.columns_by_type`."""
+        """Return all columns.
+
+        For each type, there is one matrix of shape (columns, frames). To find a column in it, see
+        `TrainingSet.columns_by_type`.
+        """
         end = self.start + self.frames
         return [matrix[:, self.start : end] for matrix in self._columns.matrices]
 
 
 class TrainingSet:
-    """A folder that `slpstream export --to training` has written."""
+    """A folder that was written by `slpstream export --to training`."""
 
     def __init__(self, folder: str | Path, *, split: str | None = None) -> None:
-        """`split` selects `train` or `validation`; by default both.
+        """Use `split` to select either `train` or `validation`. By default, you get both.
 
-        Raises `IncompleteSet` when the export has not finished, and `OSError`.
+        Raises `IncompleteSet` if the export has not finished, and `OSError` if the folder can't be read.
         """
         self.folder = Path(folder)
         try:
@@ -111,27 +118,29 @@ class TrainingSet:
 
     @property
     def frames(self) -> int:
-        """The number of frames of all games."""
+        """How many frames all games have together."""
         return sum(game.frames for game in self.games)
 
     @cached_property
     def columns_by_type(self) -> list[list[str]]:
-        """The names of the columns in each of `Window.matrices`."""
+        """The names of the columns in each matrix that you get from `Window.matrices`."""
         if not self.games:
             return []
         schema = self._shard(self.games[0].shard).schema
         return [[schema.field(index).name for index in members] for members in _by_type(schema)]
 
     def game(self, number: int) -> Window:
-        """A whole game as one window, by its place in `games`."""
+        """Return a whole game as one window, by its place in `games`."""
         return Window(self.games[number], self._columns(number), 0, self.games[number].frames)
 
     def windows(self, frames: int, *, stride: int | None = None, seed: int | None = None) -> Iterator[Window]:
-        """All windows of `frames` frames, each once. Shorter games have no windows.
+        """Iterate over all windows of `frames` frames. You get each of them once. If a game is shorter than that, it
+        doesn't have any.
 
-        Windows begin every `stride` frames, by default so that they do not overlap. With a seed, they are shuffled over
-        all games and shards, and the first window of each game begins at a random frame below `stride`; the same seed
-        gives the same windows. Without a seed, they are in the order of the set.
+        A window begins every `stride` frames. By default, this is chosen so that they don't overlap. If you pass a
+        seed, the windows are shuffled over all games and shards, and the first window of each game begins at a random
+        frame below `stride`. With the same seed, you get the same windows again. Without a seed, they are in the order
+        of the set.
         """
         numbers, starts = self._all_windows(frames, stride or frames, seed)
         games = self.games
@@ -153,9 +162,11 @@ class TrainingSet:
         stride: int | None = None,
         seed: int | None = None,
     ) -> Iterator[dict[str, Array]]:
-        """The windows of `windows`, `size` at a time, as new arrays of shape (size, frames). The last windows, which do
-        not fill a batch, are left out. Select only the columns that you need: the time is proportional to their
-        number."""
+        """Like `windows`, but you get `size` windows at a time, in new arrays of shape (size, frames).
+
+        If the last few windows don't fill a batch, they are left out. You should only select those columns that you
+        need, because the more there are, the longer it takes.
+        """
         numbers, starts = self._all_windows(frames, stride or frames, seed)
         for first in range(0, len(numbers) - size + 1, size):
             chosen = slice(first, first + size)
@@ -180,16 +191,16 @@ class TrainingSet:
 
     @cached_property
     def _addresses(self) -> Array:
-        """Where the matrices of each game begin in memory; 0 for a game that is not open yet."""
+        """Where the matrices of each game begin in memory, or 0 if a game isn't open yet."""
         return np.zeros((len(self.games), len(self.columns_by_type)), np.int64)
 
     @cached_property
     def _steps(self) -> Array:
-        """The distances of their rows in bytes."""
+        """How far the rows of these matrices are apart, in bytes."""
         return np.zeros((len(self.games), len(self.columns_by_type)), np.int64)
 
     def _all_windows(self, frames: int, stride: int, seed: int | None) -> tuple[Array, Array]:
-        """The game and the first row of each window, in the order in which they are read."""
+        """Return the game and the first row of each window, in the order in which they should be read."""
         lengths = np.array([game.frames for game in self.games], np.int64)
         offsets = np.zeros(len(lengths), np.int64)
         random = None if seed is None else np.random.default_rng(seed)
@@ -229,7 +240,7 @@ class TrainingSet:
 
 
 def _by_type(schema: pa.Schema) -> list[list[int]]:
-    """The columns of numbers in groups of one type, in the order of the schema."""
+    """Return the columns that contain numbers, grouped by type and in the order of the schema."""
     groups: dict[str, list[int]] = {}
     for index, field in enumerate(schema):
         if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
@@ -238,7 +249,10 @@ def _by_type(schema: pa.Schema) -> list[list[int]]:
 
 
 class _Memory:
-    """The memory from an address on as an array whose rows overlap: row i has the `count` values from value i on."""
+    """The memory from an address on, as an array whose rows overlap.
+
+    Row i contains `count` values, beginning with value i.
+    """
 
     def __init__(self, address: int, rows: int, count: int, dtype: np.dtype[Any]) -> None:
         self.__array_interface__ = {
@@ -251,10 +265,10 @@ class _Memory:
 
 
 def _gathered(addresses: Array, count: int, dtype: np.dtype[Any]) -> Array:
-    """A new array with the `count` values at each of these addresses, in one more dimension.
+    """Return a new array with the `count` values at each of these addresses. It has one more dimension.
 
-    One call gathers the pieces of all games and shards, which is much faster than a call for each. Nothing is read but
-    these pieces; the caller keeps their memory mapped.
+    A single call gathers the pieces of all games and shards, because this is much faster than a call for each of them.
+    It doesn't read anything except for these pieces, and you have to make sure that their memory stays mapped.
     """
     lowest = int(addresses.min())
     rows = (addresses - lowest) // dtype.itemsize  # columns begin at multiples of eight bytes

@@ -92,11 +92,11 @@ class WebhookSink:
         return self._deliverer.gone.is_set()
 
     def wants(self, station: str) -> bool:
-        """Whether the games of a station should be delivered."""
+        """Whether the games of the given station should be delivered."""
         return self._stations is None or station in self._stations
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. This doesn't wait.
+        """Take the payload of a `set` message of the given station. This doesn't wait.
 
         If a set changes often, we only deliver its newest state. If this is the same state that was delivered last,
         which can happen after a restart, it isn't delivered again.
@@ -105,7 +105,7 @@ class WebhookSink:
             self._sets.put(station, str(payload.get("setId") or UPCOMING), payload)
 
     async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take a situation that was found in a game of a station, and return when its delivery is stored.
+        """Take a situation that was found in a game of the given station, and return when its delivery is stored.
 
         You have to pass the situations of a game in order, and after a restart, again from the first one on. `number`
         counts those of one query in one game, so this is how we know whether a situation was already delivered.
@@ -181,7 +181,7 @@ class WebhookSink:
             self._deliverer.wake()
 
     def _deliveries(self, station: str, batch: ConsumedBatch, games: dict[str, _Game]) -> list[Delivery]:
-        """Make the deliveries for a batch. This also updates `games`, which are those that are running."""
+        """Make the deliveries for the given batch. This also updates `games`, which are those that are running."""
         deliveries: list[Delivery] = []
         for message in batch.messages:
             if message.type == "stats":

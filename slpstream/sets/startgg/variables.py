@@ -1,15 +1,14 @@
-"""Results as variables of start.gg's mutation `reportBracketSet`. Pure: nothing is sent.
+"""Turn results into variables for start.gg's mutation `reportBracketSet`. This module doesn't send anything:
 
-```
-mutation ($setId: ID!, $winnerId: ID, $isDQ: Boolean, $gameData: [BracketSetGameDataInput]) {
-  reportBracketSet(setId: $setId, winnerId: $winnerId, isDQ: $isDQ, gameData: $gameData) { id state }
-}
-```
+    mutation ($setId: ID!, $winnerId: ID, $isDQ: Boolean, $gameData: [BracketSetGameDataInput]) {
+      reportBracketSet(setId: $setId, winnerId: $winnerId, isDQ: $isDQ, gameData: $gameData) { id state }
+    }
 
-An entrant's score in a game is the number of stocks left, the convention of start.gg for platform fighters.
+In a game, the score of an entrant is how many stocks are left. This is the convention that start.gg has for platform
+fighters.
 
-start.gg numbers Melee's characters and stages differently from the game. `ids.json` maps the game's ids to start.gg's;
-characters and stages without one are left out of the variables.
+start.gg has other numbers for Melee's characters and stages than the game, so we use `ids.json` to map the ids. If a
+character or stage doesn't have an id there, it is left out of the variables.
 """
 
 from __future__ import annotations

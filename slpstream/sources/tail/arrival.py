@@ -1,4 +1,4 @@
-"""Files that a scan has found but that nobody has opened yet."""
+"""Files that a scan has found but that no one has opened yet."""
 
 from __future__ import annotations
 

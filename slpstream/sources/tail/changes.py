@@ -53,7 +53,7 @@ class GrowthReader(Protocol):
         ...
 
     def unfollow(self, file: OpenFile) -> None:
-        """Stop reporting the growth of a file. You have to call this before you close the file.
+        """Stop reporting the growth of the given file. You have to call this before you close the file.
 
         It's fine to call this with a file that isn't followed.
         """
@@ -64,8 +64,8 @@ class ChangeReader(Protocol):
     """Reports changes in folders. At the very least, it reports names that are added and removed."""
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
-        """Report to `listener` everything that happens in a folder. If the folder can't be watched, this returns the
-        error.
+        """Report to `listener` everything that happens in the given folder. If the folder can't be watched, this
+        returns the error.
 
         This blocks, so you should call it in a thread. Each scan has to call it again, first with the root and then
         with each folder in it, because if a folder was replaced by another one with the same name, it needs a new

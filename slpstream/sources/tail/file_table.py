@@ -143,7 +143,7 @@ class FileTable:
         self._forget_key(tail)
 
     def entry_of(self, file: TailedFile) -> ListedFile | None:
-        """Return the entry of a file if it is listed, and otherwise `None`."""
+        """Return the entry of the given file if it is listed, and otherwise `None`."""
         entry = self.listed.get(str(file.path))
         return entry if entry is not None and entry.file is file else None
 
@@ -192,7 +192,7 @@ class FileTable:
         return events
 
     def is_taken(self, path: str) -> bool:
-        """Whether, as far as we know, there's something at this path."""
+        """Whether, as far as we know, there's something at the given path."""
         return path in self.active or path in self.listed or path in self.arrivals or path in self._refused
 
     def displaced(self) -> list[FileTail]:

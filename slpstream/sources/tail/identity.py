@@ -65,7 +65,10 @@ def key_of(identity: FileIdentity, path: str) -> Key:
 
 
 class Head:
-    """The first bytes of a file as they were delivered: the rewritable header, and a prefix that must not change."""
+    """The first bytes of a file in the form in which they were delivered.
+
+    They consist of the rewritable header, and a prefix that must not change.
+    """
 
     __slots__ = ("delivered", "limit", "rewritable_bytes")
 

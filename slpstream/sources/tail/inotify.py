@@ -74,8 +74,8 @@ class InotifyReader:
         set_blocking(self._descriptor, False)
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
-        """Report to `listener` everything that happens in a folder. If the folder can't be watched, this returns the
-        error.
+        """Report to `listener` everything that happens in the given folder. If the folder can't be watched, this
+        returns the error.
 
         With each scan, you should watch every folder again, because if a folder was replaced by another one with the
         same name, it needs a new watch. Since a scan can find thousands of folders, the old watches are not ended here,

@@ -1,6 +1,6 @@
 """Open the files that were found.
 
-If somebody copies thousands of files into the folder, most of them were already read and released by the time when the
+If someone copies thousands of files into the folder, most of them were already read and released by the time when the
 last one is opened.
 """
 
@@ -108,10 +108,11 @@ class Opener:
         return [arrival for arrival in islice(self._table.arrivals.values(), room) if arrival.finished]
 
     def _is_worth_following(self, arrival: Arrival, tail: FileTail) -> bool:
-        """False for a new file without bytes, which does not show yet whether it is a game or a copy of one.
+        """Whether we should follow a file that was just opened.
 
-        A thousand copied files would all be opened empty, and stay open until their turn came. The notification about
-        the first bytes brings the file back.
+        This isn't the case for a new file that doesn't contain any bytes yet, because we can't tell whether it is a
+        game or a copy of one. If someone copies a thousand files, all of them would be opened while they are empty, and
+        stay open until it's their turn. When there's a notification about the first bytes, we get the file again.
         """
         if self._is_finished is None or not self._notifications.report_first_bytes:
             return True

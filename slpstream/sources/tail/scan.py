@@ -90,7 +90,10 @@ def refusal_of(error: OSError) -> Refusal:
 
 
 def examine(path: str, real_root: str) -> Finding:
-    """Find out what kind of file is at a path. Links that lead out of the root, FIFOs and devices are refused."""
+    """Find out what kind of file is at the given path.
+
+    Links that lead out of the root, FIFOs and devices are refused.
+    """
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
@@ -202,7 +205,7 @@ def _oldest_first(findings: Mapping[str, Finding]) -> dict[str, Finding]:
 
 
 def _examine_entry(entry: os.DirEntry[str], real_root: str) -> Finding:
-    """Examine the path of an entry. For a plain file, this only needs one stat."""
+    """Examine the path of the given entry. For a plain file, this only needs one stat."""
     if _WINDOWS or entry.is_symlink():
         # On Windows, the cached result of scandir has no inode, and a stale size while the file is open.
         return examine(entry.path, real_root)

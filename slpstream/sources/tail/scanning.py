@@ -84,7 +84,7 @@ class ScanTimes:
         self._began_at = now
 
     def end(self, now: float) -> None:
-        """Note that a scan has ended, and limit how soon the next one can begin if somebody asks for it."""
+        """Note that a scan has ended, and limit how soon the next one can begin if someone asks for it."""
         self._has_scanned = True
         self._allowed_at = now + _SCAN_GAP * (now - self._began_at)
 

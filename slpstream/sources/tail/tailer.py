@@ -251,7 +251,7 @@ def change_of(path: str, real_root: str, rewritable_bytes: int, delivered: Deliv
 def open_file(
     path: str, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
 ) -> FileTail | Refusal | None:
-    """Open the file at a path safely, which means that this refuses links out of the root, FIFOs and devices.
+    """Open the file at the given path safely, which means that this refuses links out of the root, FIFOs and devices.
 
     Returns `None` if the file is gone. This blocks.
     """

@@ -27,7 +27,10 @@ class Corrections:
         self._file = file
 
     def keep(self, station: str, corrections: bytes) -> None:
-        """Store the corrections to the sets of a station, as JSON. They replace those that were stored before."""
+        """Store the corrections to the sets of the given station, as JSON.
+
+        They replace those that were stored before.
+        """
         with self._file.transaction() as writer:
             writer.execute(
                 "INSERT OR REPLACE INTO corrections (station, document) VALUES (?, ?)", (station, corrections.decode())

@@ -170,8 +170,8 @@ class Games:
             return [path for (path,) in rows]
 
     def game_ids(self, station: str) -> dict[bytes, tuple[int, int, str]]:
-        """Return the modification time in nanoseconds, the size in bytes and the game id of each file of a station, by
-        path.
+        """Return the modification time in nanoseconds, the size in bytes and the game id of each file of the given
+        station, by path.
         """
         with self._file.reader() as reader:
             rows = reader.execute(
@@ -181,7 +181,7 @@ class Games:
             return {path: (mtime_ns, size_bytes, game_id) for path, mtime_ns, size_bytes, game_id in rows}
 
     def played(self, station: str, limit: int) -> list[IndexedGame]:
-        """Return the newest games of a station, beginning with the newest."""
+        """Return the newest games of the given station, beginning with the newest."""
         with self._file.reader() as reader:
             rows = reader.execute(
                 f"SELECT {_PLAYED} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns

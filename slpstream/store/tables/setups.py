@@ -44,7 +44,7 @@ class SetupRow(NamedTuple):
     metadata: str | None
     summary: str
     codes: str | None
-    """Fingerprint of the codes; empty for a replay without a list, `None` until it is read."""
+    """Fingerprint of the codes, or empty for a replay without a list, or `None` until it is read."""
     pacing: str | None
 
 
@@ -58,7 +58,7 @@ class Setups:
         self._file = file
 
     def newest(self, station: str, limit: int) -> list[SetupRow]:
-        """Return the setups of a station's newest games, beginning with the newest."""
+        """Return the setups of the given station's newest games, beginning with the newest."""
         with self._file.reader() as reader:
             rows = reader.execute(
                 f"SELECT {_COLUMNS} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns

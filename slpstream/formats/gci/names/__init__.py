@@ -1,6 +1,6 @@
-"""Names of the ids in an F-Zero GX replay. Ids that are not listed have no known meaning and stay numbers.
+"""The names of the ids in an F-Zero GX replay. If an id isn't listed, we don't know its meaning, and it stays a number.
 
-Each function returns the names by id.
+Each function returns a mapping from ids to names.
 """
 
 from __future__ import annotations
@@ -36,5 +36,5 @@ emblem_parts = names_of(FOLDER, "enumerations", "emblem_parts")
 
 @functools.cache
 def pilots() -> Mapping[int, str]:
-    """The names of the pilots; a pilot has the id of the pilot's own machine."""
+    """Return the names of the pilots. The id of a pilot is the same as that of the pilot's own machine."""
     return {number: row.pilot for number, row in _machines().items() if row.pilot is not None}

@@ -1,6 +1,6 @@
-"""Names of the ids in a Mario Kart 8 ghost. Ids that are not listed have no name and stay numbers.
+"""The names of the ids in a Mario Kart 8 ghost. If an id isn't listed, it doesn't have a name and stays a number.
 
-Each function returns the names by id.
+Each function returns a mapping from ids to names.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ _subsections = names_of(FOLDER, "enumerations", "subsections")
 
 @functools.cache
 def subsections() -> Sequence[str | None]:
-    """The purpose of each of the 17 subsections of a vehicle with four wheels, in order; `None` where it is unknown."""
+    """Return the purpose of each of the 17 subsections that a vehicle with four wheels has, in order.
+
+    If we don't know it, it is `None`.
+    """
     names = _subsections()
     return tuple(names.get(place) for place in range(max(names) + 1))

@@ -1,4 +1,4 @@
-"""Names of the ids in a Stunts replay, and the drawings of a track's elements and terrain as text."""
+"""The names of the ids in a Stunts replay, and drawings of a track's elements and terrain as text."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _terrain = rows_of(FOLDER, "track", _Terrain, "terrain")
 
 @functools.cache
 def element_drawings() -> Mapping[int, str]:
-    """Drawings of the elements in all their orientations, by element code.
+    """Return drawings of the elements in all their orientations, by element code.
 
-    A drawing is four signs, for the north-western, north-eastern, south-western and south-eastern tile; a space stands
-    for a tile that the element does not show on.
+    A drawing consists of four signs, for the north-western, north-eastern, south-western and south-eastern tile. If the
+    element doesn't show on a tile, there's a space.
     """
     return {
         first_code + orientation: drawing

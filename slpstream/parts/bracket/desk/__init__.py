@@ -1,4 +1,4 @@
-"""The desk of a bracket: keeps the sets of the bracket and the sets played on the stations in step.
+"""The desk of a bracket makes sure that the sets of the bracket and the sets that are played on the stations agree.
 
 - `desk` connects the parts below and runs them
 - `intake` makes entries from the sets that are played, `matcher` finds their sets of the bracket

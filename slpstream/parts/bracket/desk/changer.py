@@ -1,4 +1,4 @@
-"""Changes sets in the bracket: assigns them to stations, starts them and calls their players."""
+"""Change sets in the bracket. We can assign them to stations, start them and call their players."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slpstream.system.logs import get_logger
 
 
 class SetChanger:
-    """Carries out changes that the policy or a person wants."""
+    """Makes the changes that the policy or a person wants."""
 
     def __init__(self, bracket: Bracket, entries: Entries, known: KnownBracket, policy: Policy) -> None:
         self._bracket = bracket
@@ -26,7 +26,10 @@ class SetChanger:
         self._log = get_logger()
 
     async def do_chores(self) -> None:
-        """Assign, start and call sets as configured. Raises `Refused` if the bracket refuses every request."""
+        """Assign, start and call sets according to the configuration.
+
+        If the bracket refuses everything, this raises `Refused`.
+        """
         for chore in chores(self._entries.values(), self._known, self._policy):
             if (chore.verb, chore.set_id) in self._refused:
                 continue
@@ -41,11 +44,11 @@ class SetChanger:
                 )
 
     def retry_refused(self) -> None:
-        """Try refused chores again."""
+        """Try those chores again that were refused before."""
         self._refused.clear()
 
     async def change(self, chore: Chore) -> None:
-        """Change a set. Raises `Refused`."""
+        """Change a set. Raises `Refused` if the bracket doesn't accept this."""
         verb, set_id, station_id = chore
         try:
             outcome = await self._send(chore)

@@ -1,4 +1,4 @@
-"""Selects the sets that a desk assigns, starts and calls automatically. Pure."""
+"""Select the sets that a desk should assign, start and call automatically. This module doesn't do any I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Chore(NamedTuple):
 
 
 def chores(entries: Collection[Entry], known: KnownBracket, policy: Policy) -> list[Chore]:
-    """The chores that are left to do."""
+    """Return all chores that have not been done yet."""
     if policy.dry_run:
         return []
     sets, here = known.sets, known.here

@@ -1,4 +1,4 @@
-"""The decisions of people about the entries of a queue and the sets of a bracket."""
+"""Things that people decide about the entries of a queue and the sets of a bracket."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slpstream.parts.bracket.queue import Entry, State
 
 
 class Decisions:
-    """Carries out decisions. Each changes an entry, stores it, and wakes the reporter."""
+    """Carries out decisions. Each of them changes an entry, stores it, and wakes the reporter."""
 
     def __init__(
         self,
@@ -27,9 +27,9 @@ class Decisions:
         policy: Policy,
         retry_now: Callable[[Key], None],
     ) -> None:
-        """`bracket` and `changer` are `None` if the sets of the bracket cannot be read.
+        """If it isn't possible to read the sets of the bracket, `bracket` and `changer` are `None`.
 
-        `retry_now` lets the reporter work on an entry without delay.
+        `retry_now` makes the reporter work on an entry without waiting any longer.
         """
         self._bracket = bracket
         self._changer = changer
@@ -39,7 +39,7 @@ class Decisions:
         self._retry_now = retry_now
 
     async def assign(self, key: Key, set_id: str, *, swapped: bool) -> Entry:
-        """Decide which set of the bracket an entry is. Raises `ActRefused`."""
+        """Decide to which set of the bracket an entry belongs. Raises `ActRefused` if that isn't possible."""
         found = self._known.sets.get(set_id)
         if found is None:
             raise ActRefused(f"the bracket has no set {set_id}")
@@ -62,7 +62,7 @@ class Decisions:
         return changed
 
     async def confirm(self, key: Key) -> Entry:
-        """Confirm the current report of an entry. Raises `ActRefused`."""
+        """Confirm the current report of an entry. If there's nothing to confirm, this raises `ActRefused`."""
 
         def confirm(entry: Entry) -> Entry:
             if entry.state != State.CONFIRM:
@@ -72,7 +72,7 @@ class Decisions:
         return await self._change(key, confirm)
 
     async def drop(self, key: Key) -> Entry:
-        """Decide that an entry is not reported. Raises `ActRefused`."""
+        """Decide that an entry should not be reported. If it was already reported, this raises `ActRefused`."""
 
         def drop(entry: Entry) -> Entry:
             if entry.state == State.DONE:
@@ -82,7 +82,10 @@ class Decisions:
         return await self._change(key, drop)
 
     async def correct(self, key: Key, *, reset_dependents: bool) -> Entry:
-        """Replace the result in the bracket by the played one. Raises `ActRefused` and `Refused`."""
+        """Replace the result in the bracket by the one that was played.
+
+        Raises `ActRefused` or `Refused` if that isn't possible.
+        """
         entry = self._entry(key)
         if entry.state not in (State.CONFLICT, State.DONE) or not entry.set_id:
             raise ActRefused("there is no result in the bracket that could be replaced")
@@ -97,7 +100,10 @@ class Decisions:
         )
 
     async def change_set(self, verb: Verb, set_id: str, station: str = "") -> None:
-        """Call a set, mark it as being played, or assign it to our station. Raises `ActRefused` and `Refused`."""
+        """Call a set, mark it as being played, or assign it to our station.
+
+        Raises `ActRefused` or `Refused` if that isn't possible.
+        """
         if self._policy.dry_run:
             raise ActRefused("this is a dry run: nothing is changed in the bracket")
         if self._changer is None or set_id not in self._known.sets:

@@ -1,6 +1,8 @@
-"""The desk of a bracket: connects the queue, the intake of played sets, the reader and the reporter, and runs them.
+"""The desk of a bracket. It connects the queue, the intake of sets that are played, the reader and the reporter, and
+runs them.
 
-Every change of the queue is stored before it has an effect, so the daemon can be killed at any moment.
+Whenever something in the queue changes, this is stored before it has any effect. So it doesn't matter if the daemon is
+killed, no matter when.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _ALIVE_SECONDS: Final = 30.0
 
 
 class Surroundings(NamedTuple):
-    """The desk's view of the daemon."""
+    """Those parts of the daemon that a desk can see."""
 
     stations: Callable[[], Mapping[str, str]]
     """The names of all stations by id."""
@@ -44,7 +46,7 @@ class Surroundings(NamedTuple):
 
 
 class BracketDesk:
-    """The desk of one bracket. `run` it once."""
+    """The desk of one bracket. You should call `run` once."""
 
     def __init__(
         self,
@@ -59,9 +61,10 @@ class BracketDesk:
         wall_clock: Callable[[], float] = time.time,
         damaged: bool = False,
     ) -> None:
-        """`name` identifies the bracket in the store. `bracket` is `results` again if its sets can be read.
+        """`name` identifies the bracket in the store. If it is possible to read the sets of the bracket, then `bracket`
+        is the same object as `results`.
 
-        `damaged` means that the store is new and replaces one that could not be read.
+        Pass `damaged=True` if the store is new because the old one couldn't be read.
         """
 
         def now_ms() -> int:
@@ -105,17 +108,17 @@ class BracketDesk:
 
     @property
     def sets(self) -> Collection[BracketSet]:
-        """The sets of the bracket that were read."""
+        """Those sets of the bracket that we have read."""
         return self._known.sets.values()
 
     @property
     def here(self) -> Mapping[str, str]:
-        """Our stations by the ids of the bracket's stations."""
+        """A mapping from the bracket's ids of stations to our stations."""
         return self._known.here
 
     @property
     def store_trouble(self) -> str | None:
-        """Why the queue cannot be stored; `None` while it can."""
+        """The reason why we can't store the queue, or `None` if we can."""
         return self._queue.trouble
 
     @property
@@ -125,12 +128,15 @@ class BracketDesk:
 
     @property
     def lag_seconds(self) -> float:
-        """How long the oldest report that is due has been waiting."""
+        """How long the oldest report that should be sent has been waiting."""
         since = [entry.over_at_ms for entry in self.entries if entry.state == State.DUE and entry.over_at_ms]
         return max(0.0, self._wall_clock() - min(since) / 1000) if since else 0.0
 
     def context_of(self, station: str, played_id: str) -> SetContext | None:
-        """The bracket's facts about a played set; `None` if it has no known set of the bracket."""
+        """Return the bracket's knowledge about a set that was played.
+
+        Returns `None` if we don't know any set of the bracket that it belongs to.
+        """
         entry = self._queue.get((station, played_id))
         if entry is None:
             return None
@@ -139,11 +145,14 @@ class BracketDesk:
         return None if found is None and not context else SetContext(context, entry.swapped)
 
     def rendered(self, entry: Entry) -> Mapping[str, Any] | None:
-        """The request for an entry; `None` without a set of the bracket."""
+        """Return the request for the given entry, or `None` if it doesn't have a set of the bracket."""
         return self._results.rendered(queue.report_of(entry)) if entry.set_id else None
 
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
-        """The players of the next set of a station; empty if the bracket has no next set, or several."""
+        """Return the players of the given station's next set.
+
+        If the bracket doesn't have exactly one, there are none.
+        """
         found = expected_set(station, self._queue, self._known)
         return [
             ExpectedPlayer(each.name, each.prefix or None, each.pronouns or None, entrant.id)

@@ -1,4 +1,4 @@
-"""Gives the stations the details of their sets from the bracket: round, event and length."""
+"""Take the round, event and length of sets from the bracket, and pass these details to the stations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FINISHED = (State.DONE, State.DROPPED)
 
 
 class Details:
-    """Gives details once for each set."""
+    """Passes on details, but only once for each set."""
 
     def __init__(self, entries: Entries, known: KnownBracket, describe: Describe | None) -> None:
-        """Without `describe`, no details are given."""
+        """If you don't pass `describe`, no details are passed on."""
         self._entries = entries
         self._known = known
         self._describe = describe
@@ -30,7 +30,7 @@ class Details:
         """The set of the bracket that each station got the details of before its first game."""
 
     async def give(self, key: Key) -> None:
-        """Give the details of the set of an entry."""
+        """Pass on the details about the set of an entry."""
         entry = self._entries.get(key)
         found = None if entry is None else self._known.sets.get(entry.set_id)
         if self._describe is None or entry is None or found is None:
@@ -42,14 +42,14 @@ class Details:
             await self._entries.keep([msgspec.structs.replace(self._entries.get(key, entry), detailed=True)])
 
     async def give_upcoming(self, station: str) -> None:
-        """Give the details of the next set of a station."""
+        """Pass on the details about the next set of the given station."""
         found = expected_set(station, self._entries, self._known)
         if self._describe is not None and found is not None and self._upcoming.get(station) != found.id:
             self._upcoming[station] = found.id
             await self._describe(station, "", found)
 
     async def give_all(self, stations: Collection[str]) -> None:
-        """Give the details that have become known, and those of next sets that have changed."""
+        """Pass on all details that we didn't know before, and those of next sets that have changed."""
         for key, entry in list(self._entries.items()):
             if entry.set_id and not entry.detailed and entry.state not in _FINISHED:
                 await self.give(key)
@@ -59,9 +59,10 @@ class Details:
 
 
 def expected_set(station: str, entries: Entries, known: KnownBracket) -> BracketSet | None:
-    """The set that was called to a station or is being played there.
+    """Return the set that was called to a station or is being played there.
 
-    Otherwise the next one in the queue of the station's stream, or else the only one assigned to the station.
+    If there is none, we use the next one in the queue of the station's stream, or else the only one that is assigned to
+    the station.
     """
     here = known.here
     finished = {entry.set_id for entry in entries.values() if entry.state == State.DONE}

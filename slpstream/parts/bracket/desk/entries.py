@@ -1,4 +1,4 @@
-"""The queue of a desk, in memory and on disk. Every change is stored before it is visible."""
+"""The queue of a desk, in memory and on disk. If something changes, it is stored before you can see it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 class _BySet(NamedTuple):
-    """The entries with a set of the bracket."""
+    """Those entries that have a set of the bracket."""
 
     held: Mapping[str, Sequence[Entry]]
     """By the id of the set."""
@@ -39,7 +39,7 @@ class _BySet(NamedTuple):
 
 
 class Entries(Mapping[Key, Entry]):
-    """The entries of one bracket, oldest first."""
+    """The entries of one bracket, beginning with the oldest."""
 
     def __init__(self, bracket: str, store: ReportStore, now_ms: Callable[[], int]) -> None:
         """`now_ms` returns the Unix time in milliseconds."""
@@ -54,7 +54,7 @@ class Entries(Mapping[Key, Entry]):
         self.changing = trio.Lock()
         """Hold it from reading an entry until its changed form is kept."""
         self.trouble: str | None = None
-        """Why changes cannot be stored; `None` while they can."""
+        """Why changes cannot be stored, or `None` while they can."""
 
     def __getitem__(self, key: Key) -> Entry:
         return self._entries[key]
@@ -72,11 +72,14 @@ class Entries(Mapping[Key, Entry]):
 
     @property
     def held(self) -> Mapping[str, Sequence[Entry]]:
-        """The entries with a set of the bracket, by its id."""
+        """Those entries that have a set of the bracket, by the id of this set."""
         return self._found_by_set().held
 
     def in_progress_elsewhere(self, station: str) -> Mapping[str, str]:
-        """The sets of the bracket that are in progress at other stations: their stations by the id of the set."""
+        """Return those sets of the bracket that are in progress at other stations.
+
+        The keys are the ids of the sets, and the values are their stations.
+        """
         return {id: other for id, other in self._found_by_set().in_progress.items() if other != station}
 
     def _found_by_set(self) -> _BySet:
@@ -94,7 +97,7 @@ class Entries(Mapping[Key, Entry]):
         return self._by_set
 
     async def load(self) -> AtWork | None:
-        """Load all entries. Returns when the bracket was at work before, `None` if never."""
+        """Load all entries. Returns when the bracket was at work before, or `None` if it never was."""
         for body in await self._call_store(lambda: self._store.entries(self._bracket)):
             try:
                 entry = _decode(body)
@@ -106,7 +109,10 @@ class Entries(Mapping[Key, Entry]):
         return await self._call_store(lambda: self._store.at_work(self._bracket))
 
     async def keep(self, entries: Iterable[Entry]) -> None:
-        """Store the entries that differ from the known ones. Call it with `changing` held."""
+        """Store those entries that are different from the ones we know.
+
+        You have to hold `changing` when you call this.
+        """
         changed = [entry for entry in entries if self._entries.get(entry.key) != entry]
         if not changed:
             return
@@ -118,16 +124,16 @@ class Entries(Mapping[Key, Entry]):
         self._by_set = None
 
     async def rename(self, ids: Mapping[str, str]) -> None:
-        """Replace ids of sets. `ids` has the new ids by the old ones."""
+        """Replace the ids of sets. `ids` maps the old ones to the new ones."""
         async with self.changing:
             await self.keep([queue.renamed(entry, ids) for entry in self._entries.values()])
 
     async def note_alive(self) -> None:
-        """Store that the bracket is at work."""
+        """Store the fact that the bracket is at work."""
         await self._call_store(partial(self._store.note_alive, self._bracket, self._now_ms()))
 
     async def forget_finished(self) -> Sequence[Key]:
-        """Remove the oldest finished entries. Returns their keys."""
+        """Remove the oldest of those entries that are finished. Returns their keys."""
         await self._call_store(partial(self._store.remove_finished, self._bracket, MAX_FINISHED))
         async with self.changing:
             finished = [key for key, entry in self._entries.items() if not _is_kept(entry)]
@@ -138,7 +144,10 @@ class Entries(Mapping[Key, Entry]):
         return removed
 
     async def _call_store(self, operation: Callable[[], Result]) -> Result:
-        """Run a store operation in a worker thread, and retry it while the store fails (a full disk)."""
+        """Run an operation of the store in a worker thread.
+
+        If the store fails (for example, because the disk is full), try it again.
+        """
         while True:
             try:
                 result = await trio.to_thread.run_sync(operation, limiter=self._limiter)
@@ -153,19 +162,19 @@ class Entries(Mapping[Key, Entry]):
 
 
 async def rename_sets(ids: Mapping[str, str], entries: Entries, known: KnownBracket) -> None:
-    """Replace ids of sets in the queue and in the known bracket. `ids` has the new ids by the old ones."""
+    """Replace the ids of sets, both in the queue and in the known bracket. `ids` maps the old ones to the new ones."""
     if ids:
         await entries.rename(ids)
         known.rename(ids)
 
 
 def key_of(station: str, payload: Mapping[str, Any]) -> Key:
-    """The key of the set with a payload; its id is empty before the first game."""
+    """Return the key of the set that has this payload. Before the first game, the id in it is empty."""
     return station, str(payload.get("setId") or "")
 
 
 def _is_kept(entry: Entry) -> bool:
-    """Whether an entry is pending or its set is being played, so that it is never removed."""
+    """Whether we must not remove an entry, because it is pending or its set is being played."""
     return entry.state in WAITING or entry.state == State.FOLLOWING
 
 
@@ -179,5 +188,5 @@ def _encode(entry: Entry) -> bytes:
 
 
 def _decode(body: bytes) -> Entry:
-    """Raises `StoreError`."""
+    """Decode an entry. Raises `StoreError` if it is damaged."""
     return read_json(body, _Stored, StoreError).entry

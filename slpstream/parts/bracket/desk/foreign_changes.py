@@ -1,4 +1,4 @@
-"""The sets that others have changed in the bracket."""
+"""Those sets of the bracket that someone else has changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REREAD: Final = frozenset({State.FOLLOWING, State.CONFIRM, State.CONFLICT, State
 
 
 class ForeignChanges:
-    """The entries whose set has to be read again, and the changes that were read already."""
+    """Those entries whose set we have to read again, and those changes that we have already read."""
 
     def __init__(self) -> None:
         self.unread: set[Key] = set()
@@ -24,9 +24,9 @@ class ForeignChanges:
         """The last noted change of each set with a result."""
 
     def is_new(self, found: BracketSet) -> bool:
-        """Whether a set with a result has changed since it was noted."""
+        """Whether a set that has a result was changed since we have noted it."""
         return self._noted.get(found.id) != found.updated_at
 
     def note(self, found: BracketSet) -> None:
-        """Note the current change of a set with a result."""
+        """Note in which version we have seen a set that has a result."""
         self._noted[found.id] = found.updated_at

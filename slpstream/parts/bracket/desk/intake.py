@@ -1,4 +1,4 @@
-"""Makes entries of the queue from the sets that are played on the stations."""
+"""Turn sets that are played on the stations into entries of the queue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNFINISHED: Final = frozenset({State.UNMATCHED, State.ASK, State.FOLLOWING, Sta
 
 
 class Intake:
-    """Keeps the played set of each entry up to date. `run` it once, after `start`."""
+    """Makes sure that each entry knows the current state of its set. You should call `run` once, after `start`."""
 
     def __init__(
         self,
@@ -40,7 +40,10 @@ class Intake:
         *,
         reads: bool,
     ) -> None:
-        """Sets `work` after entries have changed. `reads` is whether the sets of the bracket can be read."""
+        """When entries have changed, this sets `work`.
+
+        `reads` tells us whether it is possible to read the sets of the bracket.
+        """
         self._entries = entries
         self._matcher = matcher
         self._details = details
@@ -58,7 +61,7 @@ class Intake:
         self._arrived = Wakeup()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Note the payload of a `set` message of a station for `run`."""
+        """Note the payload of a `set` message of the given station, so that `run` can process it."""
         key = key_of(station, payload)
         self._pending.pop(key, None)
         self._pending[key] = payload
@@ -67,9 +70,10 @@ class Intake:
         self._arrived.set()
 
     async def start(self, at_work: AtWork | None, *, damaged: bool) -> None:
-        """Catch up. `at_work` is when the bracket was at work before; `None` if never, or if the queue was `damaged`.
+        """Catch up with everything that has happened. `at_work` is when the bracket was at work before.
 
-        After damage, the sets of the last day are processed again.
+        Pass `None` if it never was, or if the queue was `damaged`. In the second case, we process the sets of the last
+        day again.
         """
         now_ms = self._since_ms = self._now_ms()
         if at_work is not None:  # the clock may have been set back
@@ -80,7 +84,7 @@ class Intake:
         await self.catch_up()
 
     async def catch_up(self) -> None:
-        """Note the sets that were played while no daemon ran, once their games are known."""
+        """Note which sets were played while there was no daemon. This needs to know their games first."""
         for station, payload in await self._sets_since(None, self._since_ms):
             key = key_of(station, payload)
             self._missed.add(key)
@@ -124,7 +128,7 @@ class Intake:
             await self._entries.keep([self._matcher.with_played(entry, played)])
 
     async def _add(self, key: Key, played: Played, later: set[Key], *, is_late: bool) -> None:
-        """Add an entry. The sets of its station before it end with it, and it ends if there are `later` ones."""
+        """Add an entry. This also ends all earlier sets of the same station. If there are `later` ones, it ends too."""
         station = key[0]
         async with self._entries.changing:
             entry = self._matcher.with_played(_new_entry(key, played, is_late=is_late), played)
@@ -143,7 +147,10 @@ class Intake:
                     self.set_changed(other_station, older)
 
     async def _is_known(self, key: Key) -> bool:
-        """Whether a set that is new here was played since the bracket is at work. Those before it are processed."""
+        """Whether a set that we see for the first time was played since the bracket has been at work.
+
+        This processes the sets before it too.
+        """
         known = False
         for station, payload in await self._sets_since(key[0], self._since_ms):
             other = key_of(station, payload)

@@ -1,4 +1,4 @@
-"""A copy of a bracket, as of the last time it was read."""
+"""A copy of a bracket, in the state that it had when we read it for the last time."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from slpstream.parts.bracket.matching import KnownSets, stations_here
 
 
 class KnownBracket:
-    """The sets, stations and queues of streams of a bracket."""
+    """The sets and stations of a bracket, and the queues of its streams."""
 
     def __init__(self, ours: Callable[[], Mapping[str, str]], configured: Mapping[str, str]) -> None:
-        """`ours` returns the names of our stations by id. `configured` has our stations by the number or name of the
-        bracket's stations."""
+        """`ours` returns the names of our stations by id.
+
+        `configured` maps the number or name of a station in the bracket to our station.
+        """
         self._ours = ours
         self._configured = configured
         self._sets: dict[str, BracketSet] = {}
         self._stations: Mapping[str, BracketStation] = {}
         self._here: tuple[Mapping[str, str], Mapping[str, str]] | None = None
-        """The names of our stations, and the value of `here` for them; `None` after `_stations` has changed."""
+        """The names of our stations, and the value of `here` for them, or `None` after `_stations` has changed."""
         self._found: tuple[Mapping[str, str], KnownSets] | None = None
-        """The value of `here`, and that of `open_sets` for it; `None` after `_sets` has changed."""
+        """The value of `here`, and that of `open_sets` for it, or `None` after `_sets` has changed."""
         self.queues: Mapping[str, Sequence[str]] = {}
         """The sets in the queues of streams, by our station."""
 
@@ -45,7 +47,7 @@ class KnownBracket:
 
     @property
     def here(self) -> Mapping[str, str]:
-        """Our stations by the ids of the bracket's stations."""
+        """A mapping from the bracket's ids of stations to our stations."""
         ours = self._ours()
         if self._here is None or self._here[0] != ours:
             self._here = (dict(ours), stations_here(self._stations.values(), ours, self._configured))
@@ -53,14 +55,14 @@ class KnownBracket:
 
     @property
     def open_sets(self) -> KnownSets:
-        """The sets without a result, indexed for searches."""
+        """Those sets that don't have a result yet, with an index that makes it fast to search them."""
         here = self.here
         if self._found is None or self._found[0] is not here:
             self._found = (here, KnownSets(self._sets.values(), here))
         return self._found[1]
 
     def at_station(self, found: BracketSet) -> str | None:
-        """Our station that a set is assigned to; `None` without one."""
+        """Return the station of ours to which a set is assigned, or `None` if there is none."""
         return None if found.station is None else self.here.get(found.station.id)
 
     def update(self, sets: Iterable[BracketSet]) -> None:
@@ -69,7 +71,7 @@ class KnownBracket:
         self._forget_replaced()
 
     def replace_open(self, sets: Iterable[BracketSet]) -> None:
-        """Replace all sets that have no result."""
+        """Replace all sets that don't have a result yet."""
         self._sets = {id: each for id, each in self._sets.items() if each.state == "done"}
         self.update(sets)
 
@@ -79,7 +81,7 @@ class KnownBracket:
         self._found = None
 
     def rename(self, ids: Mapping[str, str]) -> None:
-        """Replace ids of sets. `ids` has the new ids by the old ones."""
+        """Replace the ids of sets. `ids` maps the old ones to the new ones."""
         for old, new in ids.items():
             found = self._sets.pop(old, None)
             if found is not None and new not in self._sets:
@@ -87,7 +89,7 @@ class KnownBracket:
             self._found = None
 
     def _forget_replaced(self) -> None:
-        """Remove provisional sets of pools whose sets have final ids by now."""
+        """If the sets of a pool have got their final ids, remove the provisional ones."""
         started = {each.pool for each in self._sets.values() if each.pool and not each.provisional}
         for id in [id for id, each in self._sets.items() if each.provisional and each.pool in started]:
             del self._sets[id]

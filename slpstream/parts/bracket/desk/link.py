@@ -22,10 +22,12 @@ _WORDS: Final[Mapping[Refusal, str]] = {
 
 
 class Link:
-    """Whether a bracket answers, and how long all requests pause after it refused one of them."""
+    """Knows whether a bracket answers and, if it has refused a request, how long we should wait before we send any
+    others.
+    """
 
     def __init__(self, bracket: str, waiting: Callable[[], int]) -> None:
-        """`bracket` is the name of the bracket in the log. `waiting` returns the number of pending entries."""
+        """`bracket` is the name of the bracket in the log. `waiting` returns how many entries are pending."""
         self._bracket = bracket
         self._waiting = waiting
         self._failures = 0
@@ -33,19 +35,19 @@ class Link:
         self.paused_until = float("-inf")
         """When requests resume, on trio's clock."""
         self.trouble: str | None = None
-        """Why the bracket cannot be reached or used; `None` while it can."""
+        """Why the bracket cannot be reached or used, or `None` while it can."""
         self.connected = False
         """Whether the last request was answered."""
         self.checked = ""
-        """The outcome of the check of the token; empty before the check."""
+        """The outcome of the check of the token, or empty before the check."""
 
     def passed_check(self, outcome: str, *, dry_run: bool) -> None:
-        """Note the outcome of the check of the token."""
+        """Note what came out when we checked the token."""
         self.checked = outcome
         self._log.info("bracket connected", bracket=self._bracket, what=outcome, dry_run=dry_run)
 
     def failed(self, refusal: Refused) -> None:
-        """Pause all requests: the bracket does not answer, or refuses everything."""
+        """Stop sending requests for a while, because the bracket doesn't answer, or refuses everything."""
         self._failures += 1
         pause_seconds = backoff_seconds(self._failures, _FIRST_PAUSE_SECONDS.get(refusal.kind, 1.0))
         self.paused_until = trio.current_time() + max(pause_seconds, refusal.retry_after_seconds)
@@ -56,7 +58,7 @@ class Link:
         self.trouble, self.connected = trouble, False
 
     def worked(self) -> None:
-        """Note that a request was answered."""
+        """Note that we got an answer to a request."""
         if self.trouble is not None:
             self._log.info("bracket answers again", bracket=self._bracket, waiting=self._waiting())
         self._failures, self.trouble, self.connected = 0, None, True

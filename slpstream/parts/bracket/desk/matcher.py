@@ -1,4 +1,4 @@
-"""Finds the set of the bracket that an entry of the queue is."""
+"""Find the set of the bracket to which an entry of the queue belongs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slpstream.parts.bracket.queue import Entry, State
 
 
 class Matcher:
-    """Matches entries with the sets of a bracket. Returns changed entries and stores nothing."""
+    """Matches entries with the sets of a bracket. It returns the changed entries, but doesn't store anything."""
 
     def __init__(
         self,
@@ -27,7 +27,10 @@ class Matcher:
         *,
         reads: bool,
     ) -> None:
-        """`reads` is whether the sets of the bracket can be read. Otherwise each played set is a set of the bracket."""
+        """Pass `reads=False` if the sets of the bracket can't be read.
+
+        Then each set that is played counts as a set of the bracket.
+        """
         self._entries = entries
         self._known = known
         self._policy = policy
@@ -35,7 +38,7 @@ class Matcher:
         self._reads = reads
 
     def with_played(self, entry: Entry, played: Played) -> Entry:
-        """The entry after its set has changed on the station."""
+        """Return the entry after its set has changed on the station."""
         if self._policy.dry_run and played.over and not entry.doubt:
             entry = msgspec.structs.replace(entry, doubt="it was played in a dry run")
         if played.who != entry.played.who:
@@ -44,7 +47,7 @@ class Matcher:
         return entry if entry.set_id else self.matched(entry)
 
     def matched(self, entry: Entry) -> Entry:
-        """The entry after a search for its set of the bracket."""
+        """Return the entry after we have searched for its set in the bracket."""
         if not self._reads:
             return queue.taken_as_result(entry, self._policy.rules)
         if entry.state == State.DROPPED or entry.settled:
@@ -52,7 +55,7 @@ class Matcher:
         return queue.with_match(entry, self._match_of(entry), self._policy.rules)
 
     def _with_names(self, entry: Entry, played: Played) -> Entry:
-        """The entry after the names of its players have changed."""
+        """Return the entry after its players have got other names."""
         if not entry.set_id or entry.state == State.DROPPED:
             return entry
         if not self._reads:

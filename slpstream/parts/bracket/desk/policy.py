@@ -1,4 +1,4 @@
-"""The configured behaviour of a desk."""
+"""How a desk should behave according to the configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.parts.bracket.queue import Rules
 
 
 class Policy(NamedTuple):
-    """The changes that a desk makes in the bracket without a decision by a person."""
+    """The changes that a desk is allowed to make in the bracket without asking a person."""
 
     dry_run: bool = True
     """Nothing is changed in the bracket."""
@@ -28,7 +28,10 @@ class Policy(NamedTuple):
     """Our stations by the name of the stream that shows them."""
 
     def effective(self, *, reads: bool) -> Policy:
-        """The policy with the rules that apply. `reads` is whether the sets of the bracket can be read."""
+        """Return the policy with those rules that really apply.
+
+        `reads` tells us whether it is possible to read the sets of the bracket.
+        """
         rules = self.rules
         if self.dry_run:  # a result from a rehearsal is reported only after a person has confirmed it
             rules = rules._replace(confirm=True)

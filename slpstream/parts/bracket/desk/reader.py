@@ -1,4 +1,4 @@
-"""Polls a bracket: reads its sets, and updates the entries of the queue with them."""
+"""Poll a bracket to read its sets, and use them to update the entries of the queue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LATELY_SECONDS: Final = 48 * 3600
 
 
 class BracketReader:
-    """Reads one bracket. `run` it once."""
+    """Reads one bracket. You should call `run` once."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class BracketReader:
         now_ms: Callable[[], int],
         work: Wakeup,
     ) -> None:
-        """Sets `work` after each reading."""
+        """Each time the bracket was read, this sets `work`."""
         self._bracket = bracket
         self._link = link
         self._entries = entries
@@ -65,7 +65,7 @@ class BracketReader:
         self._early = Wakeup()
 
     def read_soon(self) -> None:
-        """Read the bracket before the next poll is due."""
+        """Read the bracket now, instead of waiting until it's time for the next poll."""
         self._early.set()
 
     async def run(self) -> None:
@@ -85,9 +85,9 @@ class BracketReader:
                 await self._early.wait()
 
     async def find_again(self, key: Key) -> None:
-        """Read all sets again, also completed ones, because the ids of a pool have changed.
+        """Read all sets again, including those that are complete, because a pool has got new ids.
 
-        The entry with this key has a set that is missing in the bracket.
+        We notice this if the bracket doesn't have the set of the entry with this key any more.
         """
         self._progress.full_read_due = float("-inf")
         self._changes.missing.add(self._entries[key].set_id)
@@ -121,7 +121,10 @@ class BracketReader:
         self._link.failed(refusal)
 
     async def _refresh(self) -> None:
-        """Read the sets that have changed, or all of them from time to time. Raises `Refused`."""
+        """Read those sets that have changed.
+
+        From time to time, read all of them. Raises `Refused` if the bracket doesn't allow it.
+        """
         began_ms, began = self._now_ms(), trio.current_time()
         unreported = {entry.key for entry in self._entries.values() if entry.state in WAITING}
         if began >= self._progress.full_read_due:
@@ -152,16 +155,17 @@ class BracketReader:
         return read.values()
 
     def _may_be_done(self, entry: Entry) -> bool:
-        """Whether the set of an entry has to be read if it is not among the open ones."""
+        """Whether we have to read the set of the given entry if it isn't among the open ones."""
         if not entry.set_id or entry.state not in REREAD or entry.set_id in self._changes.missing:
             return False
         found = self._known.sets.get(entry.set_id)
         return found is None or found.state != "done" or self._changes.is_new(found)
 
     async def _update_entries(self, began_ms: int, unreported: Collection[Key]) -> None:
-        """Match entries that had no match before, and note the sets that others have completed.
+        """Match those entries that didn't have a match before, and note which sets were completed by others.
 
-        The reading began at `began_ms`, when the entries with the keys `unreported` were waiting.
+        `began_ms` is when we began to read, and `unreported` are the keys of the entries that were waiting at that
+        time.
         """
         async with self._entries.changing:
             for entry in list(self._entries.values()):
@@ -180,9 +184,10 @@ class BracketReader:
         await self._details.give_all(self._stations())
 
     def _settled(self, entry: Entry, began_ms: int, unreported: Collection[Key]) -> Entry:
-        """The entry, settled if the bracket was read after its end with all earlier results in it.
+        """Return the entry. It is settled if we have read the bracket after its end, and all earlier results were
+        already in it.
 
-        Otherwise a friendly would be taken for the next set of the same players.
+        We have to be this careful because otherwise, we might take a friendly for the next set of the same players.
         """
         ended = entry.left_behind or (entry.played.over and entry.over_at_ms < began_ms)
         if entry.state != State.UNMATCHED or entry.set_id or entry.settled or not ended:
@@ -196,7 +201,7 @@ class BracketReader:
 
 
 class _Progress(msgspec.Struct):
-    """How far a bracket was read."""
+    """How much of a bracket was already read."""
 
     full_read_due: float = float("-inf")
     """When all sets are read again, on trio's clock."""
@@ -205,18 +210,21 @@ class _Progress(msgspec.Struct):
 
 
 class _StreamQueues:
-    """Reads which sets come next on the streams that show our stations."""
+    """Finds out which sets come next on those streams that show our stations."""
 
     def __init__(self, bracket: Bracket, streams: Mapping[str, str]) -> None:
-        """`streams` has our stations by the name of the stream."""
+        """`streams` maps the name of each stream to our station."""
         self._bracket = bracket
         self._ours = {stream.casefold(): station for stream, station in streams.items()}
         self._refused = ""
-        """Why the queues could not be read; empty if they could."""
+        """Why the queues could not be read, or empty if they could."""
         self._log = get_logger()
 
     async def read(self) -> Mapping[str, Sequence[str]] | None:
-        """The ids of the next sets by station; `None` if the bracket refuses to show them. Raises `Refused`."""
+        """Return the ids of the next sets for each station. If the bracket refuses to show them, this returns `None`.
+
+        Raises `Refused` if it refuses for a reason that affects all requests.
+        """
         try:
             queues = await self._bracket.stream_queues()
         except Refused as refusal:

@@ -1,4 +1,4 @@
-"""Sends the reports of a queue to a bracket, one request after the other."""
+"""Send the reports of a queue to a bracket, one request after the other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _PATIENT_SECONDS: Final = 30.0
 
 
 class Reporter:
-    """Works on the entries that are due, and on those whose set was changed by others. `run` it once."""
+    """Works on entries that should be reported, and on those whose set was changed by someone else.
+
+    You should call `run` once.
+    """
 
     def __init__(
         self,
@@ -43,10 +46,10 @@ class Reporter:
         find_again: Callable[[Key], Awaitable[None]] | None,
         on_outcome: Callable[[ReportOutcome], None],
     ) -> None:
-        """`work` wakes the reporter. `read_soon` lets the reader read the bracket before its next poll. `find_again`
-        searches for the new id of a missing set.
+        """`work` wakes the reporter. `read_soon` makes the reader read the bracket before its next poll.
 
-        `bracket`, `read_soon` and `find_again` are `None` if the sets of the bracket cannot be read.
+        `find_again` searches for the new id of a set that is missing. If it isn't possible to read the sets of the
+        bracket, `bracket`, `read_soon` and `find_again` are `None`.
         """
         self._results = results
         self._bracket = bracket
@@ -76,17 +79,20 @@ class Reporter:
                 await self._work.wait()
 
     def retry_now(self, key: Key) -> None:
-        """Work on an entry without waiting for its next attempt."""
+        """Work on an entry now, even if it isn't time for its next attempt yet."""
         self._retries.at.pop(key, None)
         self._work.set()
 
     def forget(self, key: Key) -> None:
-        """Forget an entry that was removed from the queue."""
+        """Forget an entry, because it was removed from the queue."""
         self._retries.attempts.pop(key, None)
         self._retries.at.pop(key, None)
 
     def _next(self) -> Key | None:
-        """The entry to work on now: ends of sets before games, and otherwise the one that has waited longest."""
+        """Return the entry that we should work on now.
+
+        If a set has ended, this is more important than its games. Otherwise, we take the entry that has waited longest.
+        """
         now = trio.current_time()
         due = [entry for entry in self._wanted() if self._due_at(entry) <= now]
         # Those that were never refused come first, so that one report alone does not hold up all others.
@@ -106,7 +112,7 @@ class Reporter:
         return [*unread, *(entry for entry in self._entries.values() if entry.state == State.DUE)]
 
     def _due_at(self, entry: Entry) -> float:
-        """When to work on an entry, on trio's clock."""
+        """Return when we should work on an entry, on trio's clock."""
         at = self._retries.at.get(entry.key, 0.0)
         if entry.played.over and not entry.confirmed and entry.state == State.DUE:
             left_seconds = self._policy.hold_seconds - (self._wall_clock() - entry.over_at_ms / 1000)
@@ -125,7 +131,10 @@ class Reporter:
             self._retries.attempts.pop(key, None)
 
     async def _report(self, key: Key) -> None:
-        """Read the set of an entry, and report it if the bracket does not have its result. Raises `Refused`."""
+        """Read the set of an entry.
+
+        If the bracket doesn't have its result yet, report it. Raises `Refused` if it doesn't accept this.
+        """
         was_changed = key in self._changes.unread
         set_id = self._entries[key].set_id
         found = None if self._bracket is None else await self._bracket.read(set_id)
@@ -214,7 +223,7 @@ class Reporter:
 
 
 class _Retries(msgspec.Struct):
-    """The attempts to report entries that were refused."""
+    """Remembers how often, and when, we have tried to report entries that were refused."""
 
     at: dict[Key, float] = {}
     """When an entry is tried again, on trio's clock."""
@@ -223,7 +232,7 @@ class _Retries(msgspec.Struct):
 
 
 def _after_refusal(entry: Entry, refusal: Refused) -> Entry:
-    """The entry after the bracket has refused its report."""
+    """Return the entry after the bracket has refused its report."""
     if entry.state == State.DROPPED:
         return entry
     if refusal.kind == "dependents":

@@ -1,4 +1,4 @@
-"""A flag that one task waits for and others set."""
+"""A flag that is set by other tasks, and that one task waits for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import trio
 
 
 class Wakeup:
-    """A `trio.Event` that can be cleared."""
+    """Like a `trio.Event`, but it's also possible to clear it."""
 
     def __init__(self) -> None:
         self._event = trio.Event()
@@ -16,7 +16,10 @@ class Wakeup:
         self._event.set()
 
     def clear(self) -> None:
-        """Clear the flag. Call it before looking for work, so that work that arrives meanwhile sets it again."""
+        """Clear the flag.
+
+        You should do this before you look for work. If more work arrives in the meantime, the flag is then set again.
+        """
         self._event = trio.Event()
 
     async def wait(self) -> None:

@@ -1,5 +1,5 @@
-"""start.gg, over its GraphQL interface.
+"""start.gg, which we use through its GraphQL interface.
 
-The facts come from its developer portal and from the community's tools. `slpstream/parts/bracket/docs.md` lists how
-certain each of them is.
+We know the facts about it from its developer portal and from tools of the community. If you want to know how certain
+each of them is, have a look at `slpstream/parts/bracket/docs.md`.
 """

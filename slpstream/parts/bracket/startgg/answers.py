@@ -1,4 +1,4 @@
-"""Decoding of start.gg's answers and errors. Pure."""
+"""Decode the answers and errors of start.gg. This module doesn't do any I/O."""
 
 from __future__ import annotations
 
@@ -49,23 +49,24 @@ _MAX_RETRY_AFTER_SECONDS: Final = 3600.0
 
 
 class TooComplex(Refused):
-    """The answer would have had too many objects."""
+    """Raised if there would be too many objects in the answer."""
 
     def __init__(self, what: str) -> None:
         super().__init__("unknown", what)
 
 
 class Content(msgspec.Struct, frozen=True):
-    """The content of an answer without errors."""
+    """The content of an answer that doesn't have any errors."""
 
     data: Mapping[str, Any]
     renamed: Mapping[str, str] = {}
 
 
 def content(answer: HttpAnswer) -> Content:
-    """The content of an answer. Raises `Refused`.
+    """Return the content of the given answer. If there are errors, this raises `Refused`.
 
-    Errors usually come with status 200, together with `data`, which may be null or lack members.
+    Be aware that errors usually come with status 200. There can be `data` too, but it might be null, or some of its
+    members might be missing.
     """
     document = _document(answer.body)
     renamed = {} if document is None else _renamed(document)
@@ -85,7 +86,7 @@ def _document(body: bytes) -> Mapping[str, Any] | None:
 
 
 def _message(document: Mapping[str, Any]) -> str | None:
-    """The message of the first error; `None` without errors."""
+    """Return the message of the first error, or `None` if there are no errors."""
     errors = document.get("errors")
     if isinstance(errors, list) and errors:
         first = errors[0]
@@ -106,14 +107,20 @@ def _refused(message: str, answer: HttpAnswer, renamed: Mapping[str, str]) -> Re
 
 
 def _kind_of_status(status: int, text: str) -> Refusal | None:
-    """The meaning of a status; `None` for other statuses. A 400 is about the token or about the request."""
+    """Return the meaning of the given status, or `None` if it doesn't have one for us.
+
+    A 400 is about either the token or the request.
+    """
     if status == 400:
         return "forbidden" if _TOKEN.search(text) else "unknown"
     return "unavailable" if status >= 500 else _STATUSES.get(status)
 
 
 def _renamed(document: Mapping[str, Any]) -> Mapping[str, str]:
-    """New ids of sets by the old ones, from `actionRecords`, whose lists have the same order."""
+    """Return the new ids of sets by the old ones.
+
+    They come from `actionRecords`, where both lists have the same order.
+    """
     try:
         records = document["actionRecords"]
         old, new = records["delete"]["sets"], records["update"]["sets"]
@@ -123,7 +130,7 @@ def _renamed(document: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _id(value: Any) -> str:
-    """An id, or that of an object."""
+    """Return an id. If the value is an object, this is its id."""
     return str(value["id"] if isinstance(value, dict) else value)
 
 
@@ -132,7 +139,7 @@ def _seconds(retry_after: str) -> float:
 
 
 class _Kept(msgspec.Struct, rename="camel"):
-    """Base class: members are optional, because start.gg sends null for unknown values."""
+    """Base class. All members are optional, because if start.gg doesn't know a value, it sends null."""
 
 
 Described = TypeVar("Described", bound=_Kept)
@@ -253,7 +260,10 @@ class _Set(_Kept):
 
 
 def _described_by(node: Any, described: type[Described], kind: Refusal, what: str) -> Described:
-    """A node as a value. Numbers may be strings. Raises `Refused` of a kind. `what` names the value for people."""
+    """Convert a node to a value. Numbers can also be strings.
+
+    Raises `Refused` with this kind if that isn't possible. `what` is how people call the value.
+    """
 
     def refused(reason: str) -> Refused:
         return Refused(kind, f"start.gg describes {what} in an unknown way: {reason}")
@@ -269,12 +279,15 @@ def _text(id: int | str | None) -> str:
 
 
 def event_of(node: Any) -> Event:
-    """The event of a node. Raises `Refused` for a malformed one."""
+    """Return the event in the given node. Raises `Refused` if it is malformed."""
     return _described_by(node, Event, "unavailable", "an event")
 
 
 def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
-    """The set of a node. `event` is the event of a node without one. Raises `Refused` for a malformed node."""
+    """Return the set in the given node.
+
+    If the node doesn't have an event, you have to pass it. Raises `Refused` if it is malformed.
+    """
     found = _described_by(node, _Set, "unknown", "a set")
     slots = [slot or _Slot() for slot in found.slots or ()][:2]
     slots += [_Slot()] * (2 - len(slots))
@@ -305,7 +318,10 @@ def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
 
 
 def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
-    """The member `startgg` of `context.json`, in the form of replay-manager-for-slippi. Its readers need all facts."""
+    """Return the member `startgg` of `context.json`, in the same form as in replay-manager-for-slippi.
+
+    Programs that read it need all of these facts.
+    """
     group = found.phase_group or _PhaseGroup()
     phase, tournament = group.phase or _Phase(), event.tournament or _Tournament()
     kind = group.bracket_type
@@ -338,19 +354,25 @@ def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
 
 
 def _channel(stream: _Stream | None) -> dict[str, Any] | None:
-    """The channel that shows a set; `None` without one. Programs for a channel leave out the sets of other channels."""
+    """Return the channel that shows a set, or `None` if there is none.
+
+    A program for a channel leaves out sets of other channels.
+    """
     if stream is None or not (stream.id and stream.stream_name and stream.stream_source):
         return None
     return {"id": _number(stream.id), "domain": stream.stream_source.lower(), "path": stream.stream_name}
 
 
 def _siblings(count: int | None) -> dict[str, bool]:
-    """Whether there are several of a kind. Left out if unknown, which readers treat as yes."""
+    """Return whether there are several of a kind.
+
+    If we don't know it, this is left out, and programs assume that there are.
+    """
     return {} if count is None else {"hasSiblings": count > 1}
 
 
 def _events_of_game(event: Event) -> int | None:
-    """Number of events of the same game in the tournament; `None` if unknown."""
+    """Return how many events the tournament has for the same game, or `None` if we don't know."""
     events = None if event.tournament is None else event.tournament.events
     return None if events is None else sum(each is not None and each.videogame == event.videogame for each in events)
 
@@ -372,7 +394,7 @@ def _number(id: int | str | None) -> int | str | None:
 
 
 def station_of(node: Any) -> BracketStation:
-    """The station of a node. Raises `Refused` for a malformed one."""
+    """Return the station in the given node. Raises `Refused` if it is malformed."""
     return _station(_described_by(node, _Station, "unknown", "a station"))
 
 
@@ -385,7 +407,7 @@ def _place(winner: int | str | None, ids: Sequence[str]) -> int | None:
 
 
 def _score(slot: _Slot) -> int | None:
-    """The games won. A disqualified entrant has -1."""
+    """Return how many games were won. If an entrant was disqualified, this is -1."""
     if slot.standing is None or slot.standing.stats is None or slot.standing.stats.score is None:
         return None
     value = slot.standing.stats.score.value

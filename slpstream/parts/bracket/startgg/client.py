@@ -1,4 +1,4 @@
-"""start.gg as a bracket. Requests are spaced to stay within the rate limit of the token."""
+"""start.gg as a bracket. We don't send requests too quickly, because there is a rate limit for the token."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class StartggBracket:
         return _variables(report)
 
     async def check(self) -> str:
-        """Check that the token is valid and its owner runs the tournament."""
+        """Check that the token is valid, and that the tournament is run by its owner."""
         tournaments = {_tournament_of(slug, await self._event(slug)) for slug in self._connection.events}
         found = await self._ask(queries.ADMIN_OF, {"perPage": _TOURNAMENTS})
         nodes = _listed(found.data, "currentUser", "tournaments", "nodes")
@@ -76,11 +76,11 @@ class StartggBracket:
         return f"the token may report for {', '.join(sorted(tournaments))}"
 
     async def open_sets(self) -> Sequence[BracketSet]:
-        """All sets without a result."""
+        """Return all sets that don't have a result yet."""
         return list({found.id: found async for found in self._sets({"state": list(_OPEN)})}.values())
 
     async def changed_sets(self, since: int) -> Sequence[BracketSet]:
-        """The sets that have changed since a time, in Unix seconds of start.gg's clock."""
+        """Return the sets that have changed since a time, which is in Unix seconds of start.gg's clock."""
         return list({found.id: found async for found in self._sets({"updatedAfter": since})}.values())
 
     async def read(self, set_id: str) -> BracketSet:
@@ -107,7 +107,7 @@ class StartggBracket:
         return stations
 
     async def stream_queues(self) -> Mapping[str, Sequence[str]]:
-        """The sets in the queues of the tournaments' streams."""
+        """Return the sets that are in the queues of the tournaments' streams."""
         events = [await self._event(slug) for slug in self._connection.events]
         tournaments = {event.tournament.id for event in events if event.tournament is not None}
         queues: dict[str, list[str]] = {}
@@ -132,11 +132,14 @@ class StartggBracket:
         return await self._change(queries.ASSIGN, {"setId": set_id, "stationId": station_id}, "assignStation")
 
     async def report(self, report: Report) -> Outcome:
-        """Report a set, or its games so far."""
+        """Report a set, or its games up to now."""
         return await self._report(queries.REPORT, "reportBracketSet", report)
 
     async def correct(self, report: Report, over: BracketSet | None, *, reset_dependents: bool) -> Outcome:
-        """Change the games of a completed set. For another winner, reset the set and report it in one request."""
+        """Change the games of a set that is already complete.
+
+        If the winner is different, the set is reset and reported in a single request.
+        """
         if over is not None and over.state == "done" and over.winner == report.winner:
             return await self._report(queries.UPDATE, "updateBracketSet", report)
         more = {"resetDependentSets": reset_dependents}
@@ -186,7 +189,7 @@ class StartggBracket:
                 is_counted = True
 
     def _described(self, listed: Any, describe: Callable[[Any], Described]) -> list[Described]:
-        """The sets or stations of a list. Malformed ones are logged and left out."""
+        """Return the sets or stations in a list. If one of them is malformed, it is logged and left out."""
         found: list[Described] = []
         for node in _listed(listed, "nodes"):
             if node is None:
@@ -209,7 +212,7 @@ class StartggBracket:
         return self._events[slug]
 
     async def _ask(self, query: str, asked: Mapping[str, Any]) -> Content:
-        """Send one request in its turn. Raises `Refused`."""
+        """Wait until it's time for the next request, and send it. Raises `Refused` if start.gg doesn't accept it."""
         try:
             token = await self._connection.secret()
         except SinkError as error:
@@ -233,20 +236,23 @@ class StartggBracket:
 
 
 def _member(value: Any, *names: str) -> Any:
-    """A member of nested objects; `None` if one of them is missing."""
+    """Return a member of nested objects, or `None` if one of the objects is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def _listed(value: Any, *names: str) -> list[Any]:
-    """A list that is a member of nested objects; empty if one of them is missing, or if the member is not a list."""
+    """Return a list that is a member of nested objects.
+
+    If one of them is missing, or it isn't a list, you get an empty one.
+    """
     found = _member(value, *names)
     return found if isinstance(found, list) else []
 
 
 def _tournament_of(slug: str, event: Event) -> str:
-    """The slug of the tournament of an event."""
+    """Return the slug of the tournament to which an event belongs."""
     known = event.tournament.slug if event.tournament is not None else None
     return known or slug.partition("/event/")[0]
 

@@ -1,6 +1,7 @@
-"""The queries and mutations that are sent to start.gg.
+"""The queries and mutations that we send to start.gg.
 
-A request may return at most 1,000 objects, nested ones counted, so lists of sets leave out their games.
+A request can't return more than 1,000 objects, and this includes nested ones. That's why lists of sets leave out their
+games.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class Peer:
         self._header_flags = connect.peer_id | (session << 12 if has_sessions else 0) | _SENT_TIME_FLAG
         their_session = (connect.outgoing_session + 1) & 3
         self._their_session = their_session if has_sessions else None
-        """The session in the client's datagrams, `None` for any."""
+        """The session in the client's datagrams, or `None` for any."""
         self._state = _State.UNFINISHED
         self._transmission = Transmission(mtu, connect.window_bytes, connect.incoming_bandwidth)
         self._numbers = {0: 0, _CONNECTION_CHANNEL: first_number}
@@ -450,7 +450,7 @@ def _commands(datagram: bytes, at: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _read_connect(datagram: bytes, at: int) -> _Connect | None:
-    """Return the request to connect at the start of a datagram, or `None` if there isn't one."""
+    """Return the request to connect at the start of the given datagram, or `None` if there isn't one."""
     number, start, end = next(_commands(datagram, at), (0, 0, 0))
     if number != _CONNECT:
         return None

@@ -63,7 +63,7 @@ class SpectatorHistory:
         return self.end_cursor if not self._games or self._games[-1].over else self._games[-1].first_cursor
 
     def has(self, cursor: int) -> bool:
-        """Whether it is possible for a client to continue from this cursor."""
+        """Whether it is possible for a client to continue from the given cursor."""
         return bool(self._games) and self._games[0].first_cursor <= cursor <= self.end_cursor
 
     async def changed(self) -> None:
@@ -106,7 +106,7 @@ class SpectatorHistory:
         return batches
 
     def _take(self, game: _Game, batches: EventBatches, data: bytes) -> bool:
-        """Note which messages are in the next bytes of a game. Returns whether there can be more."""
+        """Note which messages are in the next bytes of the given game. Returns whether there can be more."""
         ends = batches.feed(data)
         game.ends.extend(ends)
         if batches.ended or len(game.ends) >= _MAX_MESSAGES:
@@ -144,7 +144,10 @@ class SpectatorHistory:
                 cursor = game.next_cursor
 
     async def _read_batches(self, game: _Game, cursor: int) -> list[bytes]:
-        """Return the next batches of a game, given the cursor of one of them. If the bytes are gone, there are none."""
+        """Return the next batches of the given game, given the cursor of one of them.
+
+        If the bytes are gone, there are none.
+        """
         first = cursor - game.first_cursor - 1
         start = game.ends[first - 1] if first else 0
         last = first

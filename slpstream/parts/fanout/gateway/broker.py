@@ -24,7 +24,7 @@ class Broker:
 
     @asynccontextmanager
     async def using(self, client: Client) -> AsyncIterator[None]:
-        """A context manager that makes everybody use this connection until the end of the block."""
+        """A context manager that makes everyone use this connection until the end of the block."""
         self._client = client
         changed, self._changed = self._changed, trio.Event()
         changed.set()
@@ -34,7 +34,7 @@ class Broker:
             self._client = None
 
     async def ask(self, query: Callable[[Client], Awaitable[T]]) -> T:
-        """Return the result of a query. If the connection is lost, it is sent again."""
+        """Return the result of the given query. If the connection is lost, it is sent again."""
         while True:
             client = self._client
             if client is None:
@@ -50,11 +50,11 @@ class Broker:
                     raise
 
     async def first(self, stream: str) -> StreamEntry | None:
-        """Return the oldest entry of a stream."""
+        """Return the oldest entry of the given stream."""
         found = entries_of(await self.ask(lambda client: client.xrange(stream, count=1)))
         return found[0] if found else None
 
     async def last(self, stream: str) -> StreamEntry | None:
-        """Return the newest entry of a stream."""
+        """Return the newest entry of the given stream."""
         found = entries_of(await self.ask(lambda client: client.xrevrange(stream, count=1)))
         return found[0] if found else None

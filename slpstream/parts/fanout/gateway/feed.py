@@ -75,7 +75,7 @@ class Feed:
         self.stations: dict[str, GatewayStation] = {}
         self._failed: dict[str, _Failure] = {}
         self.problem: str | None = f"broker {address}: not connected yet"
-        """Why nothing arrives; `None` while everything works."""
+        """Why nothing arrives, or `None` while everything works."""
 
     @property
     def connected(self) -> bool:
@@ -142,8 +142,8 @@ class Feed:
         return self._errors.contain("station", expected=BROKER_ERRORS, station=station)
 
     async def _station(self, name: str, readers: _Readers) -> GatewayStation | None:
-        """Return the station with this name. If it is new, it is added. If it can't be opened because of a bug, this
-        returns `None`.
+        """Return the station with the given name. If it is new, it is added. If it can't be opened because of a bug,
+        this returns `None`.
 
         In that case, we try it again after a pause. The pause takes 1, 2, 4 seconds and so on, up to a minute.
         """
@@ -212,7 +212,7 @@ class _Readers:
         self._calls: list[dict[bytes, Log]] = []
 
     def add(self, station: GatewayStation) -> None:
-        """Begin to read the streams of a station."""
+        """Begin to read the streams of the given station."""
         for mode in MODES:
             if not self._calls or len(self._calls[-1]) >= self._max_streams:
                 self._calls.append({})

@@ -132,7 +132,7 @@ class BrokerGames:
         return None if at_stations is None else _with_most(at_stations)
 
     async def _record(self, station: GatewayStation, game: Game) -> tuple[GameRecord, int] | None:
-        """Return the record of a game and its start time in Unix milliseconds, or `None` if its beginning was
+        """Return the record of the given game and its start time in Unix milliseconds, or `None` if its beginning was
         trimmed.
         """
         if game.game_id in self._ended:

@@ -74,7 +74,9 @@ class Gateway:
         return None
 
     async def set_of(self, station: str) -> SetScore | None:
-        """Return the set that the daemon of a station has published last, or `None` if it hasn't published any."""
+        """Return the set that the daemon of the given station has published last, or `None` if it hasn't
+        published any.
+        """
         known = self.feed.stations.get(station)
         message = None if known is None else known.channel.set_message()
         try:

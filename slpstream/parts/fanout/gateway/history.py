@@ -180,7 +180,7 @@ class History:
         return None
 
     async def _range(self, turn: Turn, after: Position, count: int) -> list[LogMessage]:
-        """Return messages of a turn after a position. Raises `CursorGone` if some of them were trimmed."""
+        """Return messages of the given turn after a position. Raises `CursorGone` if some of them were trimmed."""
         first_id, last_id = ids_of_turn(turn.ordinal, pack(after))
 
         async def query(client: Client) -> tuple[list[StreamEntry], list[StreamEntry]]:

@@ -1,6 +1,6 @@
 """A station of a gateway. It is a channel like in the daemon, but its games are fed from two streams of the broker.
 
-New messages go into the rings of games and to live subscribers, and if somebody needs older ones, we read them from the
+New messages go into the rings of games and to live subscribers, and if someone needs older ones, we read them from the
 broker by range. If a log already has some of the messages, they are skipped. This can happen because an ingest sends
 some of them again if the broker has lost them. If it looks as if messages are missing between a log and those that
 arrive, all subscribers have to read from the broker again. The broker either has the missing messages, or tells them
@@ -107,7 +107,7 @@ class _BrokerLogReader:
 
 
 def _begin_game(game: Game, start: LogMessage) -> None:
-    """Set the frame rate and the summary of a game, which come from its `game_start` message."""
+    """Set the frame rate and the summary of the given game, which come from its `game_start` message."""
     payload = payload_of(start)
     with contextlib.suppress(ZeroDivisionError):  # others can write into the broker
         numerator, denominator = payload.get("rate") or (60, 1)
@@ -117,7 +117,7 @@ def _begin_game(game: Game, start: LogMessage) -> None:
 
 
 def _end_game(game: Game, end: LogMessage) -> None:
-    """Make the summary of a game again, because now we have its `game_end` message."""
+    """Make the summary of the given game again, because now we have its `game_end` message."""
     if game.start is not None:
         game.summary = DescribedGame.of_payloads(game.game_id, payload_of(game.start), payload_of(end)).summary()
 
