@@ -50,7 +50,7 @@ class Search(NamedTuple):
 
 
 class FileResult(NamedTuple):
-    """The result for a file: the lines to print, the parts to play, and the error message, if any, with its exit code."""
+    """The result for a file: printed lines, clips, and the error message, if any, with its exit code."""
 
     lines: tuple[str, ...] = ()
     clips: tuple[Clip, ...] = ()
