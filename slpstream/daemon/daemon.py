@@ -145,7 +145,7 @@ class Daemon:
         self._log = get_logger()
 
     async def reload(self) -> schemas.Reloaded | None:
-        """Reads the configuration again and applies what can change while running.
+        """Reads the configuration again and applies the keys that can change while running.
 
         Returns `None` without a configuration file. Raises `ConfigError` for an invalid one, which changes nothing.
         """
