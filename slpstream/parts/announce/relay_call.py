@@ -28,8 +28,9 @@ class RelayCall:
         target: tuple[str, int],
         stations: Callable[[], RelayedStations | None],
     ) -> None:
-        """`relayed` returns the id and the name of the station, or `None`. `source` is the address of the relay, `target`
-        the address and port to broadcast to. `stations` returns the relayed stations, or `None` without that part."""
+        """`relayed` returns the id and the name of the station, or `None`. `source` is the address of the relay,
+        `target` the address and port to broadcast to. `stations` returns the relayed stations, or `None` without that
+        part."""
         self._relayed = relayed
         self._source = source
         self._target = target
