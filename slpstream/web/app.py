@@ -26,7 +26,6 @@ from slpstream.web import (
     events,
     highlights,
     instant_replay,
-    openapi,
     search,
     sets,
     situations,
@@ -165,7 +164,8 @@ def api_endpoints(
     site: Site | None = None,
 ) -> list[Endpoint]:
     """All endpoints of the HTTP API. Making them asks nothing of the arguments."""
-    listed = (site or Site()).listed()
+    site = site or Site()
+    listed, describe = site.listed(), site.describe
 
     async def pages(request: Request, _: NoParameters) -> Response:
         return await json_response(request, listed, final=True)
@@ -188,7 +188,9 @@ def api_endpoints(
     @functools.cache
     def document() -> dict[str, Any]:
         """Made for the first reader only, because the schemas of all types take a tenth of the time of a start."""
-        return openapi.document(endpoints, __version__)
+        if describe is None:
+            raise HTTPException(404, "this installation does not describe its API")
+        return describe(endpoints, __version__)
 
     return endpoints
 
