@@ -24,7 +24,6 @@ from slpstream.model.version import __version__
 from slpstream.stream import Hub
 from slpstream.web import (
     events,
-    openapi,
     search,
     sets,
     setup,
@@ -129,7 +128,8 @@ def api_endpoints(
     site: Site | None = None,
 ) -> list[Endpoint]:
     """All endpoints of the HTTP API. Making them asks nothing of the arguments."""
-    listed = (site or Site()).listed()
+    site = site or Site()
+    listed, describe = site.listed(), site.describe
 
     async def pages(request: Request, _: NoParameters) -> Response:
         return await json_response(request, listed, final=True)
@@ -150,7 +150,9 @@ def api_endpoints(
     @functools.cache
     def document() -> dict[str, Any]:
         """Made for the first reader only, because the schemas of all types take a tenth of the time of a start."""
-        return openapi.document(endpoints, __version__)
+        if describe is None:
+            raise HTTPException(404, "this installation does not describe its API")
+        return describe(endpoints, __version__)
 
     return endpoints
 

@@ -1,1 +1,1 @@
-"""The reference of the API as a page, `/docs`."""
+"""The description of the HTTP API and of the websocket, `/openapi.json`, and the page that shows it, `/docs`."""
