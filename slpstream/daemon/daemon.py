@@ -208,9 +208,9 @@ class Daemon:
             errors=host.errors,
             read_archive=read_archive,
         )
-        host.codes = GameCodes(host.index, read_codes)
+        codes = GameCodes(host.index, read_codes)
         host.games = DaemonGames(
-            host.index, host.hub, limiter, self._folders, host.codes, config.search.me, host.sets.names_of
+            host.index, host.hub, limiter, self._folders, codes, config.search.me, host.sets.names_of
         )
 
     def _make_web_server(self) -> WebServer:

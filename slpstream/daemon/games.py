@@ -68,7 +68,8 @@ class DaemonGames:
         self._hub = hub
         self._limiter = limiter
         self._folders = folders
-        self._codes = codes
+        self.gecko_codes = codes
+        """The cached Gecko codes of the games."""
         self._context = Context(me)
         self._names_of = names_of
         self._logs: OrderedDict[tuple[str, bytes, int], Game] = OrderedDict()
@@ -95,7 +96,7 @@ class DaemonGames:
             return None
         details = found.details
         paths = [file.path for file in found.files]
-        codes = await self._codes.codes(game_id, found.codes, paths, has_ended=found.row.reason is not None)
+        codes = await self.gecko_codes.codes(game_id, found.codes, paths, has_ended=found.row.reason is not None)
         return schemas.Game(
             **_item(found.row, self._running(), (await self._names_of([found.row])).get(game_id)),
             rate=msgspec.json.decode(details.rate),

@@ -19,7 +19,6 @@ from slpstream.system.metric_row import Row
 if TYPE_CHECKING:
     from slpstream.config.sections import Config, Section, StationConfig
     from slpstream.daemon.deliveries.queue import DeliveryQueue
-    from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames
     from slpstream.daemon.running_parts import RunningParts
     from slpstream.daemon.sets import StationSets
@@ -175,13 +174,11 @@ class RunningPart:
 class Host:
     """Everything that a daemon offers to its parts.
 
-    You can't use `index`, `codes`, `games`, `state_folder` and `parts` before `RunningPart.open` is called.
+    You can't use `index`, `games`, `state_folder` and `parts` before `RunningPart.open` is called.
     """
 
     index: GameIndex
     """The index of games."""
-    codes: GameCodes
-    """The Gecko codes of the games in the index."""
     games: DaemonGames
     """The games of the index and the hub, as the HTTP API answers for them."""
     state_folder: Path

@@ -150,7 +150,9 @@ class SetupAudit(RunningPart):
         codes: dict[str, CodeList] = {}
         comparable = [row for row, game in zip(rows, games, strict=True) if not game.revealed.incomparable]
         for row in comparable[: self._config.games]:
-            found = await self._host.codes.codes(row.game_id, row.codes, [row.path], has_ended=row.reason is not None)
+            found = await self._host.games.gecko_codes.codes(
+                row.game_id, row.codes, [row.path], has_ended=row.reason is not None
+            )
             if found is not None:
                 codes[row.game_id] = found
         return await trio.to_thread.run_sync(_played_games, rows, codes, clock_hours) if codes else games

@@ -13,6 +13,7 @@ import trio
 from slpstream.api import read_codes, read_game
 from slpstream.config import Config
 from slpstream.daemon.game_codes import GameCodes
+from slpstream.daemon.games import DaemonGames
 from slpstream.game.record import record_of
 from slpstream.model.setup import Pacing
 from slpstream.parts.audit.findings import Audit
@@ -68,7 +69,8 @@ def audit_of(
 ) -> SetupAudit:
     """The audit of these stations. The daemon records the games of those in `recorded` itself."""
     host = host_of(Config(parts={"audit": [config or AuditConfig()]}))
-    host.index, host.codes = index, GameCodes(index, read_codes)
+    codes = GameCodes(index, read_codes)
+    host.index, host.games = index, DaemonGames(index, host.hub, trio.CapacityLimiter(1), list, codes)
 
     class AuditOfStations(SetupAudit):
         def compared_stations(self) -> dict[str, str]:
