@@ -29,8 +29,8 @@ async def run():
     daemon = Daemon(config, [StationConfig(id="a", folder={folder!r})], strict=True)
     async with trio.open_nursery() as nursery:
         await nursery.start(daemon.run)
-        daemon.render_metrics()
-        assert not [reason for reason in daemon.not_ready() if "broker" in reason]
+        daemon.served.render_metrics()
+        assert not [reason for reason in daemon.served.not_ready() if "broker" in reason]
         daemon.stop()
 
 trio.run(run)
