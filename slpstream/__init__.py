@@ -16,6 +16,7 @@ from slpstream.model.version import __version__
 if TYPE_CHECKING:
     from slpstream.api import Replay, follow, messages, open_replay
     from slpstream.formats.slippi.frames import Frames
+    from slpstream.formats.slippi.stats.schema import Stats
     from slpstream.model.errors import FormatError, SlpstreamError, SourceError, Unsupported
     from slpstream.model.events import (
         Diagnostic,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         StatsUpdate,
     )
     from slpstream.model.messages import FramesMode, LogMessage
-    from slpstream.stats.schema import Stats
 
 __all__ = [
     "Diagnostic",
@@ -72,7 +72,7 @@ _MODULE_OF = {
     "Replay": "api",
     "SlpstreamError": "model.errors",
     "SourceError": "model.errors",
-    "Stats": "stats.schema",
+    "Stats": "formats.slippi.stats.schema",
     "StatsUpdate": "model.events",
     "Unsupported": "model.errors",
     "follow": "api",

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slpstream.formats.slippi.frames import Frames
+    from slpstream.formats.slippi.stats import SlippiStats
+    from slpstream.formats.slippi.stats.home_run import HomeRun
+    from slpstream.formats.slippi.stats.schema import Stats
+    from slpstream.formats.slippi.stats.targets import TargetTest
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
     from slpstream.model.controller_report import ControllerReport
     from slpstream.model.occurrence import Occurrence
-    from slpstream.stats import SlippiStats
-    from slpstream.stats.home_run import HomeRun
-    from slpstream.stats.schema import Stats
-    from slpstream.stats.targets import TargetTest
 
     TrainingRows = dict[str, npt.NDArray[Any]]
 
@@ -220,7 +220,7 @@ class Replay:
 
     def controllers(self) -> ControllerReport:
         """Return findings about the controllers, from the inputs. Raises `Unsupported` for a format without stats."""
-        from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
+        from slpstream.formats.slippi.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
 
         if self._format.make_stats() is not SlippiStats:
             raise UnsupportedFile(f"{self._format.name} replays have no controllers to check")
@@ -243,8 +243,8 @@ class Replay:
         return found
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
-        from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
-        from slpstream.stats.whole import whole_stats  # noqa: PLC0415
+        from slpstream.formats.slippi.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
+        from slpstream.formats.slippi.stats.whole import whole_stats  # noqa: PLC0415
 
         make = self._format.make_stats()
         if make is not SlippiStats:
@@ -258,8 +258,8 @@ class Replay:
         return known
 
     def _computed_as_read(self, *, compat: bool, crew: bool) -> SlippiStats:
-        from slpstream.stats import SlippiStats  # noqa: PLC0415
-        from slpstream.stats.whole import WithoutEvents  # noqa: PLC0415
+        from slpstream.formats.slippi.stats import SlippiStats  # noqa: PLC0415
+        from slpstream.formats.slippi.stats.whole import WithoutEvents  # noqa: PLC0415
 
         computers: list[SlippiStats] = []
 

@@ -16,7 +16,7 @@ from tests.project import ROOT
 from tests.unused_names import USED_ELSEWHERE
 
 PACKAGE = ROOT / "slpstream"
-MAX_PACKAGES = 16
+MAX_PACKAGES = 13
 MAX_CHAIN = 14
 
 Imports = Mapping[str, frozenset[str]]

@@ -52,7 +52,7 @@ REVEALED = [
         f"def ({PATH}, *, layout: Literal['training'], {SENDING}) -> typing.AsyncGenerator[Any, None])"
     ),
     "slpstream.formats.slippi.frames.Frames",
-    "slpstream.stats.schema.Stats",
+    "slpstream.formats.slippi.stats.schema.Stats",
     "bytes",
 ]
 

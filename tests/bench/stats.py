@@ -19,12 +19,12 @@ from statistics import median
 
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.stats import SlippiStats
+from slpstream.formats.slippi.stats.schema import Stats
+from slpstream.formats.slippi.stats.whole import WithoutEvents, whole_stats
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.game.pipeline import Deriver
 from slpstream.model.events import Frame, FrameFinalized, GameStart
-from slpstream.stats import SlippiStats
-from slpstream.stats.schema import Stats
-from slpstream.stats.whole import WithoutEvents, whole_stats
 from tests.bench import slippi_js
 from tests.bench.games import replays
 from tests.bench.report import Figure, Form

@@ -139,7 +139,7 @@ def test_modules_for_stats_are_imported_before_the_first_game(folder: Path, monk
     """Neither the start of the daemon nor the first game waits for them."""
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
     with running(folder) as daemon:
-        daemon.until(lambda: "slpstream.stats.game" in str(daemon.lines))
+        daemon.until(lambda: "slpstream.formats.slippi.stats.game" in str(daemon.lines))
         log = [str(line) for line in daemon.lines]
     [listening] = [number for number, line in enumerate(log) if "'listening'" in line]
-    assert not any("slpstream.stats.game" in line for line in log[:listening])
+    assert not any("slpstream.formats.slippi.stats.game" in line for line in log[:listening])

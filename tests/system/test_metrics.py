@@ -15,8 +15,8 @@ from slpstream.model.messages import START
 from slpstream.parts import registry
 from slpstream.system.metrics import TABLE, Metrics
 from tests.daemons.station import running_station, until
+from tests.formats.slippi.stats.games import with_raw_length
 from tests.project import ROOT
-from tests.stats.games import with_raw_length
 from tests.synthetic.match import synthetic_match
 
 NAME = "slpstream_append_to_publish_seconds"

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from slpstream.formats.slippi.stats.timer import first_frame
 from slpstream.game.dolphin_queue import Clip, around, replay_path
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
 from slpstream.parts.interface import Host
 from slpstream.parts.playback_dolphin.endpoints import WantedReplay
 from slpstream.parts.services import Marks
-from slpstream.stats.timer import first_frame
 from slpstream.store import HighlightRow
 
 MARK_FRAMES = 240

@@ -8,9 +8,9 @@ import pyarrow as pa
 from msgspec import UNSET
 
 from slpstream.formats.slippi.names import character_name, move_name, stage_name
+from slpstream.formats.slippi.stats.schema import Conversion
 from slpstream.parts.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
 from slpstream.parts.sql.queried import Holds, Queried, Row
-from slpstream.stats.schema import Conversion
 
 _MOVE = pa.struct(
     [

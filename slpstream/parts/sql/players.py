@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 from msgspec import UNSET
 
+from slpstream.formats.slippi.stats.schema import ActionCounts, Overall, Ratio, Stats
 from slpstream.model.summary import GameSummary, PlayerSummary
 from slpstream.parts.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
 from slpstream.parts.sql.queried import Holds, Queried, Row
 from slpstream.parts.sql.ties import is_tied
-from slpstream.stats.schema import ActionCounts, Overall, Ratio, Stats
 
 _DESCRIBED = (
     FILE,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from slpstream.formats.slippi.frames import Frames
+    from slpstream.formats.slippi.stats.schema import Stats
     from slpstream.model.events import GameEnd, GameStart, Metadata
     from slpstream.model.summary import GameSummary
-    from slpstream.stats.schema import Stats
 
 Row = Mapping[str, Any]
 """Values by the names of columns. Columns that are left out are null."""

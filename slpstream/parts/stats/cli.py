@@ -56,7 +56,7 @@ class Options(NamedTuple):
 def _endings() -> tuple[str, ...]:
     """The file name endings of formats with Slippi stats."""
     from slpstream.formats.registry import formats
-    from slpstream.stats import SlippiStats
+    from slpstream.formats.slippi.stats import SlippiStats
 
     return tuple(suffix for format_ in formats() if format_.make_stats() is SlippiStats for suffix in format_.suffixes)
 

@@ -10,8 +10,8 @@ from msgspec import UNSET
 
 from slpstream.api import Replay
 from slpstream.cli.game_text import summary_of
+from slpstream.formats.slippi.stats.schema import Stats
 from slpstream.model.summary import PlayerSummary
-from slpstream.stats.schema import Stats
 
 Grouping = Literal["auto", "code", "tag", "port"]
 

@@ -18,9 +18,9 @@ from msgspec import UNSET
 from slpstream.formats.slippi.columns import EventColumns, FrameColumns
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.offsets import FrameIndex
+from slpstream.formats.slippi.stats.whole import whole_stats
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FieldError
-from slpstream.stats.whole import whole_stats
 from tests.formats.slippi.agreement import Live, assert_agree, value_of
 from tests.formats.slippi.built import Built, bookend, built_replays, item, post, pre, replay_of_version, start
 from tests.formats.slippi.logs import event_boundaries

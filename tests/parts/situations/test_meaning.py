@@ -6,8 +6,8 @@ import pytest
 
 from slpstream.api import open_replay
 from slpstream.formats.slippi.action_states import states_called
+from slpstream.formats.slippi.stats.states import DYING, FLAGS, HIT, LANDING, LEDGE, SHIELD
 from slpstream.parts.situations.search.vocabulary import HIT_STATES, STATES
-from slpstream.stats.states import DYING, FLAGS, HIT, LANDING, LEDGE, SHIELD
 from tests.replays import replay_path
 
 
