@@ -19,7 +19,6 @@ from slpstream.config import (
     changes,
 )
 from slpstream.daemon.archived_games import read_archive
-from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.expiry import expire_games
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
@@ -90,7 +89,6 @@ class Daemon:
             on_air=on_air,
             sets=StationSets(hub, _rules(config), errors),
             stations=RunningStations(hub, errors),
-            deliveries=DeliveryQueue(metrics),
             access=lambda: self._access,
             metrics=metrics,
             errors=errors,
@@ -166,8 +164,6 @@ class Daemon:
         keep_running = host.errors.keep_running
         with service.listening(), ExitStack() as temporary:
             opened = await trio.to_thread.run_sync(open_index_database, config, self._station_configs, temporary)
-            temporary.callback(host.deliveries.close)
-            await trio.to_thread.run_sync(host.deliveries.open, opened.state_folder)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,
                 service.background(handle_signals=handle_signals) as background,

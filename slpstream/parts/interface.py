@@ -18,7 +18,6 @@ from slpstream.system.metric_row import Row
 
 if TYPE_CHECKING:
     from slpstream.config.sections import Config, Section, StationConfig
-    from slpstream.daemon.deliveries.queue import DeliveryQueue
     from slpstream.daemon.game_codes import GameCodes
     from slpstream.daemon.games import DaemonGames
     from slpstream.daemon.running_parts import RunningParts
@@ -199,7 +198,6 @@ class Host:
         on_air: OnAir,
         sets: StationSets,
         stations: RunningStations,
-        deliveries: DeliveryQueue,
         access: Callable[[], Access],
         metrics: Metrics,
         errors: InternalErrors,
@@ -209,8 +207,6 @@ class Host:
         self.on_air = on_air
         self.sets = sets
         self.stations = stations
-        self.deliveries = deliveries
-        """The queue of deliveries to other servers."""
         self.access = access
         """Returns the access rules of the web server, as they are now."""
         self.metrics = metrics

@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.store.deliveries import DeliveryStore
+from slpstream.parts.deliveries.store import DeliveryStore
 from tests.parts.hooks import open_store
 from tests.virtual_time import inline
 

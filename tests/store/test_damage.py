@@ -20,8 +20,9 @@ import trio
 from slpstream.model.errors import SinkError
 from slpstream.model.setup import CodeList
 from slpstream.parts.bracket.reports import ReportEntry, ReportStore
+from slpstream.parts.deliveries.store import DeliveryStore
+from slpstream.parts.services import Delivery
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
-from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.store.highlights_query import HighlightsQuery
 from slpstream.store.situations_query import FoundSituation, SituationsQuery
 from slpstream.store.tables.games import Games
