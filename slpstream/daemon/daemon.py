@@ -21,7 +21,6 @@ from slpstream.config import (
 from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.expiry import expire_games
 from slpstream.daemon.game_codes import GameCodes
-from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.gauges import bind_gauges
 from slpstream.daemon.index_database import OpenedDatabase, open_index_database
@@ -29,7 +28,6 @@ from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.served_stations import ServedStations
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
-from slpstream.daemon.setup import setup_of
 from slpstream.daemon.station_factory import StationFactory
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
@@ -46,11 +44,7 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import (
-    schemas,
-    search,
-    setup,
-)
+from slpstream.web import schemas
 from slpstream.web.server import WebServer
 
 _READER_THREADS = 4
@@ -211,11 +205,7 @@ class Daemon:
 
     def _make_web_server(self) -> WebServer:
         host = self.host
-        more = [
-            setup.endpoint(partial(setup_of, host.stations)),
-            search.endpoint(query_words),
-            *registry.endpoints(self.parts.by_name),
-        ]
+        more = registry.endpoints(self.parts.by_name)
         return make_web_server(
             host.config, host.hub, self.served, host.games, self._access, host.metrics, host.errors, more=more
         )

@@ -90,8 +90,8 @@ class Part(NamedTuple):
     test whether a station exists, a function of its name, and returns a list of `starlette.routing.Route`."""
     commands: Sequence[Command] = ()
     functions: Mapping[str, str] = MappingProxyType({})
-    """Functions that the part implements for the core and for commands, each as `module:function`, by the names under
-    which they are looked up."""
+    """Functions that the part implements for the core, for commands and for other parts, each as `module:function`, by
+    the names under which they are looked up."""
     without_stations: str = ""
     """The note of `check-config` on a configuration that asks for the part and has no stations."""
 

@@ -16,11 +16,11 @@ from slpstream.game.described import DescribedGame
 from slpstream.model.errors import ConfigError
 from slpstream.model.summary import GameSummary
 from slpstream.model.version import __version__
+from slpstream.parts import registry
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import Deliveries, Receiver
 from slpstream.parts.webhooks.part import Webhook
 from slpstream.parts.webhooks.sink import EventName, WebhookSink
-from slpstream.sets.startgg.variables import bracket_set
 from slpstream.stream import Channel
 from slpstream.system.http_client import target_of
 from slpstream.system.text import numbered
@@ -70,7 +70,8 @@ class Webhooks(RunningPart):
         """Make deliveries of a set."""
         with_bracket = dict(payload)
         with self._host.errors.contain("webhook", station=station):  # the set is delivered all the same
-            bracket = bracket_set(payload)
+            of_startgg = registry.function("startgg_variables")
+            bracket = None if of_startgg is None else of_startgg(payload)
             if bracket is not None:
                 with_bracket["startgg"] = bracket
         for each in self._webhooks:
