@@ -19,10 +19,8 @@ from slpstream.config import (
     changes,
 )
 from slpstream.daemon.archived_games import read_archive
-from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.expiry import expire_games
 from slpstream.daemon.game_codes import GameCodes
-from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.gauges import bind_gauges
 from slpstream.daemon.index_database import OpenedDatabase, open_index_database
@@ -30,7 +28,6 @@ from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.served_stations import ServedStations
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
-from slpstream.daemon.setup import setup_of
 from slpstream.daemon.station_factory import StationFactory
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
@@ -47,11 +44,7 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import (
-    schemas,
-    search,
-    setup,
-)
+from slpstream.web import schemas
 from slpstream.web.server import WebServer
 
 _READER_THREADS = 4
@@ -90,7 +83,6 @@ class Daemon:
             on_air=on_air,
             sets=StationSets(hub, _rules(config), errors),
             stations=RunningStations(hub, errors),
-            deliveries=DeliveryQueue(metrics),
             access=lambda: self._access,
             metrics=metrics,
             errors=errors,
@@ -166,8 +158,6 @@ class Daemon:
         keep_running = host.errors.keep_running
         with service.listening(), ExitStack() as temporary:
             opened = await trio.to_thread.run_sync(open_index_database, config, self._station_configs, temporary)
-            temporary.callback(host.deliveries.close)
-            await trio.to_thread.run_sync(host.deliveries.open, opened.state_folder)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,
                 service.background(handle_signals=handle_signals) as background,
@@ -215,11 +205,7 @@ class Daemon:
 
     def _make_web_server(self) -> WebServer:
         host = self.host
-        more = [
-            setup.endpoint(partial(setup_of, host.stations)),
-            search.endpoint(query_words),
-            *registry.endpoints(self.parts.by_name),
-        ]
+        more = registry.endpoints(self.parts.by_name)
         return make_web_server(
             host.config, host.hub, self.served, host.games, self._access, host.metrics, host.errors, more=more
         )

@@ -44,7 +44,6 @@ def bind_gauges(host: Host, web: WebServer, tasks: Callable[[], int]) -> None:
     metrics.bind("slpstream_connections", lambda: web.connections)
     metrics.bind("slpstream_state_free_bytes", lambda: _free_bytes(host.config))
     metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
-    host.deliveries.bind_gauges()
     metrics.bind_idle()
 
 

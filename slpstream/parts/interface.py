@@ -18,7 +18,6 @@ from slpstream.system.metric_row import Row
 
 if TYPE_CHECKING:
     from slpstream.config.sections import Config, Section, StationConfig
-    from slpstream.daemon.deliveries.queue import DeliveryQueue
     from slpstream.daemon.games import DaemonGames
     from slpstream.daemon.running_parts import RunningParts
     from slpstream.daemon.sets import StationSets
@@ -90,8 +89,8 @@ class Part(NamedTuple):
     test whether a station exists, a function of its name, and returns a list of `starlette.routing.Route`."""
     commands: Sequence[Command] = ()
     functions: Mapping[str, str] = MappingProxyType({})
-    """Functions that the part implements for the core and for commands, each as `module:function`, by the names under
-    which they are looked up."""
+    """Functions that the part implements for the core, for commands and for other parts, each as `module:function`, by
+    the names under which they are looked up."""
     without_stations: str = ""
     """The note of `check-config` on a configuration that asks for the part and has no stations."""
 
@@ -196,7 +195,6 @@ class Host:
         on_air: OnAir,
         sets: StationSets,
         stations: RunningStations,
-        deliveries: DeliveryQueue,
         access: Callable[[], Access],
         metrics: Metrics,
         errors: InternalErrors,
@@ -206,8 +204,6 @@ class Host:
         self.on_air = on_air
         self.sets = sets
         self.stations = stations
-        self.deliveries = deliveries
-        """The queue of deliveries to other servers."""
         self.access = access
         """Returns the access rules of the web server, as they are now."""
         self.metrics = metrics

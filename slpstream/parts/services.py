@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -12,11 +12,15 @@ from msgspec import Meta
 from slpstream.web.schemas import GameId, Moment, Schema
 
 if TYPE_CHECKING:
+    import trio
+
     from slpstream.game.pipeline import Batch, Pipeline
     from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
     from slpstream.store import HighlightPage, HighlightsQuery
+    from slpstream.system.http_client import Post
 
 MAX_WORDS = 200
+_Result = TypeVar("_Result")
 _Frame = Annotated[int, Meta(ge=-123, le=10_000_000)]
 
 
@@ -117,4 +121,87 @@ class RelayedStations(Protocol):
         """Broadcast the call of a console for a station, as a console does without a client. Raises `OSError`.
 
         `source` is the address to send it from, `target` the address and port to broadcast to.
+        """
+
+
+class Receiver(NamedTuple):
+    """A web server that deliveries are posted to."""
+
+    id: str
+    """Identifies the receiver in the store, also after a restart."""
+    name: str
+    """For logs and metrics."""
+    url: str
+    secret: bytes
+    timeout_seconds: float
+    keep_seconds: float
+    user_agent: str
+
+
+class Delivery(NamedTuple):
+    """A delivery to store. For each receiver and station, `key` must be unique. `body` is JSON."""
+
+    key: str
+    event: str
+    body: bytes
+
+
+class DeliveryStore(Protocol):
+    """The stored deliveries of all receivers, which are identified by their ids.
+
+    You can call its methods from any thread, but they all block and can raise `SinkError`.
+    """
+
+    def progress(self, webhook: str, station: str) -> tuple[str, str] | None:
+        """Return the `offsets` and `running_games` that were stored last, or `None` if nothing was stored yet."""
+
+    def store(
+        self,
+        webhook: str,
+        station: str,
+        deliveries: Sequence[Delivery],
+        now_ms: int,
+        *,
+        offsets: str,
+        running_games: str,
+    ) -> None:
+        """Store deliveries, together with how far the receiver has got in the log after them."""
+
+    def last_of_set(self, webhook: str, station: str, set_id: str) -> tuple[str, str] | None:
+        """Return the digest and key of the last delivery about a set, or `None` if there wasn't one yet."""
+
+    def store_set(
+        self, webhook: str, station: str, delivery: Delivery | None, now_ms: int, *, set_id: str, digest: str
+    ) -> None:
+        """Store a delivery about a set, and the digest of the set's state."""
+
+
+class Deliverer(Protocol):
+    """Posts the stored deliveries of one receiver."""
+
+    gone: trio.Event
+    """Set once the receiver has answered 410."""
+
+    def wake(self) -> None:
+        """Look for new deliveries in the store."""
+
+    async def call_store(self, operation: Callable[[], _Result]) -> _Result:
+        """Run a store operation in a worker thread, and retry it while the store fails (a full disk)."""
+
+    async def run(self) -> None:
+        """Post deliveries until cancelled, or until the receiver is gone."""
+
+
+class Deliveries(Protocol):
+    """Deliveries to web servers, which are stored until they are accepted."""
+
+    @property
+    def store(self) -> DeliveryStore:
+        """The store of deliveries. You can't use it before you have asked for a deliverer."""
+
+    def deliverer(self, receiver: Receiver, *, post: Post = ...) -> Deliverer:
+        """Return the deliverer of a receiver, which you have to run.
+
+        Ask for it in `RunningPart.open`, because stored deliveries for receivers that no part has named by then are
+        deleted. Raises `ConfigError` if the store can't be opened.
         """

@@ -15,8 +15,6 @@ from slpstream.store.highlights_query import HighlightKey, HighlightPage, Highli
 from slpstream.store.index import GameIndex
 from slpstream.store.known_facts import Filter, KnownFacts
 from slpstream.store.opening import NewerVersion, rename_damaged
-from slpstream.store.situations_query import FoundSituation, SituationPage, SituationRow, SituationsQuery
-from slpstream.store.tables.setups import SetupRow
 
 __all__ = [
     "FILE_NAME",
@@ -26,7 +24,6 @@ __all__ = [
     "Entry",
     "FileRow",
     "Filter",
-    "FoundSituation",
     "GameIndex",
     "GameKey",
     "GameRecord",
@@ -39,10 +36,6 @@ __all__ = [
     "KnownFacts",
     "NewerVersion",
     "Page",
-    "SetupRow",
-    "SituationPage",
-    "SituationRow",
-    "SituationsQuery",
     "StartTime",
     "StoredGame",
     "open_database",

@@ -15,7 +15,6 @@ from slpstream.store.tables.highlights import Highlights
 from slpstream.store.tables.remembered import RememberedValues
 from slpstream.store.tables.search import stored_facts, stored_lines, stored_terms
 from slpstream.store.tables.setups import Setups
-from slpstream.store.tables.situations import Situations
 
 FILE_NAME = "games.sqlite3"
 
@@ -37,9 +36,8 @@ class Database(DatabaseFile):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.highlights = Highlights(self)
-        self.situations = Situations(self)
         self.setups = Setups(self)
-        self.games = Games(self, (self.highlights, self.situations, self.setups))
+        self.games = Games(self, (self.highlights, self.setups))
         self.corrections = Corrections(self)
         self.remembered = RememberedValues(self)
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import trio
@@ -29,13 +29,10 @@ from slpstream.store.database import Database
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.game_rows import Page, StoredGame
 from slpstream.store.games_query import GamesQuery
-from slpstream.store.highlights_query import HighlightPage, HighlightsQuery
 from slpstream.store.known_facts import MakeFilter
 from slpstream.store.live_database import LiveDatabase
 from slpstream.store.old_files import OldFiles
 from slpstream.store.pending_entries import PendingEntries
-from slpstream.store.situations_query import FoundSituation, SituationPage, SituationsQuery
-from slpstream.store.tables.setups import SetupRow
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
@@ -43,7 +40,9 @@ _FLUSH_SECONDS = 2.0
 RETRY_SECONDS = 10.0
 """Interval of attempts to use a failing database while there is nothing to write."""
 _MAX_UNKEPT = 5000
-"""Maximum number of situations that wait for a failing database. The oldest ones are dropped."""
+"""Maximum number of things of parts that wait for a failing database. The oldest ones are dropped."""
+
+T = TypeVar("T")
 
 
 class GameIndex:
@@ -85,8 +84,8 @@ class GameIndex:
         )
         self._to_remember: set[str] = set()
         """The keys of remembered values that are not in the database yet."""
-        self._unkept: dict[Any, FoundSituation] = {}
-        """The situations that could not be stored, by their keys."""
+        self._unkept: dict[Hashable, Callable[[Database], bool]] = {}
+        """The work of parts that could not be done yet, by the keys of what it stores."""
         self._log = get_logger()
 
     @property
@@ -189,38 +188,27 @@ class GameIndex:
         """Return the codes that have this fingerprint, or `None` if there is no game with them."""
         return await self._database.call(lambda database: database.setups.codes(fingerprint))
 
-    async def setups(self, station: str, limit: int) -> list[SetupRow]:
-        """Return the setups of the given station's newest games, beginning with the newest.
+    async def read(self, work: Callable[[Database], T]) -> T | None:
+        """Run work of a part that reads the database in a worker thread. Returns `None` if the database fails."""
+        return await self._database.call(work)
 
-        If the database fails, the list is empty.
+    async def keep(self, key: Hashable, store: Callable[[Database], bool]) -> bool:
+        """Run work of a part that stores something in the database, in a worker thread. If the database fails, the work
+        is done later.
+
+        `store` returns whether the thing is new, and so does this method. While it waits for the database, you can tell
+        by its key whether it is.
         """
-        return await self._database.call(lambda database: database.setups.newest(station, limit)) or []
-
-    async def highlights(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
-        """Return a page of highlights.
-
-        If the database fails, the page is empty. Pass `game_ids` to restrict it to these games.
-        """
-        page = await self._database.call(lambda database: database.highlights.page(query, game_ids))
-        return HighlightPage([], None) if page is None else page
-
-    async def keep_situation(self, found: FoundSituation) -> bool:
-        """Store a situation. If the database fails, it is stored later. Returns whether the situation is new."""
         if not self._unkept:
-            stored = await self._database.change(lambda database: database.situations.add([found]))
+            stored = await self._database.change(store)
             if stored is not None:
-                return stored > 0
-        is_new = found.key not in self._unkept
-        self._unkept[found.key] = found
+                return stored
+        is_new = key not in self._unkept
+        self._unkept[key] = store
         if len(self._unkept) > _MAX_UNKEPT:
             del self._unkept[next(iter(self._unkept))]
         self._pending.wake_writer()
         return is_new
-
-    async def situations(self, query: SituationsQuery) -> SituationPage:
-        """Return a page of situations. If the database fails, the page is empty."""
-        page = await self._database.call(lambda database: database.situations.page(query))
-        return SituationPage([], None) if page is None else page
 
     async def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
         """Remove old games in the same way as `Games.expire`, and return how many were removed."""
@@ -324,7 +312,7 @@ class GameIndex:
             self._on_change(None)
         if self._unkept:
             unkept = dict(self._unkept)
-            if await self._database.change(lambda database: database.situations.add(unkept.values())) is not None:
+            if await self._database.change(lambda database: [work(database) for work in unkept.values()]) is not None:
                 self._unkept = {key: each for key, each in self._unkept.items() if each is not unkept.get(key)}
         if self._to_remember:
             await self._write_remembered()

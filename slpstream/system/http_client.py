@@ -8,8 +8,10 @@ to send the same request.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ssl
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
@@ -72,6 +74,10 @@ class PostResponse(NamedTuple):
     body: bytes = b""
 
 
+Post = Callable[[Target, Headers, bytes, ssl.SSLContext | None, float], Awaitable[PostResponse]]
+"""A function like `post`."""
+
+
 async def post(
     target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None, timeout_seconds: float
 ) -> PostResponse:
@@ -80,6 +86,11 @@ async def post(
     If there's no response in time, this raises a `SinkError` with a short reason.
     """
     return await request("POST", target, headers, body, tls, timeout_seconds)
+
+
+def signature(secret: bytes, timestamp: int, body: bytes) -> str:
+    """Return the value of `X-Slpstream-Signature`: HMAC-SHA256 over the timestamp, a full stop and the body."""
+    return "sha256=" + hmac.new(secret, b"%d." % timestamp + body, hashlib.sha256).hexdigest()
 
 
 async def request(

@@ -76,13 +76,6 @@ TABLE = (
         known_values=CORE_LABELS,
     ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
-    Row(
-        "slpstream_webhook_deliveries_total",
-        "counter",
-        "Webhook deliveries, by outcome: delivered, retried, rejected (refused several times, lost), given_up (not "
-        "accepted in time, lost).",
-        ("outcome",),
-    ),
     Row("slpstream_expired_games_total", "counter", "Games removed from the index by its age and size limits."),
     Row(
         "slpstream_append_to_publish_seconds",
@@ -118,14 +111,6 @@ TABLE = (
     Row("slpstream_connections", "gauge", "Open connections of all kinds."),
     Row("slpstream_state_free_bytes", "gauge", "Free disk space where the state is kept."),
     Row("slpstream_queued_bytes", "gauge", "Bytes queued for slow clients."),
-    Row("slpstream_webhook_waiting_deliveries", "gauge", "Deliveries not accepted yet.", ("webhook",)),
-    Row("slpstream_webhook_lag_seconds", "gauge", "Age of the oldest waiting delivery.", ("webhook",)),
-    Row(
-        "slpstream_webhook_gone",
-        "gauge",
-        "1 after the receiver has answered 410; deliveries resume when the daemon restarts.",
-        ("webhook",),
-    ),
 )  # fmt: skip
 """The metrics of the core."""
 

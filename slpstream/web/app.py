@@ -24,9 +24,7 @@ from slpstream.model.version import __version__
 from slpstream.stream import Hub
 from slpstream.web import (
     events,
-    search,
     sets,
-    setup,
 )
 from slpstream.web import games as games_module
 from slpstream.web import stations as stations_module
@@ -35,7 +33,6 @@ from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
-from slpstream.web.schemas import QueryWords, Setup
 from slpstream.web.site import CUSTOM_PATH, STATIC_PATH, Page, PageList, Site
 from slpstream.web.stations import Stations
 
@@ -159,12 +156,7 @@ def api_endpoints(
 
 def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
-    more = [
-        setup.endpoint(cast(Callable[[], Awaitable[Setup]], None)),
-        search.endpoint(lambda: QueryWords(keys={})),
-        *of_parts,
-    ]
-    return api_endpoints(cast(Stations, None), cast(Games, None), more)
+    return api_endpoints(cast(Stations, None), cast(Games, None), of_parts)
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:

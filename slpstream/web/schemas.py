@@ -41,12 +41,6 @@ class Problem(msgspec.Struct):
     ] = UNSET
 
 
-class QueryWords(Schema, kw_only=True):
-    """The words of queries for games."""
-
-    keys: Annotated[dict[str, list[str]], Meta(description="By key: the values that it accepts; empty for any text.")]
-
-
 class Player(Schema, kw_only=True):
     """A player. `character`, `color` and `team` have the values of the settings."""
 
@@ -238,22 +232,6 @@ class Station(Schema, kw_only=True):
             "`lastFrame`, which is null before its first frame."
         ),
     ] = None
-
-
-class WatchedFolder(Schema, kw_only=True):
-    """A station and where its replays come from."""
-
-    station: str
-    name: str
-    folder: str
-    exists: bool
-
-
-class Setup(Schema, kw_only=True, omit_defaults=False):
-    """The folders that a daemon watches, and its demo."""
-
-    folders: list[WatchedFolder]
-    demo: Annotated[str | None, Meta(description="The station of the demo; null while none runs.")] = None
 
 
 class Recording(Schema, kw_only=True):

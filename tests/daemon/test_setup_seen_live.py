@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from slpstream.model.setup import Pacing
+from slpstream.parts.audit.indexed_setups import newest_setups
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.station import running_station, until
@@ -35,7 +36,8 @@ async def test_only_a_game_that_was_seen_to_arrive_has_a_pacing(tmp_path: Path) 
             played.end()
             await until(lambda: len(station.channel.games) == 2 and station.channel.games[-1].ended)
             await index.written()
-            rows = {row.game_id: row for row in await index.setups("setup", 5)}
+            found = await index.read(lambda database: newest_setups(database, "setup", 5))
+            rows = {row.game_id: row for row in found or []}
         nursery.cancel_scope.cancel()
     seen = rows.pop(played.game_id)
     [other] = rows.values()

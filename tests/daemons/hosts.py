@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from slpstream.config import Config
-from slpstream.daemon.deliveries.queue import DeliveryQueue
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.stations import RunningStations
@@ -25,7 +24,6 @@ def host_of(config: Config, on_air: OnAir | None = None) -> Host:
         on_air=on_air,
         sets=StationSets(hub, Rules(), errors),
         stations=RunningStations(hub, errors),
-        deliveries=DeliveryQueue(metrics),
         access=Access,
         metrics=metrics,
         errors=errors,

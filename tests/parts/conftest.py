@@ -1,4 +1,4 @@
-"""Virtual time without worker threads, and a record of replaced files."""
+"""Virtual time without worker threads, a record of replaced files, and a new database of the index."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.store.deliveries import DeliveryStore
+from slpstream.parts.deliveries.store import DeliveryStore
 from tests.parts.hooks import open_store
+from tests.store.conftest import database
 from tests.virtual_time import inline
+
+__all__ = ["clock", "database", "replaced", "store"]
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import trio
 
-from slpstream.daemon.deliveries.deliverer import Deliverer, Outcome, Receiver
 from slpstream.model.summary import GameSummary
+from slpstream.parts.deliveries.deliverer import Deliverer, Outcome
+from slpstream.parts.deliveries.store import DeliveryStore
+from slpstream.parts.services import Receiver
 from slpstream.parts.webhooks.sink import EventName, WebhookSink
-from slpstream.store.deliveries import DeliveryStore
 from tests.parts.receivers import SECRET, FakeReceiver
 from tests.stream.fakes import FakeLog, FakeStation
 from tests.virtual_time import now

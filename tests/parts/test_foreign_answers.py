@@ -20,12 +20,12 @@ from slpstream.parts.bracket.startgg.client import StartggBracket
 from slpstream.parts.chat.sink import discord_post
 from slpstream.parts.consoles.spectators.dolphin import DolphinSession
 from slpstream.parts.consoles.spectators.messages import read_request
+from slpstream.parts.deliveries.store import DeliveryStore
 from slpstream.parts.obs.session import ObsSession
 from slpstream.parts.playback_dolphin.commands import mirrored
 from slpstream.parts.scoreboards.board import board_of
 from slpstream.parts.scoreboards.streamcontrol import StreamControl
 from slpstream.parts.scoreboards.tournament_stream_helper import TournamentStreamHelper
-from slpstream.store.deliveries import DeliveryStore
 from slpstream.system.http_client import PostResponse
 from tests.foreign_answers import ODD, changed, damaged
 from tests.parts.bracket.pools import pools

@@ -16,9 +16,9 @@ from slpstream.daemon.running_parts import RunningParts
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.chat.part import Chat
+from slpstream.parts.deliveries.store import FILE_NAME
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.webhooks.part import Webhook
-from slpstream.store.deliveries import FILE_NAME
 from tests.daemons.hosts import host_of, parts_of
 from tests.daemons.process import DaemonProcess, running
 from tests.parts.chat.discord_double import valid
@@ -243,11 +243,17 @@ def test_locked_database_of_deliveries_is_a_configuration_error(
     monkeypatch.setattr("slpstream.store.database_file.BUSY_MILLISECONDS", 10)
     (tmp_path / "key").write_bytes(SECRET)
     hook = Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))
-    host = host_of(Config(parts={"webhooks": [hook]}))
-    RunningParts(registry.parts(), host)
-    host.deliveries.open(tmp_path)
-    host.deliveries.close()
+    declared = [part for part in registry.parts() if part.name in ("deliveries", "webhooks")]
+
+    def made() -> RunningParts:
+        host = host_of(Config(parts={"webhooks": [hook]}))
+        host.state_folder = tmp_path
+        return RunningParts(declared, host)
+
+    parts = made()
+    parts.open()
+    parts.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(ConfigError, match="locked"):
-            host.deliveries.open(tmp_path)
+            made().open()

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from slpstream import config
-from slpstream.daemon.deliveries.deliverer import signature
 from slpstream.parts import registry
 from slpstream.parts.text_files.part import ObsFolder
+from slpstream.system.http_client import signature
 from tests.project import ROOT
 from tests.web.javascript import needs_node
 

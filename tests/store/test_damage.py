@@ -19,11 +19,15 @@ import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.model.setup import CodeList
+from slpstream.parts.audit.indexed_setups import newest_setups
 from slpstream.parts.bracket.reports import ReportEntry, ReportStore
+from slpstream.parts.deliveries.store import DeliveryStore
+from slpstream.parts.highlights import pages as highlights
+from slpstream.parts.services import Delivery
+from slpstream.parts.situations import stored as situations
+from slpstream.parts.situations.query import FoundSituation, SituationsQuery
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
-from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.store.highlights_query import HighlightsQuery
-from slpstream.store.situations_query import FoundSituation, SituationsQuery
 from slpstream.store.tables.games import Games
 from tests.store import samples
 
@@ -36,7 +40,7 @@ def fill_index(path: Path) -> None:
     with closing(open_database(path)) as database:
         database.games.add([samples.with_highlights(number, [30, 20]) for number in range(GAMES)])
         database.setups.keep_codes(samples.game_id(1), CodeList(fingerprint="f", count=0))
-        database.situations.add([FoundSituation("main", SITUATION, 5)])
+        situations.add(database, [FoundSituation("main", SITUATION, 5)])
         database.corrections.keep("main", b'{"bestOf":5}')
         database.remembered.keep({"on_air": b'"main"', "other": b"1"})
 
@@ -249,9 +253,9 @@ async def read_all(index: GameIndex) -> None:
         await index.page(query)
     for number in range(GAMES):
         await index.game(samples.game_id(number))
-    await index.highlights(HighlightsQuery(limit=100))
-    await index.situations(SituationsQuery(limit=100))
-    await index.setups("main", 100)
+    await index.read(lambda database: highlights.page(database, HighlightsQuery(limit=100)))
+    await index.read(lambda database: situations.page(database, SituationsQuery(limit=100)))
+    await index.read(lambda database: newest_setups(database, "main", 100))
     await index.played_on("main", 100)
     await index.game_ids("main")
     await index.codes("f")

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from slpstream.model.setup import Code, CodeList, CodeSet, Pacing
+from slpstream.parts.audit.indexed_setups import newest_setups
 from slpstream.store import Database
 from tests.store import samples
 
@@ -40,14 +41,14 @@ def test_codes_of_one_build_are_kept_once(database: Database) -> None:
     assert lists(database) == 1
     assert database.setups.codes(CODES.fingerprint) == CODES
     assert database.setups.codes(OTHER.fingerprint) is None
-    assert [row.codes for row in database.setups.newest("main", 5)] == ["", CODES.fingerprint, CODES.fingerprint]
+    assert [row.codes for row in newest_setups(database, "main", 5)] == ["", CODES.fingerprint, CODES.fingerprint]
     found = database.games.get(samples.game_id(0))
     assert found is not None
     assert found.codes == CODES.fingerprint
 
 
 def test_codes_that_were_not_read_yet_are_not_known(database: Database) -> None:
-    assert [row.codes for row in database.setups.newest("main", 5)] == [None] * 3
+    assert [row.codes for row in newest_setups(database, "main", 5)] == [None] * 3
     database.setups.keep_codes(samples.game_id(9), CODES)
     assert lists(database) == 0
 
@@ -55,7 +56,7 @@ def test_codes_that_were_not_read_yet_are_not_known(database: Database) -> None:
 def test_codes_survive_another_read_of_the_file(database: Database) -> None:
     database.setups.keep_codes(samples.game_id(0), CODES)
     database.games.add([samples.entry(0)])
-    assert database.setups.newest("main", 5)[-1].codes == CODES.fingerprint
+    assert newest_setups(database, "main", 5)[-1].codes == CODES.fingerprint
 
 
 def test_pacing_is_kept_with_the_codes(database: Database) -> None:
@@ -64,7 +65,7 @@ def test_pacing_is_kept_with_the_codes(database: Database) -> None:
     database.games.add([entry])
     database.setups.keep_codes(samples.game_id(1), CODES)
     database.games.add([samples.entry(1)])
-    row = database.setups.newest("main", 5)[1]
+    row = newest_setups(database, "main", 5)[1]
     assert (row.codes, msgspec.json.decode(row.pacing or "", type=Pacing)) == (CODES.fingerprint, PACING)
 
 
@@ -76,13 +77,13 @@ def test_lists_are_removed_with_their_last_game(database: Database) -> None:
     assert lists(database) == 2
     database.games.expire(before_ms=1000 * (samples.DAY_ONE + 61), max_bytes=None)
     assert lists(database) == 1
-    assert [row.codes for row in database.setups.newest("main", 5)] == [OTHER.fingerprint]
+    assert [row.codes for row in newest_setups(database, "main", 5)] == [OTHER.fingerprint]
 
 
 def test_only_the_newest_games_of_the_station(database: Database) -> None:
     database.games.add([samples.entry(7, station="other")])
-    assert [row.game_id for row in database.setups.newest("main", 2)] == [samples.game_id(2), samples.game_id(1)]
-    assert [row.game_id for row in database.setups.newest("other", 2)] == [samples.game_id(7)]
+    assert [row.game_id for row in newest_setups(database, "main", 2)] == [samples.game_id(2), samples.game_id(1)]
+    assert [row.game_id for row in newest_setups(database, "other", 2)] == [samples.game_id(7)]
 
 
 def test_later_report_keeps_the_pacing() -> None:

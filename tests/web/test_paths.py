@@ -22,7 +22,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from slpstream.formats.slippi.framing import width_of_event_payloads
-from slpstream.web import setup
+from slpstream.parts.demo.endpoints import PATH
 from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
@@ -122,7 +122,7 @@ def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     stations = ["main", "absent", "file", "third", "..%2f", "%00"]
     targets = ["/", *(f"/overlay/{station}" for station in stations), "/nothing", "/custom/own.css", "/custom/no.css"]
     for path in description["paths"]:
-        if path in ("/v1/events", setup.PATH):
+        if path in ("/v1/events", PATH):
             continue
         ids = [*games, *(odd.format(game=games[0]) for odd in ODD_IDS)] if "{gameId}" in path else stations
         for wanted in ids if "{" in path else [""]:

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO
 
-from slpstream.formats.slippi import container, slpz
+from slpstream.formats.slippi import container
+from slpstream.parts.archives import slpz
 from slpstream.parts.archives.streams import (
     Budget,
     NewDecompressor,

@@ -17,10 +17,10 @@ from slpstream.model.summary import GameSummary, IndexedGame
 from slpstream.parts.audit.clock import said_ms
 from slpstream.parts.audit.compare import Limits, audit
 from slpstream.parts.audit.findings import Audit
+from slpstream.parts.audit.indexed_setups import SetupRow, newest_setups
 from slpstream.parts.audit.part import Audit as AuditConfig
 from slpstream.parts.audit.played_games import PlayedGame
 from slpstream.parts.interface import Host, RunningPart
-from slpstream.store import SetupRow
 
 _GAMES = 20
 """Number of games of a station that are searched for comparable ones."""
@@ -144,7 +144,7 @@ class SetupAudit(RunningPart):
         Those that are compared also have their codes.
         """
         await self._host.index.written()
-        rows = await self._host.index.setups(station, _GAMES)
+        rows = await self._host.index.read(lambda database: newest_setups(database, station, _GAMES)) or []
         clock_hours = None if self.is_recorded(station) else self._config.hours
         games = await trio.to_thread.run_sync(_played_games, rows, {}, clock_hours)
         codes: dict[str, CodeList] = {}

@@ -17,7 +17,6 @@ import msgspec
 import trio
 
 from slpstream.config import read_secret
-from slpstream.daemon.deliveries.deliverer import signature
 from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
 from slpstream.model.errors import ActRefused, ConfigError, SinkError, StoreError
 from slpstream.parts.bracket.checks import event_slug
@@ -42,7 +41,7 @@ from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import ExpectedPlayers, SetContexts
 from slpstream.sets import ImpossibleCorrection, SetPatch
 from slpstream.sets.patches import MAX_NAME
-from slpstream.system.http_client import request, target_of
+from slpstream.system.http_client import request, signature, target_of
 from slpstream.system.logs import get_logger
 
 _MAX_ANSWER_BYTES = 8 << 20

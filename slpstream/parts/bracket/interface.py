@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from slpstream.model.errors import SinkError
-from slpstream.sets.reported_games import ReportedGame
+from slpstream.parts.bracket.reported_games import ReportedGame
 
 SetState = Literal["open", "called", "running", "done"]
 

@@ -132,6 +132,7 @@ PART = Part(
     ],
     endpoints="slpstream.parts.bracket.endpoints:endpoints",
     pages=[Page("/bracket", "bracket.html")],
+    functions={"startgg_variables": "slpstream.parts.bracket.startgg.variables:bracket_set"},
     commands=[
         Command(
             "bracket",

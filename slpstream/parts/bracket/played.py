@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from slpstream.sets.reported_games import ReportedGame, reported_games
+from slpstream.parts.bracket.reported_games import ReportedGame, reported_games
 
 
 class PlayedPlayer(msgspec.Struct, frozen=True, kw_only=True):

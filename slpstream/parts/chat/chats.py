@@ -12,8 +12,6 @@ from typing import Any
 import trio
 
 from slpstream.config.secrets import read_secret
-from slpstream.daemon.deliveries.deliverer import Receiver
-from slpstream.daemon.deliveries.queue import numbered
 from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
 from slpstream.parts.chat.messages import Templates
@@ -21,8 +19,10 @@ from slpstream.parts.chat.part import CHAT_PLACEHOLDERS, Chat
 from slpstream.parts.chat.sink import ChatEvent, ChatSink, discord_post
 from slpstream.parts.chat.template import Template
 from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import Deliveries, Receiver
 from slpstream.stream import Channel
 from slpstream.system.http_client import target_of
+from slpstream.system.text import numbered
 
 _ALL_EVENTS: frozenset[ChatEvent] = frozenset({"game_end", "set_end"})
 
@@ -35,13 +35,14 @@ class Chats(RunningPart):
         self._host = host
         wanted = host.config.sections(Chat)
         self._wanted = list(zip(wanted, _receivers(wanted), strict=True))
-        for _, receiver in self._wanted:
-            host.deliveries.expect(receiver)
         self._chats: list[ChatSink] = []
 
     def open(self) -> None:
-        """Create the sinks. We do this here because the queue is open now."""
-        self._chats = [self._sink(wanted, receiver) for wanted, receiver in self._wanted]
+        """Create the sinks. Raises `ConfigError` if there is nothing that stores deliveries."""
+        deliveries = self._host.find(Deliveries)
+        if deliveries is None:
+            raise ConfigError("configuration", "chat", "this installation has no part for deliveries")
+        self._chats = [self._sink(deliveries, wanted, receiver) for wanted, receiver in self._wanted]
 
     async def run(self) -> None:
         """Post messages until cancelled."""
@@ -69,10 +70,10 @@ class Chats(RunningPart):
         """
         return [f"chat {each.name}: its webhook does not exist" for each in self._chats if each.gone]
 
-    def _sink(self, wanted: Chat, receiver: Receiver) -> ChatSink:
+    def _sink(self, deliveries: Deliveries, wanted: Chat, receiver: Receiver) -> ChatSink:
         return ChatSink(
-            self._host.deliveries.deliverer(receiver, post=discord_post()),
-            self._host.deliveries.store,
+            deliveries.deliverer(receiver, post=discord_post()),
+            deliveries.store,
             id=receiver.id,
             name=receiver.name,
             templates=Templates(

@@ -18,15 +18,14 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import trio
 
-from slpstream.daemon.deliveries.deliverer import Deliverer, Post
-from slpstream.daemon.deliveries.set_news import SetNews
+from slpstream.daemon.set_news import SetNews
 from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
 from slpstream.parts.chat.messages import Result, Templates, game_results, message, set_result
-from slpstream.store.deliveries import Delivery, DeliveryStore
+from slpstream.parts.services import Deliverer, Delivery, DeliveryStore
 from slpstream.stream import Channel
-from slpstream.system.http_client import Headers, PostResponse, Target, post
+from slpstream.system.http_client import Headers, Post, PostResponse, Target, post
 
 ChatEvent = Literal["game_end", "set_end"]
 

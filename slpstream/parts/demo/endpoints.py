@@ -1,6 +1,7 @@
-"""`PATCH /v1/setup`: start and end the demo.
+"""`/v1/setup`: the folders that a daemon watches, and its demo, for the first-run page.
 
-It is for operators only, because a demo is visible to all subscribers of all stations.
+It is for operators only, because the names of folders can contain the name of a user, and because a demo is visible to
+all subscribers of all stations.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from slpstream.parts.demo.setup import Setup
 from slpstream.parts.demo.station import Demo, DemoRefused
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
-from slpstream.web.schemas import Schema, Setup
-from slpstream.web.setup import PATH
+from slpstream.web.schemas import Schema
+
+PATH = "/v1/setup"
 
 
 class SetupPatch(Schema, kw_only=True, forbid_unknown_fields=True):
@@ -25,7 +28,10 @@ class SetupPatch(Schema, kw_only=True, forbid_unknown_fields=True):
 
 
 def endpoints(demo: Demo) -> list[Endpoint]:
-    """The endpoint of this module. The demo is part of every daemon, so only descriptions pass `None`."""
+    """The endpoints of this module. The demo is part of every daemon, so only descriptions pass `None`."""
+
+    async def get_setup(request: Request, _: NoParameters) -> Response:
+        return await json_response(request, await demo.setup())
 
     async def change_setup(request: Request, _: NoParameters) -> Response:
         patch = await read_body(request, SetupPatch)
@@ -36,6 +42,10 @@ def endpoints(demo: Demo) -> list[Endpoint]:
         return await json_response(request, await demo.setup())
 
     return [
+        Endpoint(
+            PATH, "getSetup", "The folders that are watched, and the station of the demo.",
+            get_setup, Setup, operates=True,
+        ),
         Endpoint(
             PATH, "changeSetup",
             "Starts or ends the demo: one made-up match in a station of its own, which is removed afterwards. "

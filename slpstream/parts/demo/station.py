@@ -15,14 +15,13 @@ from pathlib import Path
 import trio
 
 from slpstream.config import StationConfig, station_id
-from slpstream.daemon.setup import setup_of
 from slpstream.model.errors import SlpstreamError, SourceError
 from slpstream.parts.demo.bundled import bundled_match
 from slpstream.parts.demo.play import write_replay
+from slpstream.parts.demo.setup import Setup, setup_of
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import DemoObjection
 from slpstream.system.logs import get_logger
-from slpstream.web.schemas import Setup
 
 _SHOWN_SECONDS = 20.0
 """How long the result can be seen before the station is removed."""

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from slpstream.daemon.game_log import links_of
 from slpstream.model.messages import timestamp
 from slpstream.model.summary import GameSummary
+from slpstream.parts.highlights import pages
 from slpstream.parts.highlights.schemas import HighlightItem, HighlightList
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import Highlights
@@ -78,7 +79,8 @@ class GameHighlights(RunningPart):
                 return None
         for game_id in game_ids or ():
             await games.find(game_id)  # which computes missing highlights
-        return await index.highlights(query, game_ids)
+        page = await index.read(lambda database: pages.page(database, query, game_ids))
+        return HighlightPage([], None) if page is None else page
 
     async def _game_ids_of_set(self, station: str) -> list[str]:
         """The ids of the games of a station's newest set, in order."""

@@ -10,13 +10,13 @@ from typing import Any
 
 import trio
 
-from slpstream.daemon.deliveries.queue import numbered
 from slpstream.model.messages import ON_AIR
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.scoreboards.board import Board
 from slpstream.parts.scoreboards.followed_station import FollowedStation
 from slpstream.parts.scoreboards.part import Scoreboard as ScoreboardConfig
 from slpstream.parts.scoreboards.scoreboard import Outcome, Scoreboard, Update
+from slpstream.system.text import numbered
 
 _WRITER_THREADS = 4
 _DEFAULT_URL = "http://127.0.0.1:5000"

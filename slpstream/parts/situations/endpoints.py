@@ -7,9 +7,9 @@ from typing import cast
 from starlette.requests import Request
 from starlette.responses import Response
 
+from slpstream.parts.situations.query import SituationsQuery
 from slpstream.parts.situations.schemas import SituationList
 from slpstream.parts.situations.situations import Situations
-from slpstream.store import SituationsQuery
 from slpstream.web.endpoint import Endpoint, json_response
 from slpstream.web.launcher import with_launcher_link
 

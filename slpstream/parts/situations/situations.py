@@ -16,8 +16,10 @@ from slpstream.model.prepared import prepared
 from slpstream.model.summary import PlayerSummary
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.situations.part import Situation
+from slpstream.parts.situations.query import SituationPage, SituationsQuery
 from slpstream.parts.situations.schemas import SituationItem, SituationList
-from slpstream.store import GameRow, SituationsQuery
+from slpstream.parts.situations.stored import page as stored_page
+from slpstream.store import GameRow
 from slpstream.stream import Channel
 from slpstream.web.schemas import HighlightLinks
 
@@ -63,7 +65,7 @@ class Situations(RunningPart):
         """A page of the situations that were found, without links for the Slippi Launcher."""
         index, games = self._host.index, self._host.games
         await index.written()
-        page = await index.situations(query)
+        page = await index.read(lambda database: stored_page(database, query)) or SituationPage([], None)
         rows: dict[str, GameRow | None] = {}
         for row in page.situations:
             if row.game_id not in rows:

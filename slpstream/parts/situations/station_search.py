@@ -24,8 +24,9 @@ from slpstream.model.topics import Topic
 from slpstream.parts.interface import Host
 from slpstream.parts.services import MAX_WORDS, Marks, NewMark
 from slpstream.parts.situations.part import Situation
+from slpstream.parts.situations.query import FoundSituation
 from slpstream.parts.situations.search import LiveSituations, Query, described, frame_of, parse, setup_of
-from slpstream.store import FoundSituation
+from slpstream.parts.situations.stored import keep
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
@@ -91,7 +92,7 @@ class StationSearch:
                 )
                 found_at_ms = round(1000 * time.time())
                 score = self._scores.get(payload["name"])
-                is_new = await index.keep_situation(FoundSituation(station, payload, found_at_ms, score))
+                is_new = await keep(index, FoundSituation(station, payload, found_at_ms, score))
                 await self._host.parts.situation_found(station, payload)
                 if payload["name"] in self._marked:
                     await self._mark(station, payload)

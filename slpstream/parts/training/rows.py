@@ -12,10 +12,10 @@ from slpstream.formats.slippi.columns import FrameColumns
 from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.offsets import Slot
-from slpstream.formats.slippi.side_by_side import side_by_side
 from slpstream.model.errors import UnsupportedFile
 from slpstream.parts.training.columns import COLUMNS, MAX_ITEMS, PLAYERS, Column
 from slpstream.parts.training.item_slots import ItemSlots
+from slpstream.parts.training.side_by_side import side_by_side
 from slpstream.parts.training.stage_objects import (
     FOD_LEFT_AT_FIRST,
     FOD_RIGHT_AT_FIRST,

@@ -18,14 +18,13 @@ from typing import Any, Literal
 import msgspec
 import trio
 
-from slpstream.daemon.deliveries.deliverer import Deliverer
-from slpstream.daemon.deliveries.set_news import SetNews
+from slpstream.daemon.set_news import SetNews
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.model.topics import Topic
-from slpstream.store.deliveries import Delivery, DeliveryStore
+from slpstream.parts.services import Deliverer, Delivery, DeliveryStore
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 

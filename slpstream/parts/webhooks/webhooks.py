@@ -12,17 +12,18 @@ from typing import Any
 import trio
 
 from slpstream.config.secrets import read_secret_bytes
-from slpstream.daemon.deliveries.deliverer import Receiver
-from slpstream.daemon.deliveries.queue import numbered
 from slpstream.game.described import DescribedGame
+from slpstream.model.errors import ConfigError
 from slpstream.model.summary import GameSummary
 from slpstream.model.version import __version__
+from slpstream.parts import registry
 from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import Deliveries, Receiver
 from slpstream.parts.webhooks.part import Webhook
 from slpstream.parts.webhooks.sink import EventName, WebhookSink
-from slpstream.sets.startgg.variables import bracket_set
 from slpstream.stream import Channel
 from slpstream.system.http_client import target_of
+from slpstream.system.text import numbered
 
 _ALL_EVENTS: frozenset[EventName] = frozenset({"game_start", "game_end", "set", "situation"})
 
@@ -38,13 +39,14 @@ class Webhooks(RunningPart):
         self._host = host
         wanted = host.config.sections(Webhook)
         self._wanted = list(zip(wanted, _receivers(wanted), strict=True))
-        for _, receiver in self._wanted:
-            host.deliveries.expect(receiver)
         self._webhooks: list[WebhookSink] = []
 
     def open(self) -> None:
-        """Create the sinks. We do this here because the queue is open now."""
-        self._webhooks = [self._sink(wanted, receiver) for wanted, receiver in self._wanted]
+        """Create the sinks. Raises `ConfigError` if there is nothing that stores deliveries."""
+        deliveries = self._host.find(Deliveries)
+        if deliveries is None:
+            raise ConfigError("configuration", "webhooks", "this installation has no part for deliveries")
+        self._webhooks = [self._sink(deliveries, wanted, receiver) for wanted, receiver in self._wanted]
 
     async def run(self) -> None:
         """Post deliveries until cancelled."""
@@ -68,7 +70,8 @@ class Webhooks(RunningPart):
         """Make deliveries of a set."""
         with_bracket = dict(payload)
         with self._host.errors.contain("webhook", station=station):  # the set is delivered all the same
-            bracket = bracket_set(payload)
+            of_startgg = registry.function("startgg_variables")
+            bracket = None if of_startgg is None else of_startgg(payload)
             if bracket is not None:
                 with_bracket["startgg"] = bracket
         for each in self._webhooks:
@@ -81,10 +84,10 @@ class Webhooks(RunningPart):
             with self._host.errors.contain("webhook", station=station, webhook=each.name):
                 await each.situation_found(station, payload)
 
-    def _sink(self, wanted: Webhook, receiver: Receiver) -> WebhookSink:
+    def _sink(self, deliveries: Deliveries, wanted: Webhook, receiver: Receiver) -> WebhookSink:
         return WebhookSink(
-            self._host.deliveries.deliverer(receiver),
-            self._host.deliveries.store,
+            deliveries.deliverer(receiver),
+            deliveries.store,
             id=receiver.id,
             name=receiver.name,
             events=frozenset(wanted.events) or _ALL_EVENTS,

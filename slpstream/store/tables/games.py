@@ -378,6 +378,7 @@ class _Rows:
 
     def _delete_rows(self, game_id: str) -> None:
         self._writer.execute("DELETE FROM endings WHERE game_id = ?", (game_id,))
+        self._writer.execute("DELETE FROM situations WHERE game_id = ?", (game_id,))
         for tables in self._others:
             tables.delete_game(self._writer, game_id)
         self._writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from slpstream.formats.slippi import arrow, frame_decoder, frame_forms, frame_index, side_by_side
+from slpstream.formats.slippi import arrow, frame_decoder, frame_forms, frame_index
+from slpstream.parts.training import side_by_side
 
 USERS = (arrow, frame_decoder, frame_forms, frame_index, side_by_side)
 """The modules that use the kernel where it is built."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import py7zr
 
-from tests.formats.slippi import slpz_writer
+from tests.parts.archives import slpz_writer
 
 Files = Mapping[str, bytes]
 

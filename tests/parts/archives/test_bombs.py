@@ -21,7 +21,6 @@ from typing import NamedTuple
 import pytest
 
 from tests.formats.slippi.built import Built
-from tests.formats.slippi.slpz_writer import assemble, pack
 from tests.parts.archives.packing import (
     Block,
     Coder,
@@ -33,6 +32,7 @@ from tests.parts.archives.packing import (
     zstd,
     zstd_with_window,
 )
+from tests.parts.archives.slpz_writer import assemble, pack
 
 MAX_BYTES = 200_000_000
 GOOD = Built((3, 18, 0)).frames(-123, -110).end().closed()

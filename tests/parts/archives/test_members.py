@@ -25,7 +25,6 @@ from slpstream.parts.archives.members import members
 from slpstream.sources.packed import head_of_member, keep, read_packed
 from slpstream.store import path_key
 from slpstream.system.member_paths import member_path, path_text, shown_name
-from tests.formats.slippi.slpz_writer import Refused, pack
 from tests.parts.archives.games import ENDINGS, GAMES, game, packed_once, read, written
 from tests.parts.archives.packing import (
     COMPRESSED,
@@ -38,6 +37,7 @@ from tests.parts.archives.packing import (
     zipped,
     zstd,
 )
+from tests.parts.archives.slpz_writer import Refused, pack
 from tests.replays import replays
 
 

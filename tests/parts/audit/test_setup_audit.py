@@ -6,6 +6,7 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -19,13 +20,13 @@ from slpstream.model.setup import Pacing
 from slpstream.parts.audit.findings import Audit
 from slpstream.parts.audit.part import Audit as AuditConfig
 from slpstream.parts.audit.setup_audit import SetupAudit
-from slpstream.store import FILE_NAME, GameIndex, SetupRow, open_database
+from slpstream.store import FILE_NAME, GameIndex, open_database
 from tests.daemons.hosts import host_of
 from tests.daemons.station import until
 from tests.parts.audit.fleet import FIRST_GAME_AT, USUAL, Console, game
 
 pytestmark = pytest.mark.trio
-Ask = Callable[[str, int], Awaitable[list[SetupRow]]]
+Read = Callable[[Callable[[Any], Any]], Awaitable[Any]]
 ODD = Console(stocks=3)
 AHEAD = Console(clock_minutes=37)
 
@@ -54,14 +55,14 @@ def played(
     )
 
 
-def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
+def cancelling(request: trio.CancelScope, read: Read) -> Read:
     """Cancel a request when it reads games."""
 
-    async def setups(station: str, limit: int) -> list[SetupRow]:
+    async def cancelled(work: Callable[[Any], Any]) -> Any:
         request.cancel()
-        return await ask(station, limit)
+        return await read(work)
 
-    return setups
+    return cancelled
 
 
 def audit_of(
@@ -100,7 +101,7 @@ async def test_background_completes_the_work_of_a_cancelled_request(
         await until(lambda: set(audit.differences) == {("d", "stocks")})
         stations.append("e")
         with trio.CancelScope() as request:
-            monkeypatch.setattr(index, "setups", cancelling(request, index.setups))
+            monkeypatch.setattr(index, "read", cancelling(request, index.read))
             await audit.audit()
         assert request.cancelled_caught
         await until(lambda: set(audit.differences) == {("d", "stocks"), ("e", "stocks")})

@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from slpstream.parts.bracket.desk.desk import BracketDesk
-from slpstream.sets.startgg.variables import ids
+from slpstream.parts.bracket.startgg.variables import ids
 from tests.parts.bracket.desks import running
 from tests.parts.bracket.startgg_double import Entrant, StartggDouble, Trouble
 from tests.parts.bracket.venue import PlayedGame, Venue

@@ -11,7 +11,6 @@ import pytest
 import trio
 
 from slpstream.config import check
-from slpstream.daemon.deliveries.deliverer import signature
 from slpstream.model.errors import ConfigError, SinkError
 from slpstream.parts import registry
 from slpstream.parts.bracket import kinds
@@ -20,6 +19,7 @@ from slpstream.parts.bracket.interface import BracketKind, Connection, Headers, 
 from slpstream.parts.bracket.kinds import kind_called
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.bracket.webhook import WebhookResults
+from slpstream.system.http_client import signature
 from tests.parts.bracket.desks import at_work, played, until
 from tests.parts.receivers import SECRET, real_receiver, verified
 from tests.virtual_time import now

@@ -9,7 +9,7 @@ import pytest
 
 from slpstream.parts.bracket.configured import games_left_out
 from slpstream.parts.bracket.played import played_set
-from slpstream.sets.startgg.variables import bracket_set, ids
+from slpstream.parts.bracket.startgg.variables import bracket_set, ids
 from tests.parts.bracket.startgg_double import Player
 from tests.parts.bracket.venue import PlayedGame, set_payload
 

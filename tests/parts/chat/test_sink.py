@@ -12,13 +12,14 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.daemon.deliveries.deliverer import Deliverer, Post, Receiver
 from slpstream.parts.chat.messages import Templates
 from slpstream.parts.chat.part import CHAT_PLACEHOLDERS
 from slpstream.parts.chat.sink import ChatEvent, ChatSink, discord_post
 from slpstream.parts.chat.template import Template
-from slpstream.store.deliveries import DeliveryStore
-from slpstream.system.http_client import PostResponse
+from slpstream.parts.deliveries.deliverer import Deliverer
+from slpstream.parts.deliveries.store import DeliveryStore
+from slpstream.parts.services import Receiver
+from slpstream.system.http_client import Post, PostResponse
 from slpstream.system.internal_errors import InternalErrors
 from tests.parts.chat.discord_double import DiscordDouble, answer
 from tests.parts.scoreboards.sets import Station, game, player

@@ -14,10 +14,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.daemon.deliveries.deliverer import MAX_REFUSALS, MAX_WAITING, signature
 from slpstream.model.errors import SinkError
-from slpstream.store.deliveries import Delivery, DeliveryStore
-from slpstream.system.http_client import PostResponse, post, target_of
+from slpstream.parts.deliveries.deliverer import MAX_REFUSALS, MAX_WAITING
+from slpstream.parts.deliveries.store import DeliveryStore
+from slpstream.parts.services import Delivery
+from slpstream.system.http_client import PostResponse, post, signature, target_of
 from slpstream.system.internal_errors import InternalErrors
 from tests.parts.hooks import ALL, Hook, keys_of, unique
 from tests.parts.receivers import OK, SECRET, FakeReceiver, Request, real_receiver, verified

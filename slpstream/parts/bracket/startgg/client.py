@@ -28,7 +28,7 @@ from slpstream.parts.bracket.startgg.answers import (
     event_of,
     station_of,
 )
-from slpstream.sets.startgg.variables import report_variables
+from slpstream.parts.bracket.startgg.variables import report_variables
 from slpstream.system.logs import get_logger
 
 _DONE: Final = 3

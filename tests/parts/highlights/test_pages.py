@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slpstream.parts.highlights.pages import page
 from slpstream.store import FILE_NAME, Database, HighlightKey, HighlightsQuery, open_database
+from tests.parts.highlights.every_page import highlights
 from tests.store import samples
-from tests.store.pages import highlights
 from tests.store.samples import with_highlights
 
 
@@ -35,10 +36,10 @@ def test_orders_and_filters(database: Database) -> None:
     assert highlights(database, station="main", order="best") == [(0, 1), (4, 0), (0, 0)]
     assert highlights(database, station="none") == highlights(database, game_ids=[]) == []
     assert highlights(database, game_ids=[f"{0:032x}", f"{1:032x}"], order="best") == [(0, 1), (1, 0), (0, 0)]
-    page = database.highlights.page(HighlightsQuery(limit=1))
-    assert page.next is not None
-    assert HighlightKey.parse(str(page.next)) == page.next
-    [row] = database.highlights.page(HighlightsQuery(station="side")).highlights
+    first = page(database, HighlightsQuery(limit=1))
+    assert first.next is not None
+    assert HighlightKey.parse(str(first.next)) == first.next
+    [row] = page(database, HighlightsQuery(station="side")).highlights
     assert row.highlight == samples.highlight(70.5, 0)
 
 

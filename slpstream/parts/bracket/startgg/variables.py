@@ -21,7 +21,7 @@ from typing import Any, Literal
 import msgspec
 
 from slpstream.model.prepared import prepared
-from slpstream.sets.reported_games import ReportedGame, reported_games
+from slpstream.parts.bracket.reported_games import ReportedGame, reported_games
 
 PLACEHOLDERS = ("{entrant1}", "{entrant2}")
 SET_PLACEHOLDER = "{setId}"

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.api import messages
-from slpstream.formats.slippi import slpz
 from slpstream.model.errors import FormatError, Unsupported
+from slpstream.parts.archives import slpz
 from slpstream.parts.archives.compressed import read_replay
 from tests.formats.slippi.built import Built, varied_replay
-from tests.formats.slippi.slpz_writer import Refused, assemble, block, pack, zstd
+from tests.parts.archives.slpz_writer import Refused, assemble, block, pack, zstd
 from tests.replays import NOT_REPLAYS, replays
 
 _LIMIT = 1 << 20

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from slpstream.parts.services import Delivery
 from slpstream.store.queue_database import QueueDatabase
 
 FILE_NAME = "deliveries.sqlite3"
@@ -51,14 +52,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 _KEPT_SETS = 512
 """Maximum number of rows per webhook and station. A chat has one row for each game of a set."""
-
-
-class Delivery(NamedTuple):
-    """A delivery to store. For each webhook and station, `key` must be unique. `body` is JSON."""
-
-    key: str
-    event: str
-    body: bytes
 
 
 class StoredDelivery(NamedTuple):

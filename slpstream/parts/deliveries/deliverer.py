@@ -9,27 +9,24 @@ times, then the delivery is given up. 410 stops the webhook until the daemon res
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import trio
 
 from slpstream.model.errors import SinkError
-from slpstream.store.deliveries import DeliveryStore, StoredDelivery
+from slpstream.parts.deliveries.store import DeliveryStore, StoredDelivery
+from slpstream.parts.services import Receiver
 from slpstream.system.backoff import backoff_seconds
-from slpstream.system.http_client import Headers, PostResponse, Target, post, target_of
+from slpstream.system.http_client import Post, post, signature, target_of
 from slpstream.system.logs import get_logger
 
 Outcome = Literal["delivered", "retried", "rejected", "given_up"]
-Post = Callable[[Target, Headers, bytes, ssl.SSLContext | None, float], Awaitable[PostResponse]]
-"""A function like `post`."""
 
 MAX_WAITING = 10_000
 MAX_REFUSALS = 5
@@ -41,18 +38,6 @@ _TEMPORARY_STATUSES = frozenset({408, 425, 429})
 _GONE_STATUS = 410
 
 Result = TypeVar("Result")
-
-
-class Receiver(NamedTuple):
-    """The receiver of a webhook. `id` identifies it in the store, across restarts; `name` is for logs and metrics."""
-
-    id: str
-    name: str
-    url: str
-    secret: bytes
-    timeout_seconds: float
-    keep_seconds: float
-    user_agent: str
 
 
 class _Schedule:
@@ -111,6 +96,7 @@ class Deliverer:
         """`on_outcome` is called with an outcome and the number of deliveries that had it. Raises `ValueError` for an
         invalid URL."""
         self._receiver = receiver
+        self.name = receiver.name
         self._target = target_of(receiver.url)
         self._store = store
         self._on_outcome = on_outcome
@@ -279,8 +265,3 @@ class Deliverer:
             except (ValueError, OverflowError):  # the numbers in a date may be arbitrarily large
                 return 0.0
         return min(max(seconds, 0.0), _MAX_RETRY_AFTER_SECONDS)
-
-
-def signature(secret: bytes, timestamp: int, body: bytes) -> str:
-    """The value of `X-Slpstream-Signature`: HMAC-SHA256 over the timestamp, a full stop and the body."""
-    return "sha256=" + hmac.new(secret, b"%d." % timestamp + body, hashlib.sha256).hexdigest()

@@ -1,1 +1,0 @@
-"""Results in the form that start.gg uses. This is for brackets and webhooks."""
