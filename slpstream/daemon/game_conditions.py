@@ -1,4 +1,4 @@
-"""Conditions on games from the queries in requests."""
+"""Turns the queries in requests into conditions on games."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.web.schemas import QueryWords
 
 
 def condition_of(query: str, context: Context) -> Condition:
-    """Return the condition that a query expresses. Raises `InvalidQuery`."""
+    """Return the condition that a query expresses. Raises `InvalidQuery` if it isn't valid."""
     parsed = parse(query, context)
     if parsed.problems:
         raise InvalidQuery(parsed.problems)
@@ -18,7 +18,7 @@ def condition_of(query: str, context: Context) -> Condition:
 
 
 def query_words() -> QueryWords:
-    """Return the keys of queries and the values that they accept."""
+    """Return the keys that queries can use, and the values that these accept."""
     known = vocabulary()
     names = {"char": known.characters, "stage": known.stages}
     keys: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The set-up of a daemon, for the first-run page."""
+"""The state of a daemon's set-up, which the first-run page shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slpstream.web import schemas
 
 
 async def setup_of(running: RunningStations) -> schemas.Setup:
-    """Return the watched folders, and the station of the demo."""
+    """Return the folders that are watched, and the station of the demo."""
     watched = running.lasting_stations
     exist = await trio.to_thread.run_sync(lambda: [station.folder.is_dir() for station in watched])
     folders = [

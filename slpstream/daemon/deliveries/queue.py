@@ -1,7 +1,8 @@
-"""The persistent queue of deliveries that parts share: one database, with a `Deliverer` for each receiver.
+"""The persistent queue of deliveries, which all parts share. It consists of one database, with a `Deliverer` for each
+receiver.
 
-Parts name their receivers before the queue is opened, because deliveries for receivers that are no longer configured
-are deleted then. Without receivers there is no database.
+Parts have to name their receivers before the queue is opened, because opening it deletes all deliveries for receivers
+that aren't configured any more. Without any receiver, there is no database.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from slpstream.system.metrics import Metrics
 
 
 class DeliveryQueue:
-    """The deliveries of one daemon: name receivers with `expect`, then `open` the queue, and `close` it at the end."""
+    """The deliveries of one daemon.
+
+    Name all receivers with `expect`, then `open` the queue, and `close` it at the end.
+    """
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -36,17 +40,17 @@ class DeliveryQueue:
         return self._store
 
     def expect(self, receiver: Receiver) -> None:
-        """Name a receiver, before `open`."""
+        """Name a receiver. This must happen before `open`."""
         self._receivers.append(receiver)
 
     def deliverer(self, receiver: Receiver, *, post: Post = post_request) -> Deliverer:
-        """The deliverer of a receiver, for the part to run."""
+        """Return the deliverer of the given receiver. The part has to run it."""
         deliverer = Deliverer(receiver, self.store, on_outcome=self._count, post=post)
         self._deliverers[receiver.name] = deliverer
         return deliverer
 
     def open(self, state_folder: Path) -> None:
-        """Open the database, if there are receivers. Blocks. Raises `ConfigError`."""
+        """Open the database, if there are any receivers. This blocks, and raises `ConfigError` if it fails."""
         if not self._receivers:
             return
         path = state_folder / FILE_NAME
@@ -72,7 +76,7 @@ class DeliveryQueue:
         self._store = store
 
     def close(self) -> None:
-        """Close the database, after all deliverers have ended. Blocks."""
+        """Close the database. All deliverers must have ended before. This blocks."""
         if self._store is not None:
             self._store.close()
 
@@ -88,6 +92,6 @@ class DeliveryQueue:
 
 
 def numbered(name: str, seen: Counter[str]) -> str:
-    """A unique name: `-2`, `-3` and so on is appended if `seen` has the name already. Adds it to `seen`."""
+    """Return a unique name, and add it to `seen`. If the name is already there, `-2`, `-3` and so on is appended."""
     seen[name] += 1
     return name if seen[name] == 1 else f"{name}-{seen[name]}"
