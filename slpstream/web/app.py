@@ -1,4 +1,4 @@
-"""The HTTP application: the API, the pages and their assets. Their data come from `Stations` and `Games`."""
+"""The HTTP application, with the API, the pages and their assets. `Stations` and `Games` give it the data."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CONTENT_SECURITY_POLICY = (
     "connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 _FRAMES_POLICY = f"{_CONTENT_SECURITY_POLICY}; frame-src 'self'"
-"""Pages with frames may contain only the daemon's own pages."""
+"""Pages that contain frames may only show the daemon's own pages in them."""
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -66,10 +66,10 @@ _HEADERS = (
 
 
 class _App(Starlette):
-    """An application that raises unexpected exceptions, where Starlette's would first respond in plain text."""
+    """An application that raises unexpected exceptions. Starlette's own would first respond in plain text."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The router, with responses to `HTTPException`."""
+        """Return the router, together with the responses to `HTTPException`."""
         return ExceptionMiddleware(self.router, self.exception_handlers)
 
 
@@ -80,11 +80,11 @@ def make_app(
     site: Site,
     more: Sequence[Endpoint] = (),
 ) -> Starlette:
-    """The application of a daemon or a gateway.
+    """Make the application of a daemon or a gateway.
 
-    The files in `site.overlay_folder` are limited to types that pages use. They need no token, because a stylesheet
-    cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A
-    gateway has none of the endpoints in `more`.
+    The files in `site.overlay_folder` are limited to the types that pages use. They don't need a token, because a
+    stylesheet can't pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A gateway
+    doesn't have any of the endpoints in `more`.
     """
     overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)
@@ -128,7 +128,7 @@ def api_endpoints(
     more: Sequence[Endpoint] = (),
     site: Site | None = None,
 ) -> list[Endpoint]:
-    """All endpoints of the HTTP API. Making them asks nothing of the arguments."""
+    """Return all endpoints of the HTTP API. Making them doesn't call the arguments in any way."""
     listed = (site or Site()).listed()
 
     async def pages(request: Request, _: NoParameters) -> Response:
@@ -149,14 +149,18 @@ def api_endpoints(
 
     @functools.cache
     def document() -> dict[str, Any]:
-        """Made for the first reader only, because the schemas of all types take a tenth of the time of a start."""
+        """Return the OpenAPI document. It is only made for its first reader, because the schemas of all types take a
+        tenth of the time of a start.
+        """
         return openapi.document(endpoints, __version__)
 
     return endpoints
 
 
 def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
-    """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
+    """Return all endpoints of the HTTP API, including those of parts. Use them for a description, because they can't
+    respond.
+    """
     more = [
         setup.endpoint(cast(Callable[[], Awaitable[Setup]], None)),
         search.endpoint(lambda: QueryWords(keys={})),
@@ -166,7 +170,7 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
-    """Wraps an application so that every response has the security headers."""
+    """Wrap an application so that every response has the security headers."""
 
     async def wrapped(scope: Any, receive: Any, send: Any) -> None:
         async def send_with_headers(message: Any) -> None:
@@ -185,7 +189,7 @@ def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-    """An error as `application/problem+json`. `more` are further members (RFC 9457, section 3.2)."""
+    """Return an error as `application/problem+json`. `more` are further members (RFC 9457, section 3.2)."""
     return Response(
         msgspec.json.encode({"type": "about:blank", "status": status, "detail": detail, **more}),
         status,
@@ -201,5 +205,5 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 def internal_error(error_id: str) -> Response:
-    """The response to a request that a bug has ended. The log has the traceback under the same id."""
+    """Return the response to a request that a bug has ended. The log contains the traceback, under the same id."""
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error {error_id}", errorId=error_id)

@@ -12,7 +12,7 @@ from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 
 
 def endpoint(words: Callable[[], schemas.QueryWords]) -> Endpoint:
-    """The endpoint of this module."""
+    """Make the endpoint of this module."""
 
     async def query_words(request: Request, _: NoParameters) -> Response:
         return await json_response(request, words(), final=True)

@@ -1,6 +1,6 @@
-"""`/v1/setup`: the folders that a daemon watches, and its demo, for the first-run page.
+"""`/v1/setup`: the folders that a daemon watches, and its demo. This is for the first-run page.
 
-It is for operators only, because the names of folders can contain the name of a user.
+Only operators may use it, because the names of folders can contain the name of a user.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PATH = "/v1/setup"
 
 
 def endpoint(read: Callable[[], Awaitable[Setup]]) -> Endpoint:
-    """The endpoint of this module. `read` returns the set-up as it is now."""
+    """Make the endpoint of this module. `read` returns the set-up as it is now."""
 
     async def get_setup(request: Request, _: NoParameters) -> Response:
         return await json_response(request, await read())

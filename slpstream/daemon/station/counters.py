@@ -46,8 +46,8 @@ class StationCounters:
         """Count a batch that was published, and log its diagnostics and its Game End.
 
         `live` is false for a file that is older than the daemon, until it has been read to its end. `failed` means that
-        wrong bytes have stopped the reader in this batch. `held` means that the bytes were held back because nothing was
-        reading them.
+        wrong bytes have stopped the reader in this batch. `held` means that the bytes were held back because nothing
+        was reading them.
         """
         for event in batch.notable:
             if isinstance(event, Diagnostic):
