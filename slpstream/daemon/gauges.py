@@ -49,7 +49,10 @@ def bind_gauges(host: Host, web: WebServer, tasks: Callable[[], int]) -> None:
 
 
 def _free_bytes(config: Config) -> float | None:
-    """Return the free space in the state folder, or `None` if the folder doesn't exist because the index is temporary."""
+    """Return the free space in the state folder.
+
+    Returns `None` if this folder doesn't exist, because the index is only temporary.
+    """
     try:
         return shutil.disk_usage(state_folder(config.store.folder)).free
     except OSError:

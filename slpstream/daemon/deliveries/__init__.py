@@ -1,1 +1,1 @@
-"""Deliveries to other servers, for parts that post something: a persistent queue, and the task that works through it."""
+"""Deliveries to other servers, for parts that post something: a persistent queue, and the task that empties it."""

@@ -297,5 +297,5 @@ class Deliverer:
 
 
 def signature(secret: bytes, timestamp: int, body: bytes) -> str:
-    """Return the value of `X-Slpstream-Signature`, which is the HMAC-SHA256 of the timestamp, a full stop and the body."""
+    """Return the value of `X-Slpstream-Signature`: the HMAC-SHA256 of the timestamp, a full stop and the body."""
     return "sha256=" + hmac.new(secret, b"%d." % timestamp + body, hashlib.sha256).hexdigest()

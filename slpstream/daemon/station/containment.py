@@ -60,7 +60,7 @@ class FileContainment:
             self._lose(followed, f"internal error {error_id}")
 
     def holds(self, file: TailedFile) -> bool:
-        """Whether a file that was just opened has to wait in quarantine. In this case, `try_again` will read it later."""
+        """Whether a file that was just opened has to wait in quarantine. If so, `try_again` will read it later."""
         return self._quarantine.holds(file, trio.current_time())
 
     def try_again(self) -> None:

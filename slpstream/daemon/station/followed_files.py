@@ -211,7 +211,7 @@ class FollowedFiles:
 
     @property
     def lag_seconds(self) -> float:
-        """How long unread bytes have been waiting, or 0 if there are no such bytes. You can read this from any thread."""
+        """How long unread bytes have been waiting, or 0 if there are none. You can read this from any thread."""
         # Other files that arrived whole are read when there is time.
         files = [f for f in self if f.whole is not None or not f.file.arrived_whole]
         waiting_since = [f.file.mtime_ns / 1e9 for f in files if f.has_unread_bytes]

@@ -52,7 +52,7 @@ class Copies:
         self._games = games
 
     def is_copy(self, followed: FollowedFile, game_id: str) -> bool:
-        """Whether the game that begins in this file is already in another file. If so, this marks the file as a copy."""
+        """Whether the game that begins in this file is already in another file. This then marks the file as a copy."""
         if followed.whole is not None or self._games.find(followed.file, game_id) is not None:
             return False
         is_whole = followed.file.arrived_whole

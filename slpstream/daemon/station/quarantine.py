@@ -54,7 +54,9 @@ class Quarantine:
         return True
 
     def due(self, now: float) -> list[TailedFile]:
-        """Return the files that have changed in quarantine and whose pause is over. Each of them is returned only once."""
+        """Return the files that have changed in quarantine and whose pause is over. Each of them is only returned
+        once.
+        """
         due: list[TailedFile] = []
         for failed in self._files.values():
             if failed.changed is not None and now >= failed.retry_at:
