@@ -43,7 +43,7 @@ class Role(Enum):
 
 
 class Denied(Enum):
-    """The reasons for refusing a request. Each has an HTTP status, a detail and, in some cases, a challenge (RFC 6750)."""
+    """The reasons for refusing a request. Each has an HTTP status, a detail, and possibly a challenge (RFC 6750)."""
 
     HOST = (421, "this host name is not served here", "")
     ORIGIN = (403, "this origin is not allowed", "")

@@ -1,4 +1,4 @@
-"""A thin bridge from h11 to an ASGI application. It only supports HTTP requests, but neither websockets nor lifespan."""
+"""A thin bridge from h11 to an ASGI application. It supports HTTP requests, but neither websockets nor lifespan."""
 
 from __future__ import annotations
 

@@ -46,7 +46,10 @@ class Connection:
                 return b""
 
     def write_now(self, data: bytes | memoryview) -> int:
-        """Write without blocking, and return how many bytes were written. If the connection is gone, it discards them."""
+        """Write without blocking, and return how many bytes were written.
+
+        If the connection is gone, the data is discarded, and counts as written.
+        """
         if self.gone:
             return len(data)
         try:

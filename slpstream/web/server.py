@@ -274,7 +274,7 @@ class WebServer:
         return await self._respond(connection, http, request, port)
 
     async def _fail(self, connection: Connection, http: h11.Connection, request: h11.Request, error_id: str) -> None:
-        """Respond to a request that a bug has ended outside of the application, unless the response has already begun."""
+        """Respond to a request that a bug has ended outside of the application, unless the response has begun."""
         if http.our_state is h11.SEND_RESPONSE:
             status = HTTPStatus.INTERNAL_SERVER_ERROR
             self._observer.on_request(status)

@@ -168,7 +168,9 @@ def _listed(changes: Sequence[Change]) -> ChangeList:
 
 
 def _matches(if_match: str, score: SetScore) -> bool:
-    """Whether one of the tags is that of the set, or any is allowed because there is a `*` (RFC 9110, section 13.1.1)."""
+    """Whether one of the tags is that of the set, or there is a `*`, which allows any set (RFC 9110, section
+    13.1.1).
+    """
     tag = tag_of(msgspec.json.encode(score))
     asked = [part.strip().removeprefix("W/").strip('"') for part in if_match.split(",")]
     return "*" in asked or tag in asked

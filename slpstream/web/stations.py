@@ -74,7 +74,7 @@ class Stations(Protocol):
         """
 
     def render_metrics(self, names: Collection[str] = ()) -> bytes:
-        """Return the page for Prometheus, or only the samples with the given names. This is called in a worker thread."""
+        """Return the page for Prometheus, or only the samples with the given names. A worker thread calls this."""
 
     async def set_of(self, station: str) -> SetScore | None:
         """Return the newest set of a station, or `None` if the station doesn't exist."""
