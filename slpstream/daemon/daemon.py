@@ -81,7 +81,7 @@ class Daemon:
         """`read_again` is used by `reload`. If it is `None`, because there is no configuration file, `reload` is
         disabled. With `strict`, a bug doesn't only end the part that it is in, but the whole daemon.
 
-        Raises `ConfigError` for mistakes that only this machine can reveal, such as a token that can't be read or an
+        Raises `ConfigError` for mistakes that only this machine can reveal, such as a token that cannot be read or an
         address that needs one.
         """
         self._read_again = read_again

@@ -20,7 +20,7 @@ _HIGHLIGHT = b'"kind":"%b"' % highlight.KIND.encode()
 async def read_frames(log: Game, query: FramesQuery) -> EncodedFrames:
     """Return a page of final frames.
 
-    Raises `CursorGone` if the log doesn't have the first one, or if it can't be read.
+    Raises `CursorGone` if the log doesn't have the first one, or if it cannot be read.
     """
     first = None if query.first is UNSET else query.first
     position = START if first is None else await log.log_reader.find_frame("finalized", first)

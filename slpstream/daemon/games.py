@@ -260,7 +260,7 @@ class DaemonGames:
 
 
 async def _last_stats(log: Game) -> LogMessage | None:
-    """Return the last `stats` message of a log, or `None` if it doesn't have one or can't be read."""
+    """Return the last `stats` message of a log, or `None` if it doesn't have one or cannot be read."""
     newest: LogMessage | None = None
     position = START
     try:

@@ -29,8 +29,8 @@ class OpenedDatabase(NamedTuple):
 def open_index_database(config: Config, stations: Sequence[StationConfig], temporary: ExitStack) -> OpenedDatabase:
     """Open the index of games, in a form that other users can't read. This blocks.
 
-    If its own folder can't be used, we open it in a folder that is deleted with `temporary`, because streaming works
-    without the index. Raises `ConfigError` if we can't write anywhere.
+    If its own folder cannot be used, we open it in a folder that is deleted with `temporary`, because streaming works
+    without the index. Raises `ConfigError` if we cannot write anywhere.
     """
     log = get_logger()
     folder = state_folder(config.store.folder)

@@ -79,7 +79,7 @@ class ServedStations:
     def not_ready(self) -> list[str]:
         """Return everything that doesn't work, as texts for people.
 
-        This includes an index that is only temporary, folders and stations that can't be read, parts that can't do
+        This includes an index that is only temporary, folders and stations that cannot be read, parts that cannot do
         their work, and tasks that were started again after a bug.
         """
         trouble = self._host.index.trouble

@@ -165,7 +165,7 @@ class StationSets:
     async def names_of(self, games: Iterable[GameRow]) -> Mapping[str, Mapping[int, str]]:
         """Return the names that were given to the players of games by operators or phones, by game id and player index.
 
-        Each game gets the names from the station in its row. If its sets can't be read, it doesn't get any.
+        Each game gets the names from the station in its row. If its sets can't be read, it does not get any.
         """
         at_stations: dict[str, list[GameRow]] = {}
         for game in games:
@@ -222,7 +222,7 @@ class StationSets:
 
         `may` returns whether the set as it is now is the one that the operator meant. If it isn't, `correct` returns
         `None`. `by` is the name of the operator. Raises `ImpossibleCorrection` if the change is about a player or a
-        game that doesn't exist, or `StoreError`. In both cases, nothing changes.
+        game that does not exist, or `StoreError`. In both cases, nothing changes.
         """
         index = self._open_index()
         await index.written()

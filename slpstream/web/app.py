@@ -83,8 +83,8 @@ def make_app(
     """Make the application of a daemon or a gateway.
 
     The files in `site.overlay_folder` are limited to the types that pages use. They don't need a token, because a
-    stylesheet can't pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A gateway
-    doesn't have any of the endpoints in `more`.
+    stylesheet cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A gateway
+    does not have any of the endpoints in `more`.
     """
     overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)

@@ -66,7 +66,7 @@ class Stations(Protocol):
         """
 
     def starting(self) -> list[str]:
-        """Return the ids of the stations that are starting. They aren't ready yet, but they aren't faulty either."""
+        """Return the ids of the stations that are starting. They aren't ready yet, but they are not faulty either."""
 
     async def reload(self) -> schemas.Reloaded | None:
         """Read the configuration again. Returns `None` if it doesn't come from a file, and raises `ConfigError` if it

@@ -32,7 +32,7 @@ class SetNews(Generic[News]):
     def put(self, station: str, set_id: str, news: News) -> None:
         """Hand over news of a set, which will be stored. They replace older news of this set that aren't stored yet.
 
-        This doesn't wait.
+        This does not wait.
         """
         self._news[station, set_id] = news
         self._tries.pop((station, set_id), None)

@@ -5,7 +5,7 @@ Games from before the start of this daemon are known but not streamed. We only r
 game. To find it, we go from the newest file to the oldest. If several files hold the same game, the one that holds most
 of it counts. This means that the older files are searched as well, unless one of the newer ones is whole.
 
-Clients can ask for games that don't exist. This is why a single search serves all of them. It works in short slices,
+Clients can ask for games that do not exist. This is why a single search serves all of them. It works in short slices,
 and its result is kept until the files change.
 """
 

@@ -5,7 +5,7 @@ newest Game Start. A file that arrives as a whole, such as a copy of an old repl
 played. Its game only becomes the current one if there is no other that was played on the station.
 
 Each method of `GameChoice` handles one kind of event. It takes the time in seconds (from any steady clock), and returns
-the transition that the event causes, or `None` if it doesn't cause any.
+the transition that the event causes, or `None` if it does not cause any.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class FollowedFile:
         self.whole = WholeFile() if of_name(file.path.name).written_whole else None
         """This is `None` for a file that grows event by event."""
         self.unwritten = False
-        """Whether the file doesn't exist yet, because it can't be written to the disk."""
+        """Whether the file doesn't exist yet, because it cannot be written to the disk."""
         self.exhausted_size_bytes: int | None = None
         """The last size that we know of a file that is no longer read, however much it grows."""
         self._keep_checkpoint: Callable[[Pipeline], None] | None = None
@@ -136,7 +136,7 @@ class FollowedFile:
 
     @property
     def has_unread_bytes(self) -> bool:
-        """Whether the file has bytes that we haven't read. In a copy, we don't need them."""
+        """Whether the file has bytes that we haven't read. In a copy, we do not need them."""
         if self.is_copy():
             return False
         if self.whole is not None:

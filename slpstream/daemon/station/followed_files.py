@@ -40,7 +40,7 @@ class StationIndex:
         self._wall_clock = wall_clock
 
     def listed(self, files: Iterable[TailedFile]) -> None:
-        """Report files that aren't followed. The index will read those that it doesn't know."""
+        """Report files that aren't followed. The index will read those that it does not know."""
         if self._index is not None:
             self._index.listed(self._station, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
 
@@ -136,7 +136,9 @@ class FollowedFiles:
         return followed
 
     def placeholder(self, path: Path) -> TailedFile:
-        """Return a placeholder for a file that doesn't exist yet, because the disk hasn't accepted any of its bytes."""
+        """Return a placeholder for a file that doesn't exist yet, because the disk has not accepted any of its
+        bytes.
+        """
         return TailedFile(path, FileIdentity(0, 0), 0, int(self._shared.wall_clock() * 1e9))
 
     def note_written(self, followed: FollowedFile, file: TailedFile) -> None:

@@ -131,9 +131,9 @@ class Station:
 
     @property
     def starting(self) -> bool:
-        """Whether the folder hasn't been searched yet, and we don't know of any trouble.
+        """Whether the folder hasn't been searched yet, and we do not know of any trouble.
 
-        By then, we may already follow a game that was running before, so the state isn't always `offline`.
+        By then, we may already follow a game that was running before, so the state is not always `offline`.
         """
         return self._state.starting or (self.state != "offline" and not self.channel.settled)
 

@@ -104,7 +104,7 @@ class WholeFiles:
 def _decode(path: Path) -> tuple[Pipeline, Batch] | None:
     """Read and decode a file. Return its pipeline and the events before its frames, or `None` if it isn't a replay.
 
-    This blocks, and for a large file this is too long for the event loop. Raises `OSError` if the file can't be read.
+    This blocks, and for a large file this is too long for the event loop. Raises `OSError` if the file cannot be read.
     """
     data = read_regular(path)
     format_ = choose(path.name, data[:SNIFFED_BYTES], len(data))
