@@ -1,6 +1,6 @@
 """`PATCH /v1/setup`: start and end the demo.
 
-It is for operators only, because a demo is visible to all subscribers of all stations.
+Only operators may do this, because all subscribers of all stations can see a demo.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ class SetupPatch(Schema, kw_only=True, forbid_unknown_fields=True):
 
 
 def endpoints(demo: Demo) -> list[Endpoint]:
-    """The endpoint of this module. The demo is part of every daemon, so only descriptions pass `None`."""
+    """Make the endpoint of this module. The demo is in every daemon, so `None` is only passed to describe the
+    endpoint.
+    """
 
     async def change_setup(request: Request, _: NoParameters) -> Response:
         patch = await read_body(request, SetupPatch)
