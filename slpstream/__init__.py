@@ -1,9 +1,10 @@
 """Live ingest of game replays, Slippi first.
 
-`open_replay` opens a replay on disk, `messages` iterates over its log messages, and `follow` iterates over those of a
-replay that is still being written. The other names are the types that these functions return and raise.
+Use `open_replay` to open a replay on disk, `messages` to iterate over its log messages, and `follow` to iterate over
+those of a replay that is still being written. The other names are the types that these functions return and raise.
 
-Attributes are imported on first use (PEP 562): `import slpstream` alone loads neither trio nor numpy.
+Attributes are only imported when you first use them (PEP 562), so `import slpstream` on its own loads neither trio nor
+numpy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The Python interface to replays: events, columns, stats and messages of a file on disk, finished or still growing.
+"""The Python interface to replays: the events, columns, stats and messages of a file on disk. The file can be finished
+or still growing.
 
-All functions run the daemon's own pipeline over the same bytes, so a script sees the same data as a subscriber.
+All functions run the daemon's own pipeline over the same bytes. This means that a script sees the same data as a
+subscriber.
 """
 
 from __future__ import annotations
@@ -47,10 +49,11 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 64 * 1024  # with 256 KiB, stats of a replay before 3.0 take 40 % longer
 _PREVIEW_BYTES = 4096
-"""Size of the part that is read from each end of a file for a preview."""
+"""How much of each end of a file we read for a preview."""
 _WHOLE_FILE = -1
 _MAX_COLUMNS_BYTES = 1 << 30
-"""Size limit of files that are read into memory for columns. No game fills a tenth of it; a hole can be a terabyte."""
+"""The size limit of files that are read into memory for columns. No game fills a tenth of it, but a file with a hole
+can have a terabyte."""
 _FRAMES_PER_BATCH = 1024
 _NEEDS_TRIO = (
     "slpstream.follow needs trio: iterate over it in a function that `trio.run(function)` runs; in a program with "
@@ -59,13 +62,14 @@ _NEEDS_TRIO = (
 _FOLLOW_POLL_SECONDS = 0.05
 
 Sending = Literal["first", "last"]
-"""The transmission of a rolled-back frame that counts: the one that the player saw, or the one that the game kept."""
+"""Which transmission of a rolled-back frame counts. `first` is the one that the player saw, and `last` the one that the
+game kept."""
 
 Output_co = TypeVar("Output_co", covariant=True)
 
 
 class _Decoder(Protocol[Output_co]):
-    """The common interface of readers (bytes to events) and pipelines (bytes to messages)."""
+    """The interface that readers (bytes to events) and pipelines (bytes to messages) share."""
 
     def feed(self, data: bytes) -> Output_co:
         """Take the next bytes of the file."""
@@ -74,31 +78,31 @@ class _Decoder(Protocol[Output_co]):
         """Take the first bytes of the file again, after they have changed."""
 
     def finish(self) -> Output_co:
-        """Take note that the file is complete."""
+        """Note that the file is complete."""
 
     @property
     def closed(self) -> bool:
-        """Whether further bytes cannot change the log."""
+        """Whether further bytes can't change the log any more."""
 
     @property
     def pending(self) -> bool:
-        """Whether `more` has frames left to return."""
+        """Whether `more` has any frames left to return."""
 
     def more(self, max_frames: int) -> Output_co:
         """Decode at most this many further frames."""
 
 
 class Replay:
-    """A replay on disk. Opening it reads its first bytes; the rest is read on demand.
+    """A replay on disk. Opening it only reads its first bytes, and the rest is read when you need it.
 
-    `frames` needs the extra `analysis`; everything else works without it.
+    `frames` needs the extra `analysis`. Everything else works without it.
     """
 
     def __init__(self, path: Path, *, strict: bool = False, personal: bool = False) -> None:
-        """Open a replay; see `open_replay`.
+        """Open a replay. For the arguments, have a look at `open_replay`.
 
-        Raises `SourceError` if the file cannot be read, and `FormatError` if its first bytes are not those of a replay.
-        A file that begins like a replay but contains no game raises `FormatError` on first use.
+        Raises `SourceError` if the file can't be read, and `FormatError` if its first bytes are not those of a replay.
+        If a file begins like a replay but does not contain any game, you get the `FormatError` when you first use it.
         """
         self.path = path
         self._stats: dict[tuple[bool, bool], SlippiStats] = {}
@@ -112,7 +116,7 @@ class Replay:
 
     @cached_property
     def start(self) -> GameStart:
-        """The Game Start event. Only the part of the file up to it is read."""
+        """The Game Start event. To get it, only the part of the file up to this event is read."""
         whole: WholeGame | None = self.__dict__.get("_whole")
         if whole is not None and not any(self._options.values()):  # already read
             return whole.start
@@ -133,12 +137,12 @@ class Replay:
 
     @property
     def format(self) -> str:
-        """`slippi`, `gci`, `stunts`, `mk8`, or the name of a format that another package registered."""
+        """`slippi`, `gci`, `stunts`, `mk8`, or the name of a format that another package has registered."""
         return self._format.name
 
     @property
     def has_columns(self) -> bool:
-        """Whether the format supports `frames`, which also need the extra `analysis`."""
+        """Whether the format supports `frames`. These also need the extra `analysis`."""
         return self._format.whole is not None
 
     def new_reader(self) -> Reader:
@@ -147,12 +151,12 @@ class Replay:
 
     @property
     def game_id(self) -> str:
-        """The id of the game, 32 hex digits."""
+        """The id of the game, which is 32 hex digits."""
         return self.start.game_id
 
     @property
     def settings(self) -> Any:
-        """The settings of the game; the type depends on the format."""
+        """The settings of the game. Their type depends on the format."""
         return self.start.settings
 
     @cached_property
@@ -165,15 +169,15 @@ class Replay:
 
     @cached_property
     def metadata(self) -> dict[str, Any] | None:
-        """The metadata of the file, or `None`."""
+        """The metadata of the file, or `None` if there isn't any."""
         found = self._whole.metadata if self._whole is not None else first_of(Metadata, self.events())
         return None if found is None else dict(found.metadata)
 
     @cached_property
     def codes(self) -> CodeList | None:
-        """The codes that were loaded into the game (the Gecko list); `None` if the replay does not contain them.
+        """The codes that were loaded into the game (the Gecko list), or `None` if the replay doesn't contain them.
 
-        Raises `FormatError` for a damaged list. Reads only the beginning of the file.
+        Raises `FormatError` if the list is damaged. Only the beginning of the file is read.
         """
         return read_codes(self.path)
 
@@ -181,8 +185,8 @@ class Replay:
     def frames(self) -> Frames:
         """The frames as columns.
 
-        Raises `ModuleNotFoundError` without the extra `analysis`, and `Unsupported` for a format without columns and
-        for a file of more than a gigabyte.
+        Raises `ModuleNotFoundError` without the extra `analysis`, and `Unsupported` for a format without columns or a
+        file of more than a gigabyte.
         """
         if not self._fits:
             raise UnsupportedFile(f"too large for columns, {_MAX_COLUMNS_BYTES >> 30} GiB at most")
@@ -193,10 +197,11 @@ class Replay:
         return frames
 
     def training_rows(self, *, sending: Sending = "last") -> TrainingRows:
-        """Return the rows of `slpstream export --to training`: numpy columns by name, one row per frame.
+        """Return the rows of `slpstream export --to training`. These are numpy columns by name, with one row per frame.
 
-        `sending` chooses the transmission of a rolled-back frame: the last one, from which the game continued, or the
-        first one, which the player saw. Raises the errors of `frames`, and `Unsupported` without exactly two players.
+        `sending` chooses the transmission of a rolled-back frame. You get either the last one, from which the game
+        continued, or the first one, which the player saw. This raises the same errors as `frames`, and also
+        `Unsupported` if there aren't exactly two players.
         """
         rows: TrainingRows = _training("training_rows")(self.frames, self.settings, sending=sending)
         return rows
@@ -207,19 +212,25 @@ class Replay:
         return [event for event in self.events() if isinstance(event, Diagnostic)]
 
     def stats(self, *, compat: bool = False, crew: bool = False) -> Stats:
-        """Return the stats of the game, as in its last `stats` message.
+        """Return the stats of the game. They are the same as in its last `stats` message.
 
-        `compat` counts exactly like slippi-js 9.1.2; `crew` treats the game as part of a crew battle. With the extra
-        `analysis`, a game with a Game End takes half the time. Raises `Unsupported` for a format without stats.
+        With `compat`, everything is counted exactly like in slippi-js 9.1.2. With `crew`, the game is treated as part
+        of a crew battle. The extra `analysis` halves the time for a game with a Game End. Raises `Unsupported` for a
+        format without stats.
         """
         return self._computed(compat=compat, crew=crew).stats()
 
     def stadium_stats(self) -> TargetTest | HomeRun | None:
-        """Return the stats of a target test or home-run contest (slippi-js `getStadiumStats`), `None` otherwise."""
+        """Return the stats of a target test or home-run contest (slippi-js `getStadiumStats`), or `None` for other
+        games.
+        """
         return self._computed(compat=False, crew=False).stadium()
 
     def controllers(self) -> ControllerReport:
-        """Return findings about the controllers, from the inputs. Raises `Unsupported` for a format without stats."""
+        """Return findings about the controllers, which are based on the inputs.
+
+        Raises `Unsupported` for a format without stats.
+        """
         from slpstream.formats.slippi.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
 
         if self._format.make_stats() is not SlippiStats:
@@ -229,10 +240,10 @@ class Replay:
         return found
 
     def situations(self, query: str) -> list[Occurrence]:
-        """Return the situations of a query in this game, in the order in which they are complete.
+        """Return the situations in this game that match a query, in the order in which they are complete.
 
-        The extra `analysis` makes this many times faster. Raises `ValueError` for an invalid query, and `Unsupported`
-        for a format other than Slippi.
+        The extra `analysis` makes this many times faster. Raises `ValueError` if the query isn't valid, and
+        `Unsupported` for other formats than Slippi.
         """
         find = _of_part("find_situations", "the search for situations needs the part situations")
         whole = self._whole
@@ -277,7 +288,9 @@ class Replay:
         return computers[0]
 
     def events(self) -> list[Event]:
-        """Return all events in log order, as the live path yields them: one `Frame` per transmission of a frame."""
+        """Return all events in log order, in the same way as you get them from a live game. There is one `Frame` for
+        each transmission of a frame.
+        """
         self.start  # noqa: B018 -- raises the error of an invalid file
         return [event for events in _read_to_end(self.path, self.new_reader()) for event in events]
 
@@ -292,26 +305,28 @@ class Replay:
 
     @cached_property
     def _whole(self) -> WholeGame | None:
-        """The game, decoded in one batch, if the format supports it and numpy is installed."""
+        """The game, decoded in one batch. This is `None` if the format doesn't support it or numpy is not installed."""
         if self._format.whole is None or not self._fits or find_spec("numpy") is None:
             return None
         return self._format.whole(self._data)
 
 
 def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bool = False) -> Replay:
-    """Open a replay on disk, which may be compressed or in an archive: `archive.zip::game.slp`.
+    """Open a replay on disk. It may be compressed or in an archive, for example `archive.zip::game.slp`.
 
-    `strict` refuses a file with a wrong checksum. `personal` keeps data that identifies a person, in addition to the
-    name shown in the game. Raises `SourceError` if the file cannot be read, and `FormatError` if it is not a replay.
+    With `strict`, a file with a wrong checksum is refused. With `personal`, you get data that identifies a person, in
+    addition to the name that the game shows. Raises `SourceError` if the file can't be read, and `FormatError` if it is
+    not a replay.
     """
     return Replay(Path(path), strict=strict, personal=personal)
 
 
 def preview_replay(path: str | PathLike[str]) -> Preview | None:
-    """Return start, end and metadata of a finished replay, read from the first and last bytes of the file only.
+    """Return the start, the end and the metadata of a finished replay. Only the first and last bytes of the file are
+    read.
 
-    `None` if these bytes are not enough or the format does not support previews; use `open_replay` then. Raises
-    `SourceError` if the file cannot be read, and `FormatError` if it is not a replay.
+    Returns `None` if these bytes aren't enough or if the format does not support previews. In this case, use
+    `open_replay`. Raises `SourceError` if the file cannot be read, and `FormatError` if it is not a replay.
     """
     file = Path(path)
     head, tail, tail_offset = b"", b"", 0
@@ -335,10 +350,10 @@ def preview_replay(path: str | PathLike[str]) -> Preview | None:
 
 
 def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
-    """Describe the game in a file for the index.
+    """Describe the game in a file for the index. This blocks.
 
-    Only the two ends of the file are read if they are enough; with `stats` the whole file is read. Blocks. Raises
-    `SourceError` if the file cannot be read, and `FormatError` if it contains no game.
+    If the two ends of the file are enough, only these are read. With `stats`, the whole file is read. Raises
+    `SourceError` if the file can't be read, and `FormatError` if it does not contain any game.
     """
     if not stats:
         preview = preview_replay(path)
@@ -360,9 +375,10 @@ def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
 
 
 def read_codes(path: Path) -> CodeList | None:
-    """Return the codes that were loaded into the game in a file; `None` if the file does not contain them.
+    """Return the codes that were loaded into the game in a file, or `None` if the file doesn't contain them. This
+    blocks.
 
-    Blocks. Raises `SourceError` if the file cannot be read, and `FormatError` for a damaged list of codes.
+    Raises `SourceError` if the file cannot be read, and `FormatError` if the list of codes is damaged.
     """
     read = of_name(*_read_head(path)).codes
     return None if read is None else read(read_chunks(path))
@@ -394,14 +410,15 @@ def messages(
     personal: bool = False,
     growing: bool = False,
 ) -> Iterator[LogMessage]:
-    """Iterate over the log messages of a replay, finished or not, in order.
+    """Iterate over the log messages of a replay in order. It can be finished or not.
 
-    `message.json()` is the line that `slpstream dump` prints. `topics` selects messages, by default all. With `growing`
-    the file is treated as still being written: messages that require the end of the file (an incomplete last frame, the
-    end `incomplete`) are left out, as in a daemon that waits for more bytes.
+    `message.json()` is the line that `slpstream dump` prints. `topics` selects messages, and by default you get all of
+    them. With `growing`, the file is treated as if it is still being written. This leaves out those messages that need
+    the end of the file (an incomplete last frame, and the end `incomplete`), just like in a daemon that waits for more
+    bytes.
 
-    Raises `SourceError` if the file cannot be read, and `FormatError` if it is not a replay. A replay that breaks off
-    or is damaged later ends with a `diagnostic` and a `game_end` instead.
+    Raises `SourceError` if the file can't be read, and `FormatError` if it is not a replay. If a replay breaks off or
+    is damaged later, it ends with a `diagnostic` and a `game_end` instead.
     """
     wanted = frozenset(topics)
     replay = Path(path)
@@ -438,17 +455,19 @@ def follow(
     layout: Literal["messages", "training"] = "messages",
     sending: Sending = "last",
 ) -> AsyncGenerator[Any, None]:
-    """Iterate over the log messages of a replay while it is written, until the game closes the file.
+    """Iterate over the log messages of a replay while it is being written, until the game closes the file.
 
-    With `layout="training"` iterate over rows instead, one per frame: the rows of `slpstream export --to training` for
-    the finished file, as numpy values with named fields (`row["p0_post_percent"]`). With `sending="last"`, a row is
-    yielded when its frame is final; with `"first"`, when the frame is first transmitted. Raises `Unsupported` for a
-    game without exactly two players.
+    With `layout="training"`, you iterate over rows instead, with one row per frame. These are the rows of `slpstream
+    export --to training` for the finished file, as numpy values with named fields (such as `row["p0_post_percent"]`).
+    With `sending="last"`, you get a row when its frame is final, and with `"first"`, when its frame is transmitted for
+    the first time. Raises `Unsupported` for a game that doesn't have exactly two players.
 
-    Requires trio, and raises `RuntimeError` without it: run the function that iterates with `trio.run`; in a program
-    with asyncio, use `await asyncio.to_thread(trio.run, function)`. Wrap the iterator in `contextlib.aclosing` if you
-    can leave it early. A file of a format that is written in one go counts as complete once it has not changed for a
-    second. Raises `SourceError` if the file does not behave like a log (it shrinks, is replaced, vanishes), and
+    This needs trio, and raises `RuntimeError` without it. Run the function that iterates with `trio.run`. In a program
+    with asyncio, use `await asyncio.to_thread(trio.run, function)`. If you can leave the iterator early, wrap it in
+    `contextlib.aclosing`.
+
+    If the format is written in one go, a file counts as complete once it has not changed for a second. Raises
+    `SourceError` if the file does not behave like a log (because it shrinks, is replaced or vanishes), and
     `FormatError` if it is not a replay.
     """
     if layout == "training":
@@ -457,7 +476,7 @@ def follow(
 
 
 async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, None]:
-    """Iterate over the rows of a game while its file is written."""
+    """Iterate over the rows of a game while its file is being written."""
     file = _followed(path)
     format_ = of_name(file.name)
     if format_.whole is None:
@@ -472,12 +491,12 @@ async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, 
 
 
 def _training(name: str) -> Callable[..., Any]:
-    """A function of the part `training`. Raises `ModuleNotFoundError` without the part."""
+    """Return a function of the part `training`. Raises `ModuleNotFoundError` without this part."""
     return _of_part(name, "rows for training need the part training")
 
 
 def _of_part(name: str, needed: str) -> Callable[..., Any]:
-    """The function with this name that a part implements. Raises `ModuleNotFoundError` without the part."""
+    """Return the function with this name that a part implements. Raises `ModuleNotFoundError` without this part."""
     from slpstream.parts import registry  # noqa: PLC0415 -- few functions are implemented by parts
 
     function = registry.function(name)
@@ -487,7 +506,7 @@ def _of_part(name: str, needed: str) -> Callable[..., Any]:
 
 
 async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str]) -> AsyncGenerator[LogMessage, None]:
-    """Iterate over the log messages of a replay while it is written."""
+    """Iterate over the log messages of a replay while it is being written."""
     file = _followed(path)
     format_ = of_name(file.name)
     if format_.written_whole:
@@ -505,7 +524,7 @@ async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str
 
 
 def _followed(path: Path) -> Path:
-    """Return the real path of the file to follow. Raises `SourceError`, and `RuntimeError` outside of trio."""
+    """Return the real path of the file to follow. Raises `SourceError`, or `RuntimeError` outside of trio."""
     import trio  # noqa: PLC0415 -- loading it takes longer than reading a game
 
     if not trio.lowlevel.in_trio_task():
@@ -517,7 +536,9 @@ def _followed(path: Path) -> Path:
 
 
 async def _decoded(file: Path, format_: Format, decoder: _Decoder[Output_co]) -> AsyncGenerator[Output_co, None]:
-    """Feed a growing file to a reader or pipeline and yield the results, until further bytes cannot change the log."""
+    """Feed a growing file to a reader or pipeline, and yield the results, until further bytes can't change the log any
+    more.
+    """
     from slpstream.sources.tail import Grew, Rewritten  # noqa: PLC0415 -- slow, because it loads trio
     from slpstream.sources.tail.one_file import tail_of_file  # noqa: PLC0415 -- the same
 
@@ -534,7 +555,7 @@ async def _decoded(file: Path, format_: Format, decoder: _Decoder[Output_co]) ->
 
 
 async def _wait_until_unchanged(file: Path) -> None:
-    """Wait until a file has not changed for a second."""
+    """Wait until a file hasn't changed for a second."""
     import trio  # noqa: PLC0415 -- loading it takes longer than reading a game
 
     before: os.stat_result | None = None
@@ -550,9 +571,10 @@ async def _wait_until_unchanged(file: Path) -> None:
 
 
 def _read_to_end(path: Path, decoder: _Decoder[Output_co]) -> Iterator[Output_co]:
-    """Feed a whole file to a reader or pipeline and yield the results. Raises `SourceError`.
+    """Feed a whole file to a reader or pipeline, and yield the results. Raises `SourceError` if it can't be read.
 
-    After the end of the log only one more chunk is read, because its first bytes can cause a diagnostic.
+    After the end of the log, we only read one more chunk. We need this one because its first bytes can cause a
+    diagnostic.
     """
     for chunk in read_chunks(path):
         was_closed = decoder.closed
@@ -565,7 +587,10 @@ def _read_to_end(path: Path, decoder: _Decoder[Output_co]) -> Iterator[Output_co
 
 
 def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
-    """Yield the bytes of a file in chunks of at most `max_bytes`; -1 yields one chunk. Raises `SourceError`."""
+    """Yield the bytes of a file in chunks of at most `max_bytes`. With -1, there is only one chunk.
+
+    Raises `SourceError` if the file can't be read.
+    """
     try:
         with open_file(path) as file:
             while chunk := file.read(max_bytes):
@@ -575,11 +600,11 @@ def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading. Refuses other kinds, such as a FIFO, which could block for ever.
+    """Open a regular file for reading. Other kinds (such as a FIFO, which could block for ever) are refused.
 
-    A replay log (`.slplog`), a compressed replay or a member of an archive is opened as the replay in it. The name
-    decides, so a file that is named like a replay is never unpacked. Raises `Unreadable`, and `FormatError` for a
-    damaged replay log or `.slpz`.
+    If the file is a replay log (`.slplog`), a compressed replay or a member of an archive, you get the replay in it.
+    This is decided by the name, so a file that is named like a replay is never unpacked. Raises `Unreadable`, or
+    `FormatError` if a replay log or a `.slpz` is damaged.
     """
     try:
         file: BinaryIO = BytesIO(read_packed(path)) if is_packed(path) else open_regular(path)

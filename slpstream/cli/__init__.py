@@ -1,8 +1,8 @@
-"""The command line. Each command is a module, which is imported only when the command is called.
+"""The command line. Each command is a module, which is only imported when you call the command.
 
-Exit codes: 0 success; 1 a negative answer, such as an unreadable replay or a difference; 2 wrong usage; 74 input/output
-error; 78 configuration error. Bad input never causes a traceback: errors are one line on stderr, and usage errors come
-after click's usage lines.
+These are the exit codes: 0 means success. 1 is a negative answer, such as an unreadable replay or a difference. 2 is
+wrong usage, 74 an input/output error, and 78 a configuration error. Bad input never causes a traceback. Instead, errors
+are one line on stderr, and for usage errors, this line comes after click's usage lines.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _COMMANDS = {
     "follow": "Print the log messages of a file that is still being written.",
     "check-config": "Validate a configuration file.",
 }
-"""Commands of the core and their short descriptions, in the order of the help page. The command `a-b` is in the module
-`a_b`. Those of parts follow."""
+"""The commands of the core with their short descriptions, in the order of the help page. The command `a-b` is in the
+module `a_b`. On the help page, the commands of parts follow after these."""
 
 
 class _Commands(click.Group):
-    """A click group that imports the module of a command only when the command is called."""
+    """A click group that only imports the module of a command when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*_COMMANDS, *_commands_of_parts()]
@@ -64,7 +64,9 @@ class _Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Without arguments, choose `start` for people on a terminal, and the help for everything else."""
+        """Parse the arguments. If there are none, choose `start` for people on a terminal, and the help for everything
+        else.
+        """
         if not args:
             terminals = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
             if terminals and not is_remote(os.environ) and self.get_command(ctx, "start") is not None:
@@ -72,7 +74,11 @@ class _Commands(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Exit with 0 when the reader of stdout has left, and with 130 after Ctrl-C. Click exits with 1 for both."""
+        """Run the command.
+
+        If the reader of stdout has left, we exit with 0, and after Ctrl-C with 130. Click would exit with 1 in both
+        cases.
+        """
         try:
             return super().invoke(ctx)
         except OSError as error:
@@ -102,7 +108,9 @@ def _commands_of_parts() -> Mapping[str, Command]:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would visit all modules that are being imported again and again."""
+    """Pause the garbage collector, because it would visit all of the modules that are being imported again and
+    again.
+    """
     if not gc.isenabled():
         yield
         return
@@ -120,7 +128,7 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """The entry point: run a command, and turn expected errors into one line on stderr and an exit code."""
+    """Run a command. This is the entry point. Expected errors become one line on stderr and an exit code."""
     _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -144,7 +152,10 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 def _is_closed_pipe(error: OSError) -> bool:
-    """Whether the reader of our output has left. Windows reports EINVAL then; errors of a file name the file."""
+    """Whether an error means that the reader of our output has left.
+
+    Windows reports EINVAL in this case. Errors about a file are different, because they contain its name.
+    """
     if isinstance(error, BrokenPipeError):
         return True
     return sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None
@@ -152,7 +163,7 @@ def _is_closed_pipe(error: OSError) -> bool:
 
 @contextmanager
 def error_context(file: object) -> Iterator[None]:
-    """Add the name of a file to a `FormatError` raised inside the context."""
+    """Add the name of a file to each `FormatError` that is raised inside the context."""
     try:
         yield
     except FormatError as error:
@@ -161,7 +172,9 @@ def error_context(file: object) -> Iterator[None]:
 
 @contextmanager
 def config_error_context(file: Path | None) -> Iterator[None]:
-    """Put the name of the configuration file, if there is one, into a `ConfigError` raised inside the context."""
+    """Put the name of the configuration file (if there is one) into each `ConfigError` that is raised inside the
+    context.
+    """
     try:
         yield
     except ConfigError as error:
@@ -171,7 +184,7 @@ def config_error_context(file: Path | None) -> Iterator[None]:
 
 @contextmanager
 def without_groups() -> Iterator[None]:
-    """Raise a `ConfigError` as itself that a nursery inside the context has put into a group."""
+    """If a nursery inside the context has put a `ConfigError` into a group, raise the error itself."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -184,19 +197,19 @@ def without_groups() -> Iterator[None]:
 
 
 def is_remote(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal belongs to another machine, on which no browser can be opened."""
+    """Whether the terminal belongs to another machine. In this case, we can't open a browser there."""
     return bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
 
 
 def describe_error(file: object, error: FormatError | SourceError) -> tuple[str, int]:
-    """The error message and the exit code for a file that cannot be read."""
+    """Return the error message and the exit code for a file that can't be read."""
     if isinstance(error, SourceError):
         return str(error), EXIT_INPUT_OUTPUT  # its text includes the file name
     return f"{path_text(file) if isinstance(file, Path) else file}: {error}", EXIT_NO
 
 
 def report_error(file: object, error: FormatError | SourceError) -> int:
-    """Print the error message for a file that cannot be read. Return the exit code."""
+    """Print the error message for a file that can't be read, and return the exit code."""
     message, code = describe_error(file, error)
     report(message)
     return code
@@ -214,10 +227,10 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def _replace_closed_streams() -> None:
-    """Open the null device in place of a closed stdout or stderr, as after `>&-`.
+    """Open the null device instead of a closed stdout or stderr, as you get it with `>&-`.
 
-    Python sets such a stream to `None`, and the next file that is opened would get its descriptor. The stand-in for
-    stdout is read-only, so that printing fails like writing to any other broken output.
+    Python sets such a stream to `None`, and the next file that is opened would get its descriptor. The replacement for
+    stdout is read-only, so printing fails in the same way as with any other broken output.
     """
     if sys.stdout is None:
         sys.stdout = _open_null_device(1, os.O_RDONLY)
@@ -235,7 +248,7 @@ def _open_null_device(descriptor: int, flags: int) -> TextIO:
 
 
 def _discard_output() -> None:
-    """Redirect stdout to the null device, so that Python can flush it at exit without an error."""
+    """Redirect stdout to the null device. After that, Python can flush it at exit without an error."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)

@@ -1,4 +1,4 @@
-"""The access token of a daemon, for commands that ask one."""
+"""The access token of a daemon, for commands that ask a daemon for something."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from slpstream.config import read_secret
 from slpstream.model.errors import ConfigError
 
 _TOKEN = re.compile(r"[ -~]+")
-"""Characters that an HTTP header can contain."""
+"""The characters that an HTTP header can contain."""
 
 
 def read_token(file: Path) -> str:
-    """Read the access token. Check it here, because errors about an invalid header would show it."""
+    """Read the access token. We check it here, because an error about an invalid header would show the token."""
     try:
         token = read_secret(file, "token")
     except ConfigError as error:

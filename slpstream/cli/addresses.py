@@ -12,13 +12,13 @@ _MAX_OVERLAYS = 8
 
 
 def base_address(host: str, port: int) -> str:
-    """The address of the daemon for a browser on this machine."""
+    """Return the address of the daemon for a browser on this machine."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 
 def print_addresses(base: str, stations: Sequence[str]) -> None:
-    """Print the addresses of the dashboard and of the first stations' overlays."""
+    """Print the addresses of the dashboard and of the overlays of the first stations."""
     click.echo(f"dashboard  {base}/")
     for station in stations[:_MAX_OVERLAYS]:
         click.echo(f"overlay    {base}/overlay/{quote(station)}")
@@ -27,7 +27,7 @@ def print_addresses(base: str, stations: Sequence[str]) -> None:
 
 
 def print_missing(folders: Mapping[str, Path]) -> None:
-    """Print a line for each folder that does not exist yet. Blocks."""
+    """Print a line for each folder that doesn't exist yet. This blocks."""
     for station, folder in folders.items():
         if not folder.is_dir():
             click.echo(f"Station {station} waits for its folder, which does not exist yet: {folder}")

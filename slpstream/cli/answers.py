@@ -1,4 +1,6 @@
-"""Answers of a daemon to commands. Another server can be at its address, so anything can come."""
+"""The answers of a daemon to commands. They can contain anything, because there may be another server at the
+address.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,15 @@ class Readable(Protocol):
 
 
 def answer(response: Readable, kind: type[T]) -> T:
-    """The answer in a body of JSON. Raises `ValueError` for anything else."""
+    """Return the answer in a JSON body. Raises `ValueError` if it contains anything else."""
     return decoded(response.read(MAX_BYTES + 1), kind)
 
 
 def decoded(body: bytes, kind: type[T]) -> T:
-    """The answer in JSON. Raises `ValueError` for anything else."""
+    """Return the answer in JSON. Raises `ValueError` if it contains anything else."""
     return read_json(body, kind, not_an_answer)
 
 
 def not_an_answer(what: str) -> ValueError:
-    """The error for anything else."""
+    """Return the error for a body that isn't an answer of slpstream."""
     return ValueError(f"not an answer of slpstream: {what}")

@@ -1,4 +1,4 @@
-"""Output files that are written completely or not at all."""
+"""Output files that are either written completely or not at all."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def write_atomically(target: Path, pieces: Iterable[bytes], *, overwrite: bool) -> int:
-    """Write a file under a temporary name, then rename it to `target`. Return its size in bytes.
+    """Write a file under a temporary name, and then rename it to `target`. Returns its size in bytes.
 
-    Raises `FileExistsError` if the target exists and `overwrite` is false, and any exception of `pieces`; the target
-    is then unchanged.
+    Raises `FileExistsError` if the target exists and `overwrite` is false. Exceptions of `pieces` are raised as well.
+    In all of these cases, the target stays as it was.
     """
     if not overwrite and target.exists():
         raise FileExistsError(str(target))

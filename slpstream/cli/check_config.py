@@ -30,6 +30,6 @@ def command(file: Path) -> None:
 
 
 def _without_stations(config: Config) -> str:
-    """The note about a configuration without `[[stations]]`."""
+    """Return the note about a configuration without `[[stations]]`."""
     wanted = [part.without_stations for part in registry.parts() if part.without_stations and part.wanted(config)]
     return "; ".join(wanted) or "none: the usual Slippi folders are watched"

@@ -1,4 +1,6 @@
-"""A query for games on the command line, in the syntax of the Slippi Launcher, and the games of files that match it."""
+"""A query for games on the command line, in the syntax of the Slippi Launcher, and the test whether the games in files
+match it.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,15 @@ config_option = click.option(
 
 
 class GameQuery(NamedTuple):
-    """A query without mistakes. It can be sent to other processes."""
+    """A query without mistakes. You can send it to other processes."""
 
     text: str
     me: tuple[str, ...]
-    """The connect codes that `@me` means."""
+    """The connect codes that `@me` stands for."""
 
 
 def _configured_me(file: Path | None) -> tuple[str, ...]:
-    """The connect codes of `search.me` in a configuration file. Raises `ConfigError`."""
+    """Return the connect codes of `search.me` in a configuration file. Raises `ConfigError` if the file isn't valid."""
     if file is None:
         return ()
     from slpstream.parts import registry
@@ -45,7 +47,7 @@ def _configured_me(file: Path | None) -> tuple[str, ...]:
 
 
 def require_text(query: str) -> None:
-    """Exit with 2 if an argument or standard input was not UTF-8, which Python then has in surrogates."""
+    """Exit with 2 if an argument or standard input wasn't UTF-8. Python keeps such bytes in surrogates."""
     try:
         query.encode()
     except UnicodeEncodeError:
@@ -53,9 +55,9 @@ def require_text(query: str) -> None:
 
 
 def checked_query(text: str, me: tuple[str, ...], config_file: Path | None) -> GameQuery:
-    """The query, in which `@me` means these codes and those of the configuration.
+    """Return the query. In it, `@me` stands for the given codes and those of the configuration.
 
-    Exits with 2 if it has mistakes, after showing them. Raises `ConfigError`.
+    If there are mistakes in the query, this shows them and exits with 2. Raises `ConfigError`.
     """
     from slpstream.game.queries.parse import Context, parse
 
@@ -66,7 +68,7 @@ def checked_query(text: str, me: tuple[str, ...], config_file: Path | None) -> G
 
 
 def checked_games(games: str | None, me: tuple[str, ...], config_file: Path | None) -> GameQuery | None:
-    """The query of `--games`; `None` without one. Otherwise as `checked_query`."""
+    """Return the query of `--games`, or `None` if this option is missing. Everything else is as in `checked_query`."""
     if games is None:
         if me or config_file is not None:
             raise click.UsageError("--me and --config are for --games")
@@ -75,7 +77,7 @@ def checked_games(games: str | None, me: tuple[str, ...], config_file: Path | No
 
 
 def exit_with_problems(text: str, problems: Iterable[QueryProblem]) -> None:
-    """Show the mistakes in a query at their places and exit with 2, if there are any."""
+    """If there are any mistakes in a query, show them at their places, and exit with 2."""
     found = False
     for problem in problems:
         found = True
@@ -88,7 +90,10 @@ def exit_with_problems(text: str, problems: Iterable[QueryProblem]) -> None:
 
 
 def is_match(query: GameQuery, path: Path, record: GameRecord) -> bool:
-    """Whether the game of a replay matches a query. Runs in any process, each of which parses the query once."""
+    """Whether the game of a replay matches a query.
+
+    You can call this in any process. Each process parses the query only once.
+    """
     from slpstream.game.queries.predicate import matches
     from slpstream.model.game_facts import facts_of
 

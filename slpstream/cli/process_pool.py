@@ -1,6 +1,6 @@
-"""Pools of worker processes for commands that read many files.
+"""Pools of worker processes, for commands that read many files.
 
-Workers ignore Ctrl-C: the terminal sends SIGINT to every process of the group, but only the main process reacts to it
+Workers ignore Ctrl-C. The terminal sends SIGINT to every process of the group, but only the main process reacts to it,
 and then ends the workers.
 """
 
@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
-"""Spawned processes, because forked ones would inherit locks held by threads that do not exist in them."""
+"""We use spawned processes. Forked ones would inherit locks that are held by threads which don't exist in them."""
 MAX_BYTES_AHEAD = 32 << 20
 
 
@@ -28,10 +28,10 @@ MAX_BYTES_AHEAD = 32 << 20
 def process_pool(
     count: int, initializer: Callable[..., None] | None = None, *arguments: Any
 ) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool of `count` processes. Each process calls `initializer(*arguments)` first, if there is one.
+    """Yield a pool of `count` processes. Each process first calls `initializer(*arguments)`, if there is one.
 
-    On exit, and also after an exception, work that has not started is cancelled and the processes end. Submit work
-    within `interrupts_blocked`.
+    At the end, and also after an exception, all work that hasn't started is cancelled, and the processes end. Submit
+    your work within `interrupts_blocked`.
     """
     pool = ProcessPoolExecutor(count, mp_context=CONTEXT, initializer=_initialize, initargs=(initializer, arguments))
     try:
@@ -48,10 +48,10 @@ def map_in_order(
     ahead: int,
     size_bytes: Callable[[Item], int],
 ) -> Iterator[Future[Result]]:
-    """Yield the future of `function(item)` for each item, in order, computed by the pool.
+    """Yield the future of `function(item)` for each item, in order. The pool computes them.
 
-    The caller waits for each one. At most `ahead` items, and few bytes more than `MAX_BYTES_AHEAD`, are taken from
-    `items` before it has done so for the first of them.
+    The caller waits for each future. While it is waiting for the first one, at most `ahead` items are taken from
+    `items`, and only a few more bytes than `MAX_BYTES_AHEAD`.
     """
     pending: deque[tuple[int, Future[Result]]] = deque()
     ahead_bytes = 0
@@ -69,10 +69,11 @@ def map_in_order(
 
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT while work is submitted to a pool, which is when its processes start.
+    """Block SIGINT while work is submitted to a pool, because this is when its processes start.
 
-    The processes inherit the blocked signal. Otherwise an interpreter that is still starting, before it has called
-    `_initialize`, would answer Ctrl-C with a traceback. This process receives a pending SIGINT on exit.
+    The processes inherit the blocked signal. Otherwise, an interpreter that is still starting and hasn't called
+    `_initialize` yet would react to Ctrl-C with a traceback. If a SIGINT arrives in the meantime, this process receives
+    it at the end of the block.
     """
     if sys.platform == "win32":
         yield

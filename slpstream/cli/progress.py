@@ -11,11 +11,11 @@ from contextlib import contextmanager
 def progress_bar(
     title: str, total: int | None, *, shown: bool, transient: bool = False
 ) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar over `total` files on stderr, unless `shown` is false or stderr is no terminal.
+    """Show a progress bar for `total` files on stderr, unless `shown` is false or stderr isn't a terminal.
 
-    `total` is `None` while the number of files is not known. A `transient` bar is removed at the end.
+    `total` is `None` as long as the number of files is not known. A `transient` bar is removed at the end.
 
-    Yields a function that sets the number of files done so far.
+    Yields a function. Call it with the number of files that are done so far.
     """
     if not shown or not sys.stderr.isatty():
         yield lambda count: None

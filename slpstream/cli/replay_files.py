@@ -1,4 +1,4 @@
-"""The replay files that the FILE and DIR arguments of a command name, and the replays in archives among them."""
+"""The replay files that the FILE and DIR arguments of a command stand for, including the replays in archives."""
 
 from __future__ import annotations
 
@@ -14,38 +14,41 @@ if TYPE_CHECKING:
     from slpstream.api import Replay
 
 MAX_HELD_BYTES = 16 << 20
-"""Limit for the archived replays of one part. Several parts are in memory at the same time."""
+"""The limit for the archived replays of one part. Several parts are in memory at the same time."""
 
 
 class ReplayFile(NamedTuple):
-    """A file for a command to read."""
+    """A file that a command should read."""
 
     path: Path
     in_folder: bool
-    """Whether it was found in a folder, rather than named as an argument."""
+    """Whether the file was found in a folder, and not named as an argument."""
 
 
 class FoundReplay(NamedTuple):
-    """A replay for a command to read: a file, or a member of an archive."""
+    """A replay that a command should read. This is either a file or a member of an archive."""
 
     path: Path
     in_folder: bool
-    """Whether it was found in a folder or an archive."""
+    """Whether the replay was found in a folder or an archive."""
     data: bytes | None = None
-    """The replay, if it was read with its archive; `None` if it has to be read from `path`."""
+    """The replay itself, if it was read together with its archive. If this is `None`, you have to read it from
+    `path`."""
     size_bytes: int = 0
-    """The size of a member of an archive."""
+    """The size, for a member of an archive."""
     error: FormatError | SourceError | None = None
-    """Why it cannot be read."""
+    """The reason why it can't be read."""
 
 
 def find_files(
     paths: tuple[Path, ...], endings: tuple[str, ...] | None = None, *, archives: bool = True
 ) -> Iterator[ReplayFile]:
-    """Yield the files among `paths`, and all replays and archives in the folders among them and their subfolders.
+    """Yield the files among `paths`, and all replays and archives that are in the folders among them (and their
+    subfolders).
 
-    Replays of one folder come in the order of their paths. `endings` are the lower-case file name endings of replays to
-    look for in folders, by default those of all formats. Without `archives`, those in folders are passed over.
+    The replays of a folder come in the order of their paths. `endings` are the lower-case endings of the replays that
+    we look for in folders. By default, these are the endings of all formats. Without `archives`, the archives in
+    folders are skipped.
     """
     if endings is None:
         from slpstream.formats.registry import suffixes
@@ -64,20 +67,20 @@ def _is_wanted(name: str, endings: tuple[str, ...], archives: bool) -> bool:
 
 
 def has_archives(files: Iterable[ReplayFile]) -> bool:
-    """Whether there are archives among the files, so that the number of replays is not known."""
+    """Whether there are archives among the files, which means that we don't know the number of replays."""
     return any(is_archive(file.path.name) for file in files)
 
 
 def each_replay(
     files: Iterable[ReplayFile], endings: tuple[str, ...] | None = None, *, by_name: bool = False
 ) -> Iterator[FoundReplay]:
-    """Yield the replays: the files themselves and, in place of each archive, its members with these endings.
+    """Yield the replays: the files themselves and, instead of each archive, its members with these endings.
 
-    By default these are the endings of all formats.
+    By default, these are the endings of all formats.
 
-    Members come in the order of their archive and are read in passing, each archive once. With `by_name` members of zip
-    archives are not read, because other processes can do that; those of archives in them are. A member that cannot be
-    read comes with its error.
+    The members come in the order of their archive. Each archive is read only once, together with its members. With
+    `by_name`, the members of zip archives aren't read, because other processes can do this. Those of archives inside of
+    them still are. If a member cannot be read, it comes with its error.
     """
     if endings is None:
         from slpstream.formats.registry import suffixes
@@ -119,9 +122,10 @@ def in_parts(
     max_bytes: int | None = None,
     max_held_bytes: int | None = None,
 ) -> Iterator[tuple[FoundReplay, ...]]:
-    """Divide replays into parts, in their order and by their sizes alone. A larger replay makes a part alone.
+    """Divide replays into parts. They stay in order, and only their sizes matter. A replay that is too large gets its
+    own part.
 
-    `max_held_bytes` limits the replays that were read with their archive.
+    `max_held_bytes` limits the replays that were read together with their archive.
     """
     part: list[FoundReplay] = []
     part_bytes = held_bytes = 0
@@ -140,7 +144,7 @@ def in_parts(
 
 
 def size_bytes_of(file: Path) -> int:
-    """The size of a file; 0 for one that cannot be read, which is reported when it is read."""
+    """Return the size of a file, or 0 if it can't be read. The latter is reported when we try to read it."""
     try:
         return file.stat().st_size
     except OSError:
@@ -148,12 +152,12 @@ def size_bytes_of(file: Path) -> int:
 
 
 def bytes_sent(replays: Iterable[FoundReplay]) -> int:
-    """The number of bytes that go to another process with these replays."""
+    """Return how many bytes go to another process with these replays."""
     return sum(len(found.data or b"") for found in replays)
 
 
 def at_hand(found: FoundReplay) -> Path:
-    """The path of a replay, by which it can be read now. Raises the error of one that cannot be read."""
+    """Return the path under which a replay can be read now. If it can't be read, this raises its error."""
     if found.error is not None:
         raise found.error
     if found.data is not None:
@@ -164,7 +168,7 @@ def at_hand(found: FoundReplay) -> Path:
 
 
 def open_exportable(file: Path) -> Replay:
-    """Open a replay. Raises `SourceError`, and `FormatError` also for formats without columns."""
+    """Open a replay. Raises `SourceError`, or `FormatError`, which is also for formats without columns."""
     from slpstream.api import open_replay
 
     replay = open_replay(file)
@@ -174,5 +178,5 @@ def open_exportable(file: Path) -> Replay:
 
 
 def fail_without_replays(paths: tuple[Path, ...]) -> NoReturn:
-    """Report that the folders contain no replays, and exit with code 1."""
+    """Report that there are no replays in the folders, and exit with code 1."""
     fail(f"no replays in {', '.join(map(str, paths))}", EXIT_NO)

@@ -1,4 +1,4 @@
-"""Options that several commands for replays have in common."""
+"""The options that several commands for replays share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
 def parse_topics(context: click.Context, parameter: click.Parameter, value: str) -> frozenset[str]:
-    """Parse a comma-separated list of topics. Raises `click.BadParameter`."""
+    """Parse a comma-separated list of topics. Raises `click.BadParameter` if it isn't valid."""
     topics = frozenset(part.strip() for part in value.split(",") if part.strip())
     unknown = topics - set(TOPICS)
     if unknown or not topics:
@@ -22,7 +22,7 @@ def parse_topics(context: click.Context, parameter: click.Parameter, value: str)
 
 
 def topics_option(default: str) -> Callable[[Callback], Callback]:
-    """The option `--topics`, whose default differs between commands."""
+    """Return the option `--topics`. Its default differs between commands."""
     return click.option(
         "--topics",
         default=default,

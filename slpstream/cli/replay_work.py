@@ -1,4 +1,4 @@
-"""Replays that are examined in several processes, in order."""
+"""Examines replays in several processes, and returns the results in order."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from slpstream.cli.replay_files import MAX_HELD_BYTES, FoundReplay, bytes_sent, 
 Result = TypeVar("Result")
 
 _AHEAD = 4
-"""Tasks for each process that wait for it."""
+"""How many tasks wait for each process."""
 
 
 def examined(
     examine: Callable[[FoundReplay], Result], replays: Iterable[FoundReplay], *, jobs: int, per_task: int
 ) -> Iterator[Result]:
-    """Yield `examine(replay)` for each replay, in order. `jobs` processes take `per_task` replays at a time."""
+    """Yield `examine(replay)` for each replay, in order. There are `jobs` processes, which take `per_task` replays at a
+    time.
+    """
     parts = in_parts(replays, max_files=per_task, max_held_bytes=MAX_HELD_BYTES)
     with process_pool(jobs) as pool:
         for part in map_in_order(pool, partial(_each, examine), parts, ahead=_AHEAD * jobs, size_bytes=bytes_sent):

@@ -77,7 +77,7 @@ def command(
 
 
 async def _run(daemon: Daemon, host: str, folders: dict[str, Path]) -> None:
-    """Run the daemon, and tell the person at the terminal what there is to see."""
+    """Run the daemon, and print where the person at the terminal can see it."""
     async with trio.open_nursery() as nursery:
         port = await nursery.start(daemon.run)
         print_addresses(base_address(host, port), sorted(daemon.host.stations))

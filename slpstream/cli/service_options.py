@@ -1,4 +1,4 @@
-"""Options that `serve` and `gateway` have in common, and the configuration that they result in."""
+"""The options that `serve` and `gateway` share, and the configuration that results from them."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ def _add_options(command: F, options: tuple[Callable[[F], F], ...]) -> F:
 
 
 def load_config(file: Path | None, **sections: dict[str, Any]) -> Config:
-    """Load a configuration, by default the built-in one, and override keys with options of the command line.
+    """Load a configuration (by default the built-in one), and override keys with options of the command line.
 
-    `sections` maps the name of a section to the values of its keys; `None` leaves a key as it is. Raises `ConfigError`.
+    `sections` maps the name of a section to the values of its keys. `None` leaves a key as it is. Raises `ConfigError`
+    if the configuration isn't valid.
     """
     config = registry.load(file) if file is not None else Config()
     changed = {

@@ -1,4 +1,4 @@
-"""The stations that `serve` and `reindex` work on."""
+"""The stations for `serve` and `reindex`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from slpstream.config import Config, StationConfig
 
 
 def stations_of(config: Config, folders: tuple[Path, ...]) -> list[StationConfig]:
-    """The stations of the folders given on the command line, else those configured, else those of the usual folders."""
+    """Return the stations of the folders on the command line, or else those in the configuration, or else those of the
+    usual folders.
+    """
     for folder in folders:
         if folder.is_file():
             raise click.BadParameter(f"is a file: {folder}", param_hint="DIR")

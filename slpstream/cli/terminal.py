@@ -1,4 +1,4 @@
-"""The rich console that commands print tables to."""
+"""The rich console to which commands print tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 REDIRECTED_WIDTH = 160
-"""Columns when stdout is a file or a pipe."""
+"""How many columns we use if stdout is a file or a pipe."""
 _UNLIMITED = 10_000
 
 
@@ -19,10 +19,10 @@ class _Output(Console):
 
 
 def table_console() -> Console:
-    """A console on stdout, as wide as the terminal if there is one."""
+    """Return a console on stdout. It is as wide as the terminal, if there is one."""
     return _Output(width=None if sys.stdout.isatty() else REDIRECTED_WIDTH)
 
 
 def table_width(table: Table, console: Console) -> int:
-    """The width of a table in characters if it had all the room that it wants."""
+    """Return the width that a table would have if it got all the room that it wants, in characters."""
     return console.measure(table, options=console.options.update(max_width=_UNLIMITED)).maximum

@@ -1,1 +1,1 @@
-"""The parts put together: stations, sets, outputs and the web server as one service, and the gateway."""
+"""Everything put together: the daemon is one service with stations, sets, parts and the web server."""

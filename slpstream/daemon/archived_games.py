@@ -15,9 +15,9 @@ from slpstream.system.member_paths import path_text
 
 
 def read_archive(path: Path, *, stats: bool = False) -> Iterator[ArchivedGame]:
-    """Yield the games in an archive, in order, as the index stores them. With `stats`, read replays completely.
+    """Yield the games in an archive, in order, and in the form in which the index stores them. This blocks.
 
-    Blocks.
+    With `stats`, the replays are read completely.
     """
     for member in members(path, suffixes()):
         name = path_text(member.path)

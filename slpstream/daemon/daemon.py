@@ -1,4 +1,4 @@
-"""The daemon: stations, sets, parts and the web server put together as one service."""
+"""The daemon, which puts stations, sets, parts and the web server together into one service."""
 
 from __future__ import annotations
 
@@ -49,15 +49,19 @@ from slpstream.web.server import WebServer
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
-"""Clients that reconnect after a restart expect the stations of subfolders, so the start waits for the first look at
-them; but not longer, because a network share can hang."""
+"""How long the start waits until the subfolders have been listed for the first time.
+
+Clients that reconnect after a restart expect the stations of these subfolders to be there. But the wait has a limit,
+because a network share can hang.
+"""
 
 ReadAgain = Callable[[], tuple[Config, list[StationConfig]]]
-"""Reads the configuration again; returns it with the resulting stations. Raises `ConfigError`. Blocks."""
+"""Reads the configuration again, and returns it with the stations that follow from it. It raises `ConfigError`, and
+blocks."""
 
 
 class Daemon:
-    """One daemon. Call `run` once; `stop` ends it."""
+    """One daemon. Call `run` once, and end it with `stop`."""
 
     def __init__(
         self,
@@ -67,9 +71,12 @@ class Daemon:
         read_again: ReadAgain | None = None,
         strict: bool = False,
     ) -> None:
-        """`read_again` is used by `reload`; `None` disables it, without a configuration file. With `strict`, a bug ends
-        the daemon and not only the part that it is in. Raises `ConfigError` for what only this machine can tell: a
-        token that cannot be read, an address that needs one."""
+        """`read_again` is used by `reload`. If it is `None`, because there is no configuration file, `reload` is
+        disabled. With `strict`, a bug doesn't only end the part that it is in, but the whole daemon.
+
+        Raises `ConfigError` for mistakes that only this machine can reveal, such as a token that cannot be read or an
+        address that needs one.
+        """
         self._read_again = read_again
         self._station_configs = stations
         self._access = access_of(config.server)
@@ -105,9 +112,10 @@ class Daemon:
         self._log = get_logger()
 
     async def reload(self) -> schemas.Reloaded | None:
-        """Read the configuration again and apply everything that can change while the daemon runs.
+        """Read the configuration again, and apply everything that can change while the daemon is running.
 
-        Return `None` without a configuration file. Raises `ConfigError` for an invalid one, which changes nothing.
+        Returns `None` if there is no configuration file. Raises `ConfigError` if it is invalid, and changes nothing
+        then.
         """
         async with self._reloading:
             return None if self._read_again is None else await self._reload(self._read_again)
@@ -153,7 +161,9 @@ class Daemon:
     async def run(
         self, *, handle_signals: bool = True, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Run until `stop` or a signal. `task_status` receives the port once requests are answered."""
+        """Run until `stop` is called or a signal arrives. `task_status` receives the port as soon as requests are
+        answered.
+        """
         host, service, config = self.host, self._service, self.host.config
         keep_running = host.errors.keep_running
         with service.listening(), ExitStack() as temporary:
@@ -184,7 +194,7 @@ class Daemon:
         self._log.info("stopped", **_final_figures(host.metrics))
 
     def _complete_host(self, opened: OpenedDatabase, limiter: trio.CapacityLimiter) -> None:
-        """Add the objects to the host that exist only while the daemon runs."""
+        """Add those objects to the host that only exist while the daemon is running."""
         host, config = self.host, self.host.config
         host.state_folder = opened.state_folder
         host.port = self._service.port
@@ -217,7 +227,7 @@ class Daemon:
         self._subfolders.configure(stations)
 
     def _start_companions(self, running: RunningStation) -> None:
-        """Let the parts follow a station. No part follows a temporary one."""
+        """Let the parts follow a station, unless it is temporary."""
         if running.is_temporary:
             return
         channel = running.station.channel
@@ -229,13 +239,13 @@ class Daemon:
         self.parts.games_changed(station)
 
     def _index_again(self) -> None:
-        """Report all files to the index, which has lost the games in them."""
+        """Report all files to the index again, because it has lost the games in them."""
         for station in self.host.stations.stations:
             station.index_again()
         self.parts.index_lost()
 
     def _folders(self) -> list[Path]:
-        """The folders whose games the index keeps up to date."""
+        """Return the folders whose games the index keeps up to date."""
         return [station.folder for station in self.host.stations.stations]
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
@@ -244,15 +254,17 @@ class Daemon:
 
 
 def check_startable(config: Config, stations: list[StationConfig]) -> None:
-    """Raise `ConfigError` for a checked configuration with which a daemon would not start on this machine. Blocks.
+    """Raise `ConfigError` if a daemon with this (already checked) configuration would not start on this machine. This
+    blocks.
 
-    Putting the parts together is the check, so that no part needs a second one.
+    To find out, we put the daemon and its parts together in the same way as for a start. This means that no part needs
+    a second check.
     """
     Daemon(config, stations)
 
 
 def _refuse_consoles(stations: Sequence[StationConfig]) -> None:
-    """Raise `ConfigError` for a station with a console or a relay port, which need a part that is not installed."""
+    """Raise `ConfigError` for a station with a console or a relay port, because the part for these isn't installed."""
     for i, station in enumerate(stations):
         for key in ("console", "dolphin", "relay_port", "raw_relay_port", "relay_enet_port"):
             if getattr(station, key):
@@ -273,6 +285,6 @@ def _rules(config: Config) -> Rules:
 
 
 def _final_figures(metrics: Metrics) -> dict[str, int]:
-    """The totals that help to understand a run afterwards."""
+    """Return the totals that help to understand a run afterwards."""
     names = ("frames_total", "read_bytes_total", "games_total", "lagged_messages_total")
     return {name.removesuffix("_total"): int(metrics.total(f"slpstream_{name}")) for name in names}

@@ -1,4 +1,6 @@
-"""The codes of games, from the index, or else from the beginning of the replay, which is read once for each game."""
+"""The Gecko codes of games. They come from the index or, if it doesn't have them, from the beginning of the replay,
+which is read once for each game.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ _KEPT_LISTS = 32
 
 
 class GameCodes:
-    """The codes of the games of one daemon. They are read on request, never while a game begins."""
+    """The codes of the games of one daemon. They are only read on request, and never while a game begins."""
 
     def __init__(self, index: GameIndex, read: Callable[[Path], CodeList | None]) -> None:
-        """`read` reads the codes of a file, as `slpstream.api.read_codes` does. It is called in a worker thread."""
+        """`read` reads the codes of a file, in the way `slpstream.api.read_codes` does. It is called in a worker
+        thread.
+        """
         self._index = index
         self._read = read
         self._limiter = trio.CapacityLimiter(1)
@@ -31,10 +35,10 @@ class GameCodes:
     async def codes(
         self, game_id: str, fingerprint: str | None, paths: Iterable[bytes], *, has_ended: bool
     ) -> CodeList | None:
-        """Return the codes of a game with these files; `None` if no file reveals them.
+        """Return the codes of the game that is in these files, or `None` if none of the files reveals them.
 
-        `fingerprint` comes from the index. It is empty for a replay without codes, and `None` for a replay that was not
-        read yet. A game without codes is remembered only once it has ended.
+        `fingerprint` comes from the index. It is empty for a replay without codes, and `None` for a replay that we
+        haven't read yet. If a game has no codes, we only remember this once it has ended.
         """
         if fingerprint == "":
             return None

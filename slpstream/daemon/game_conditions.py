@@ -1,4 +1,4 @@
-"""Conditions on games from the queries in requests."""
+"""Turns the queries in requests into conditions on games."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from slpstream.web.games import InvalidQuery
 
 
 def condition_of(query: str, context: Context) -> Condition:
-    """Return the condition that a query expresses. Raises `InvalidQuery`."""
+    """Return the condition that a query expresses. Raises `InvalidQuery` if it isn't valid."""
     parsed = parse(query, context)
     if parsed.problems:
         raise InvalidQuery(parsed.problems)

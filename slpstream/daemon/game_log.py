@@ -1,4 +1,4 @@
-"""Frames and stats read from the log of a game, shared by `DaemonGames` and `BrokerGames`."""
+"""Reads frames and stats from the log of a game. Both `DaemonGames` and `BrokerGames` use this."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _HIGHLIGHT = b'"kind":"%b"' % highlight.KIND.encode()
 
 
 async def read_frames(log: Game, query: FramesQuery) -> EncodedFrames:
-    """Return a page of final frames. Raises `CursorGone` if the log does not have the first one, or cannot be read."""
+    """Return a page of final frames.
+
+    Raises `CursorGone` if the log doesn't have the first one, or if it cannot be read.
+    """
     first = None if query.first is UNSET else query.first
     position = START if first is None else await log.log_reader.find_frame("finalized", first)
     frames: list[bytes] = []
@@ -48,7 +51,7 @@ def stats_of(message: LogMessage) -> bytes:
 
 
 async def read_highlights(log: Game) -> list[Highlight]:
-    """Return the highlights of a game, ordered by their ends. Raises `CursorGone` if the log cannot be read."""
+    """Return the highlights of a game, ordered by their ends. Raises `CursorGone` if the log can't be read."""
     found: list[Highlight] = []
     position = START
     while messages := await log.log_reader.messages("finalized", position):

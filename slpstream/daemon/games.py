@@ -1,8 +1,8 @@
-"""The games of a daemon: from the index, from the stations, and from the replay files.
+"""The games of a daemon, which come from the index, from the stations, and from the replay files.
 
-Lists and descriptions come from the index. Frames and stats are read from the game's log, in the same way as resuming
-subscribers read it; the newest stats of a running game are in memory. Each file is checked before it is served, because
-it may contain another game by now.
+Lists and descriptions come from the index. Frames and stats are read from the log of the game, in the same way as
+subscribers read it when they resume. Only the newest stats of a running game are in memory. Each file is checked before
+it is served, because it may contain another game by now.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ async def _no_names(games: Sequence[GameRow]) -> Mapping[str, Mapping[int, str]]
 
 
 class DaemonGames:
-    """The games of one daemon, for the web server (`web.games.Games`)."""
+    """The games of one daemon, for the web server (see `web.games.Games`)."""
 
     def __init__(
         self,
@@ -61,8 +61,9 @@ class DaemonGames:
         me: Sequence[str] = (),
         names_of: NamesOf = _no_names,
     ) -> None:
-        """`limiter` limits the number of threads that read files. `folders` returns the folders that are watched now.
-        `me` are the connect codes that `@me` in a query means. `names_of` returns the names that were given to players.
+        """`limiter` limits the number of threads that read files. `folders` returns the folders that are being watched
+        now. `me` are the connect codes that `@me` stands for in a query. `names_of` returns the names that were given
+        to players.
         """
         self._index = index
         self._hub = hub
@@ -77,7 +78,7 @@ class DaemonGames:
         self._computing = trio.Lock()
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
-        """Return a page of games. Raises `InvalidQuery`."""
+        """Return a page of games. Raises `InvalidQuery` if the query isn't valid."""
         condition = None if query.query is UNSET else condition_of(query.query, self._context)
         only = None if condition is None else partial(_filter, condition)
         page = await self._index.page(query, self._folders() if query.watched else (), only)
@@ -90,7 +91,7 @@ class DaemonGames:
         )
 
     async def game(self, game_id: str) -> schemas.Game | None:
-        """Return one game; `None` if it is unknown."""
+        """Return one game, or `None` if it is unknown."""
         found = await self._find(game_id)
         if found is None:
             return None
@@ -110,7 +111,7 @@ class DaemonGames:
         )
 
     async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
-        """Return a page of a game's frames; `None` if the game is unknown or its file is gone."""
+        """Return a page of a game's frames, or `None` if the game is unknown or its file is gone."""
         log = await self.log(game_id)
         if log is None:
             return None
@@ -120,7 +121,7 @@ class DaemonGames:
             return EncodedFrames([], None, final=False) if await self._is_readable(game_id) else None
 
     async def stats(self, game_id: str) -> EncodedStats | None:
-        """Return a game's stats; `None` if the game is unknown or its format has no stats."""
+        """Return the stats of a game, or `None` if the game is unknown or its format has no stats."""
         running = await self._in_memory(game_id)
         if running is not None and running.in_progress:
             newest = running.newest_stats
@@ -154,7 +155,7 @@ class DaemonGames:
         return body
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """Open the file that holds most of a game; `None` if no file contains it any more."""
+        """Open the file that holds most of a game. Returns `None` if no file contains it any more."""
         found = await self._find(game_id)
         for file in () if found is None else found.files:
             opened = await trio.to_thread.run_sync(_open, file, game_id, limiter=self._limiter)
@@ -164,9 +165,9 @@ class DaemonGames:
         return None
 
     async def find(self, game_id: str) -> StoredGame | None:
-        """Return a game from the index, with its highlights; `None` if it is unknown.
+        """Return a game from the index with its highlights, or `None` if it is unknown.
 
-        If the daemon did not see the game being played, the highlights are computed from its file.
+        If the daemon didn't see the game being played, the highlights are computed from its file.
         """
         found = await self._find(game_id)
         if found is None or found.details.highlights is not None or self._may_grow(found):
@@ -183,7 +184,7 @@ class DaemonGames:
         return await self._find(game_id)
 
     def replay_name(self, row: GameRow) -> str | None:
-        """Return the unique name of a game's replay; `None` if the Slippi Launcher cannot play its format."""
+        """Return the unique name of a game's replay, or `None` if the Slippi Launcher can't play its format."""
         if row.format != launcher.FORMAT:
             return None
         through = None
@@ -194,7 +195,7 @@ class DaemonGames:
         return launcher.replay_name(row.game_id, timestamp(row.started_at_ms / 1000), through)
 
     def _running(self) -> set[tuple[str, str]]:
-        """The stations with a game in progress, each with the id of that game."""
+        """Return the stations with a game in progress, each with the id of that game."""
         channels = self._hub.channels.values()
         return {(channel.station, game.game_id) for channel in channels for game in channel.games if game.in_progress}
 
@@ -204,12 +205,15 @@ class DaemonGames:
         return not whole and any(game_id == found.row.game_id for _, game_id in self._running())
 
     def _live(self, game_id: str) -> Game | None:
-        """Return the game that a station has in memory; `None` without such a station."""
+        """Return the game that a station has in memory, or `None` if no station has it."""
         games = [game for channel in self._hub.channels.values() for game in channel.games if game.game_id == game_id]
         return max(games, key=lambda game: (game.ended and not game.lost, game.in_progress, game.order), default=None)
 
     async def _in_memory(self, game_id: str) -> Game | None:
-        """Return the game that a station has in memory; `None` without such a station, or if a file has more of it."""
+        """Return the game that a station has in memory.
+
+        Returns `None` if no station has it, or if there is a file with more of it.
+        """
         live = self._live(game_id)
         if live is None or live.lost:
             return None
@@ -218,7 +222,7 @@ class DaemonGames:
         return None if whole else live
 
     async def _find(self, game_id: str) -> StoredGame | None:
-        """Return a game from the index; `None` if it is unknown."""
+        """Return a game from the index, or `None` if it is unknown."""
         found = await self._index.game(game_id)
         if found is None and self._live(game_id) is not None:
             await self._index.written()  # the game has just begun
@@ -226,11 +230,11 @@ class DaemonGames:
         return found
 
     async def newest_of(self, station: str) -> str | None:
-        """Return the id of the newest game of a station in the index; `None` if the station has no game there."""
+        """Return the id of a station's newest game in the index, or `None` if there is none."""
         return next((game.game_id for game in await self._index.played_on(station, 1)), None)
 
     async def log(self, game_id: str) -> Game | None:
-        """Return the log of a game, from a station or a file; `None` if it cannot be read."""
+        """Return the log of a game, from a station or from a file. Returns `None` if it can't be read."""
         live = await self._in_memory(game_id)
         if live is not None:
             return live
@@ -257,7 +261,7 @@ class DaemonGames:
 
 
 async def _last_stats(log: Game) -> LogMessage | None:
-    """Return the last `stats` message of a log; `None` without stats, or if the log cannot be read."""
+    """Return the last `stats` message of a log, or `None` if it doesn't have one or cannot be read."""
     newest: LogMessage | None = None
     position = START
     try:
@@ -297,7 +301,10 @@ def _item(row: GameRow, running: set[tuple[str, str]], names: Mapping[int, str] 
 
 @lru_cache(maxsize=_KEPT_DESCRIPTIONS)
 def _described(summary: str, names: tuple[tuple[int, str], ...]) -> dict[str, msgspec.Raw]:
-    """Return the encoded fields of an item from its summary. Dashboards request the same games again and again."""
+    """Return the encoded fields of an item from its summary.
+
+    This is cached, because dashboards request the same games again and again.
+    """
     fields = schemas.described(msgspec.json.decode(summary, type=GameSummary), dict(names))
     return {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in fields.items()}
 
@@ -316,7 +323,7 @@ def _file(file: FileRow) -> schemas.GameFile:
 
 
 def _has(path: Path, game_id: str) -> bool:
-    """Whether a file contains a game now. Blocks."""
+    """Whether a file contains this game now. This blocks."""
     try:
         return peek_game_id(path) == game_id
     except OSError:
@@ -324,7 +331,7 @@ def _has(path: Path, game_id: str) -> bool:
 
 
 def _open(row: FileRow, game_id: str) -> ReplayFile | None:
-    """Open a file if it contains the game. Blocks."""
+    """Open a file, and return it if it contains this game. This blocks."""
     path = Path(os.fsdecode(row.path))
     try:
         file = open_replay_file(path)

@@ -1,4 +1,4 @@
-"""The gauges of a daemon: values that are read from its objects when the metrics are exported."""
+"""The gauges of a daemon. Their values are read from its objects when the metrics are exported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def bind_gauges(host: Host, web: WebServer, tasks: Callable[[], int]) -> None:
-    """Export the gauges of the core. `tasks` returns the number of running tasks."""
+    """Export the gauges of the core. `tasks` returns the number of tasks that are running."""
     running, hub, index, metrics = host.stations, host.hub, host.index, host.metrics
 
     def per_station(read: Callable[[Station], float]) -> Callable[[], Mapping[str, float]]:
@@ -48,7 +48,10 @@ def bind_gauges(host: Host, web: WebServer, tasks: Callable[[], int]) -> None:
 
 
 def _free_bytes(config: Config) -> float | None:
-    """Free space in the state folder; `None` if the folder does not exist, because the index is temporary."""
+    """Return the free space in the state folder.
+
+    Returns `None` if this folder doesn't exist, because the index is only temporary.
+    """
     try:
         return shutil.disk_usage(state_folder(config.store.folder)).free
     except OSError:

@@ -1,4 +1,4 @@
-"""Open the database of the index of games."""
+"""Opens the database of the index of games."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class OpenedDatabase(NamedTuple):
     database: Database
     state_folder: Path
     trouble: str | None
-    """Why the index is kept for this run alone; `None` if it is kept in its own folder."""
+    """Why the index is only kept for this run, or `None` if it is kept in its own folder."""
 
 
 def open_index_database(config: Config, stations: Sequence[StationConfig], temporary: ExitStack) -> OpenedDatabase:
-    """Open the index of games, which other users cannot read. Blocks.
+    """Open the index of games, in a form that other users can't read. This blocks.
 
-    If its own folder cannot be used, the index is opened in a folder that is deleted with `temporary`, because
-    streaming does not need it. Raises `ConfigError` if nothing can be written anywhere.
+    If its own folder cannot be used, we open it in a folder that is deleted with `temporary`, because streaming works
+    without the index. Raises `ConfigError` if we cannot write anywhere.
     """
     log = get_logger()
     folder = state_folder(config.store.folder)

@@ -1,4 +1,6 @@
-"""Makes, opens and runs the parts of one daemon, and passes events to them. A bug in a part affects no other part."""
+"""Makes, opens and runs the parts of a daemon, and passes events on to them. A bug in one part doesn't affect the
+others.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from slpstream.stream import Channel
 
 
 class _Running(NamedTuple):
-    """A running part, and its name in metrics and logs."""
+    """A running part, with its name in metrics and logs."""
 
     label: str
     part: RunningPart
@@ -26,7 +28,7 @@ class RunningParts:
     """The parts that a configuration asks for."""
 
     def __init__(self, declared: Sequence[Part], host: Host) -> None:
-        """Raises `ConfigError` for a part that cannot work on this machine."""
+        """Make the running parts. Raises `ConfigError` if one of them can't work on this machine."""
         host.parts = self
         self._errors = host.errors
         self._running: dict[str, _Running] = {}
@@ -40,12 +42,12 @@ class RunningParts:
         return {name: running.part for name, running in self._running.items()}
 
     def open(self) -> None:
-        """Open all parts. Blocks. Raises `ConfigError`."""
+        """Open all parts. This blocks, and raises `ConfigError` if one of them can't be opened."""
         for running in self._running.values():
             running.part.open()
 
     def close(self) -> None:
-        """Close all parts, in reverse order. Blocks."""
+        """Close all parts in reverse order. This blocks."""
         for running in reversed(self._running.values()):
             with self._errors.contain(running.label):
                 running.part.close()
@@ -57,7 +59,7 @@ class RunningParts:
                 nursery.start_soon(self._errors.keep_running, running.label, running.part.run)
 
     async def stations_configured(self, stations: Sequence[StationConfig]) -> None:
-        """Tell all parts the configured stations, before these are started, changed or ended."""
+        """Tell all parts which stations are configured, before these are started, changed or ended."""
         for label, part in self._running.values():
             with self._errors.contain(label):
                 await part.stations_configured(stations)
@@ -67,22 +69,22 @@ class RunningParts:
         self._tell(lambda part: part.station_starts(running), station=running.station.id)
 
     async def follow(self, channel: Channel) -> None:
-        """Let all parts follow a station until cancelled. Start it once for each station."""
+        """Let all parts follow a station until cancelled. Start this once for each station."""
         async with trio.open_nursery() as nursery:
             for label, part in self._running.values():
                 follow = partial(part.follow, channel)
                 nursery.start_soon(partial(self._errors.keep_running, label, follow, station=channel.station))
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Tell all parts the payload of a `set` message of a station."""
+        """Tell all parts that the set of the given station has changed. `payload` is that of its `set` message."""
         self._tell(lambda part: part.set_changed(station, payload), station=station)
 
     def games_changed(self, station: str | None) -> None:
-        """Tell all parts that the index has other games of a station, or of any station (`None`)."""
+        """Tell all parts that the index has other games of the given station, or of any station (`None`)."""
         self._tell(lambda part: part.games_changed(station))
 
     async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Tell all parts about a situation; return when they have stored it."""
+        """Tell all parts about a situation, and return when they have stored it."""
         for label, part in self._running.values():
             with self._errors.contain(label, station=station):
                 await part.situation_found(station, payload)
@@ -96,17 +98,20 @@ class RunningParts:
         self._tell(lambda part: part.index_lost())
 
     def configure(self, config: Config) -> None:
-        """Tell all parts about a reloaded configuration."""
+        """Pass a configuration that was reloaded to all parts."""
         self._tell(lambda part: part.configure(config))
 
     def not_ready(self) -> list[str]:
-        """The reasons why parts do not do their work."""
+        """Return the reasons why parts aren't able to do their work."""
         found: list[str] = []
         self._tell(lambda part: found.extend(part.not_ready()))
         return found
 
     def _tell(self, tell: Callable[[RunningPart], None], **about: Any) -> None:
-        """Call a function with each part. After a bug, which is logged with `about`, the next part is called."""
+        """Call the given function with each part.
+
+        If there is a bug in one of them, it is logged with `about`, and the next part is called.
+        """
         for label, part in self._running.values():
             with self._errors.contain(label, **about):
                 tell(part)

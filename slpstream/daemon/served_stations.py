@@ -1,4 +1,4 @@
-"""The stations of a daemon, as its web server sees them."""
+"""The stations of a daemon, in the form in which its web server sees them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class ServedStations:
-    """Answers for the stations of a running daemon. `web.stations.Stations` describes the methods."""
+    """Answers for the stations of a running daemon. Have a look at `web.stations.Stations`, which describes the
+    methods.
+    """
 
     def __init__(
         self,
@@ -31,15 +33,15 @@ class ServedStations:
         self._reload = reload
 
     async def reload(self) -> Reloaded | None:
-        """Read the configuration again. Raises `ConfigError`."""
+        """Read the configuration again. Raises `ConfigError` if it isn't valid."""
         return await self._reload()
 
     def stations(self) -> list[dict[str, Any]]:
-        """All stations."""
+        """Return descriptions of all stations."""
         return [self._described(station) for station in self._host.stations.stations]
 
     def station(self, station: str) -> dict[str, Any] | None:
-        """One station with its newest files."""
+        """Return the description of one station with its newest files, or `None` if there is no such station."""
         running = self._host.stations.get(station)
         if running is None:
             return None
@@ -51,11 +53,11 @@ class ServedStations:
         return station.describe() | {key: True for key, value in more.items() if value}
 
     async def remove_discovered(self, station: str) -> bool:
-        """Remove the station of a discovered console."""
+        """Remove the station of a console that was discovered."""
         return await self._host.stations.remove(station, "removed by the operator", origin="discovered")
 
     async def set_of(self, station: str) -> SetScore | None:
-        """The newest set of a station."""
+        """Return the newest set of a station, or `None` if there is no such station."""
         return await self._host.sets.score(station) if station in self._host.stations else None
 
     async def correct_set(
@@ -67,7 +69,7 @@ class ServedStations:
         return await self._host.sets.correct(station, patch, is_current, by=by)
 
     async def set_changes(self, station: str) -> Sequence[Change]:
-        """The changes that operators have made to the sets of a station, oldest first."""
+        """Return the changes that operators have made to the sets of a station, oldest first."""
         return await self._host.sets.changes(station)
 
     async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
@@ -75,10 +77,10 @@ class ServedStations:
         return await self._host.sets.undo(station, change_id, by=by)
 
     def not_ready(self) -> list[str]:
-        """Everything that does not work, for people.
+        """Return everything that doesn't work, as texts for people.
 
-        These are a temporary index, folders and stations that cannot be read, parts, and tasks that are started again
-        after a bug.
+        This includes an index that is only temporary, folders and stations that cannot be read, parts that cannot do
+        their work, and tasks that were started again after a bug.
         """
         trouble = self._host.index.trouble
         return [
@@ -94,9 +96,9 @@ class ServedStations:
         ]
 
     def starting(self) -> list[str]:
-        """The stations whose folder has not been searched yet."""
+        """Return the stations whose folders haven't been searched yet."""
         return [station.id for station in self._host.stations.stations if station.starting]
 
     def render_metrics(self, names: Collection[str] = ()) -> bytes:
-        """The Prometheus page, or only the samples with some names."""
+        """Return the page for Prometheus, or only the samples with the given names."""
         return self._host.metrics.render(names)

@@ -1,11 +1,11 @@
-"""The life cycle of a service: listening sockets, signals, systemd, and the upkeep of its process.
+"""The life cycle of a service: its listening sockets, signals, systemd, and the upkeep of its process.
 
-Only the shared parts can end the process: the listening sockets, the event loop, signals and the watchdog. Bugs in any
-other part are contained (`system.internal_errors`).
+Only the things that everything shares can end the process: the listening sockets, the event loop, the signals and the
+watchdog. Bugs in all other parts are contained (see `system.internal_errors`).
 
-The daemon and the gateway are both services. Start: listening sockets, then the parts of the service, then `READY=1`.
-Stop (SIGTERM, SIGINT or `Service.stop`): listening ends, websockets are closed with code 1001 within `GRACE_SECONDS`,
-and background tasks are cancelled.
+Both the daemon and the gateway are services. A service starts by opening its listening sockets. Then it starts its
+parts, and finally it reports `READY=1`. To stop it, send SIGTERM or SIGINT, or call `Service.stop`. It will stop
+listening, close all websockets with code 1001 within `GRACE_SECONDS`, and cancel the background tasks.
 """
 
 from __future__ import annotations
@@ -46,13 +46,16 @@ _COUNT_SECONDS = 1.0
 _GARBAGE_SECONDS = 600.0
 _GARBAGE_THRESHOLDS = (10_000, 5, 5_000)
 _SWITCH_SECONDS = 0.0002
-"""How long a worker thread keeps the interpreter while the event loop waits for it. With Python's default of 5 ms, a
-frame on its way through the daemon can lose this time at each of several system calls."""
+"""How long a worker thread may keep the interpreter while the event loop is waiting for it.
+
+Python's default is 5 ms. A frame on its way through the daemon could lose that much time in each of several system
+calls.
+"""
 _M_ARENA_MAX = -8
 
 
 class Service:
-    """One service: its sockets, its signals and its reports to systemd."""
+    """A service with its sockets, its signals and its reports to systemd."""
 
     def __init__(
         self,
@@ -62,8 +65,11 @@ class Service:
         *,
         reload: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`status` returns the line that systemd shows. SIGHUP calls `reload`. Without `reload`, it stops the service,
-        unless the process was started with SIGHUP ignored, as under nohup."""
+        """`status` returns the line that systemd shows.
+
+        On SIGHUP, `reload` is called. Without `reload`, this signal stops the service, unless the process was started
+        with SIGHUP ignored, as it happens under nohup.
+        """
         self._host = server.host
         self._port = server.port
         self._status = status
@@ -74,11 +80,12 @@ class Service:
         self._hung_up = trio.Event()
         self._log = get_logger()
         self.tasks = 0
-        """Tasks of the event loop, counted every second: metrics are rendered in a thread, which cannot count them."""
+        """The number of tasks in the event loop. It is counted every second, because metrics are rendered in a thread,
+        which can't count tasks itself."""
 
     @property
     def port(self) -> int:
-        """The listening port; 0 before `listening`."""
+        """The port that we listen on, or 0 before `listening`."""
         return self._listeners[0].getsockname()[1] if self._listeners else 0
 
     def stop(self) -> None:
@@ -91,7 +98,7 @@ class Service:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hold the listening sockets open. Raises `ConfigError`."""
+        """Hold the listening sockets open. Raises `ConfigError` if we can't listen there."""
         try:
             self._listeners = listen(self._host, self._port)
         except (OSError, OverflowError) as error:
@@ -108,7 +115,7 @@ class Service:
 
     @asynccontextmanager
     async def background(self, *, handle_signals: bool) -> AsyncIterator[trio.Nursery]:
-        """A nursery for the parts of the service, cancelled when the block ends."""
+        """Open a nursery for the parts of the service. It is cancelled when the block ends."""
         async with trio.open_nursery() as nursery:
             if handle_signals:
                 await nursery.start(self._watch_signals)
@@ -118,7 +125,10 @@ class Service:
     async def serve(
         self, web: WebServer, *, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED, **log_fields: object
     ) -> None:
-        """Report READY and serve until the stop. All parts have started before. `task_status` receives the port."""
+        """Report READY, and serve until the stop. You have to start all parts before that.
+
+        `task_status` receives the port.
+        """
         async with trio.open_nursery() as upkeep:
             upkeep.start_soon(self._ping_watchdog)
             for run in (self._count_tasks, _collect_garbage):
@@ -153,7 +163,11 @@ class Service:
                 self._stop.set()
 
     async def _reload_on_hangup(self, reload: Callable[[], Awaitable[None]]) -> None:
-        """Reload in another task than the one that receives signals: it takes seconds when a file server hangs."""
+        """Reload whenever SIGHUP has arrived.
+
+        This is a separate task, because reloading takes seconds if a file server hangs, and the task that receives the
+        signals must not wait for that.
+        """
         while True:
             await self._hung_up.wait()
             self._hung_up = trio.Event()
@@ -163,7 +177,7 @@ class Service:
             systemd.notify("READY=1", f"STATUS={self._status()}")
 
     async def _ping_watchdog(self) -> None:
-        """Ping systemd from the event loop, so that systemd notices when the loop is stuck."""
+        """Ping systemd from the event loop, so that systemd notices if the loop is stuck."""
         interval_seconds = systemd.watchdog_interval_seconds()
         while interval_seconds is not None:
             systemd.notify("WATCHDOG=1")
@@ -193,7 +207,7 @@ def make_web_server(
     errors: InternalErrors,
     more: Sequence[Endpoint] = (),
 ) -> WebServer:
-    """Return the web server of a service, with its limits and counters."""
+    """Make the web server of a service, with its limits and counters."""
     folder = config.web.overlay_folder
     return WebServer(
         hub,
@@ -222,7 +236,9 @@ def make_web_server(
 
 
 def contain_errors(metrics: Metrics, *, strict: bool) -> InternalErrors:
-    """Return the containment of a service's bugs, counted in its metrics. With `strict`, a bug ends the process."""
+    """Return the containment for the bugs of a service, which counts them in its metrics. With `strict`, a bug ends the
+    process.
+    """
     return InternalErrors(lambda part: metrics.counter("slpstream_internal_errors_total", part).inc(), strict=strict)
 
 
@@ -232,7 +248,7 @@ def limits_of(config: Config) -> Limits:
 
 
 def access_of(server: Server) -> Access:
-    """Return the access rules. Raises `ConfigError` for a token that is missing or cannot be read."""
+    """Return the access rules. Raises `ConfigError` if a token is missing or can't be read."""
     token = _read_token("token", server.token_file)
     operate_token = _read_token("operate_token", server.operate_token_file)
     if token is None and (server.require_token or not is_loopback(server.host)):
@@ -245,7 +261,10 @@ def access_of(server: Server) -> Access:
 
 
 def _read_token(credential: str, token_file: str) -> str | None:
-    """Read the first line of a token file, or of systemd's credential of that name; `None` without either."""
+    """Return the first line of a token file, or else of systemd's credential with this name.
+
+    Returns `None` if there is neither.
+    """
     path = Path(token_file) if token_file else systemd.credential(credential)
     if path is None:
         return None
@@ -253,25 +272,34 @@ def _read_token(credential: str, token_file: str) -> str | None:
 
 
 async def _collect_garbage() -> None:
-    """Collect reference cycles, rarely, because the event loop stops meanwhile. Games and connections have no cycles (a
-    test checks it), so there is little to collect, all of it from libraries."""
+    """Collect reference cycles from time to time.
+
+    We do this rarely, because the event loop stands still meanwhile. Games and connections don't have any cycles (there
+    is a test for this), so there is little to collect, and all of it comes from libraries.
+    """
     while True:
         await trio.sleep(_GARBAGE_SECONDS)
         gc.collect()
 
 
 def _collect_garbage_rarely() -> None:
-    """Make full garbage collections rare. A collection visits every object and stops the event loop meanwhile, for a
-    quarter of a second with five thousand connections. Most objects are freed without it. Objects from start-up are
-    kept for ever: three in a hundred are garbage, but finding them takes a tenth of the time of a start."""
+    """Make full garbage collections rare.
+
+    A collection visits every object, and the event loop stands still meanwhile: a quarter of a second with five
+    thousand connections. Most objects are freed without it. The objects from the start are kept for ever. Three in a
+    hundred of them are garbage, but finding these would take a tenth of the time of a start.
+    """
     gc.freeze()
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
 
 
 def _limit_malloc_arenas() -> None:
-    """Let all threads share one heap. glibc makes up to eight heaps per core for threads, and memory that is freed in
-    one heap is not reused by the others, so a long-running process grows for days. Our threads rarely run at the same
-    time."""
+    """Make all threads share one heap.
+
+    glibc makes up to eight heaps per core for threads, and memory that is freed in one heap is not reused by the
+    others. This lets a process that runs for long grow for days. Sharing a heap costs us little, because our threads
+    rarely run at the same time.
+    """
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):  # a libc without mallopt
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

@@ -1,4 +1,4 @@
-"""News of sets on their way into the store of deliveries."""
+"""News of sets, on their way into the store of deliveries."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ News = TypeVar("News")
 
 
 class SetNews(Generic[News]):
-    """The newest news of each set that are not stored yet. `store_each` in one task; after a bug, run it again."""
+    """The newest news of each set, as long as they aren't stored yet.
+
+    Call `store_each` in one task, and call it again after a bug.
+    """
 
     def __init__(self, collect_seconds: float) -> None:
-        """Changes of a set within `collect_seconds` are stored together."""
+        """If a set changes several times within `collect_seconds`, only the last change is stored."""
         self._collect_seconds = collect_seconds
         self._news: dict[tuple[str, str], News] = {}
         self._tries: Counter[tuple[str, str]] = Counter()
@@ -27,7 +30,10 @@ class SetNews(Generic[News]):
         self._log = get_logger()
 
     def put(self, station: str, set_id: str, news: News) -> None:
-        """Store news of a set, in place of older ones that are not stored yet. Does not wait."""
+        """Hand over news of a set, which will be stored. They replace older news of this set that aren't stored yet.
+
+        This does not wait.
+        """
         self._news[station, set_id] = news
         self._tries.pop((station, set_id), None)
         self._changed.set()
@@ -35,7 +41,7 @@ class SetNews(Generic[News]):
     async def store_each(self, store: Callable[[str, str, News], Awaitable[None]]) -> None:
         """Call `store` with the station, the id and the news of each set that has changed, until cancelled.
 
-        If that fails because of a bug, the news are tried again after all others. They are given up after `MAX_TRIES`,
+        If this fails because of a bug, we try the news again after all others. After `MAX_TRIES` we give them up,
         because each failure interrupts the whole output.
         """
         self._changed.set()  # there can be news from before a bug

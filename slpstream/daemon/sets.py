@@ -1,8 +1,8 @@
-"""The sets of a daemon: the newest set of each station is kept up to date and published.
+"""The sets of a daemon. The newest set of each station is kept up to date and published.
 
-Whenever the games of a station change, its set is computed again from the index of games, the operator's corrections
-and the rules. If it differs from the last one, it is sent to subscribers and listeners. All state is in the database,
-so the set is the same after a restart.
+Whenever the games of a station change, its set is computed again from the index of games, the corrections of the
+operator and the rules. If it differs from the last one, it is sent to subscribers and listeners. All state is in the
+database, so the set is still the same after a restart.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
 OnSet = Callable[[str, Mapping[str, Any]], None]
-"""Called with a station and the payload of its `set` message whenever the set has changed. Must not block."""
+"""Called with a station and the payload of its `set` message whenever the set has changed. It must not block."""
 
 _MIN_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 2.0
 _PAUSE_FACTOR = 5
-"""The pause between two updates is this many times as long as the last update took. While a thousand old files are
-indexed, the sets are not computed a thousand times."""
+"""The pause between two updates is this many times as long as the last update took. This means that while a thousand
+old files are indexed, the sets aren't computed a thousand times."""
 
 _GAMES_AT_FIRST = 64
 _MAX_GAMES = 256
-"""Number of games of a station that are searched for the last long break. Playing them takes half a day."""
+"""The number of games of a station in which we look for the last long break. It takes half a day to play them."""
 _MAX_LISTED_GAMES = 4096
-"""Number of games of a station that are searched for its sets since a time. Playing them takes a week."""
+"""The number of games of a station in which we look for its sets since a certain time. It takes a week to play them."""
 
 
 class StationSets:
-    """The newest set of each station. `run` it in one task; after a bug, run it again."""
+    """The newest set of each station. Call `run` in one task, and call it again after a bug."""
 
     def __init__(self, hub: Hub, rules: Rules, errors: InternalErrors | None = None) -> None:
         self._hub = hub
@@ -66,7 +66,7 @@ class StationSets:
         self._rules = rules
         self._index: GameIndex | None = None
         self._dirty: set[str] | None = None
-        """Stations whose games have changed; `None` stands for all."""
+        """The stations whose games have changed. `None` stands for all stations."""
         self._work = trio.Event()
         self._computing = trio.Lock()
         self._limiter = trio.CapacityLimiter(1)
@@ -84,7 +84,7 @@ class StationSets:
         self.changed(None)
 
     def changed(self, station: str | None) -> None:
-        """Schedule the update of a station whose games have changed; `None` stands for all stations."""
+        """Schedule the update of a station whose games have changed. `None` stands for all stations."""
         if station is None:
             self._dirty = None
         elif self._dirty is not None:
@@ -100,7 +100,7 @@ class StationSets:
             await self._update_for_ever(index)
 
     async def _watch_channels(self) -> None:
-        """Schedule the update of stations with a new channel, which has no set yet."""
+        """Schedule the update of each station with a new channel, because this channel doesn't have a set yet."""
         known: Mapping[str, Channel] = {}
         while True:
             channels = self._hub.channels
@@ -125,7 +125,7 @@ class StationSets:
             await trio.sleep(min(_MAX_PAUSE_SECONDS, max(_MIN_PAUSE_SECONDS, _PAUSE_FACTOR * took)))
 
     async def score(self, station: str) -> SetScore:
-        """Return the newest set of a station. Raises `StoreError` while the index is not open yet."""
+        """Return the newest set of a station. Raises `StoreError` as long as the index isn't open."""
         index = self._open_index()
         await index.written()
         async with self._computing:
@@ -133,9 +133,10 @@ class StationSets:
             return _score(found, ledger)
 
     async def sets_since(self, station: str, since_ms: int) -> list[Set]:
-        """Return the sets of a station's newest games, oldest first, including all sets since `since_ms` (Unix time).
+        """Return the sets of a station's newest games, oldest first. They include all sets since `since_ms` (Unix
+        time).
 
-        Raises `StoreError` while the index is not open yet.
+        Raises `StoreError` as long as the index isn't open.
         """
         index = self._open_index()
         await index.written()
@@ -156,15 +157,15 @@ class StationSets:
                 limit *= 4
 
     async def scores_since(self, station: str, since_ms: int) -> list[SetScore]:
-        """Return the payloads of the sets whose last game began since a time. Raises `StoreError`."""
+        """Return the payloads of the sets whose last game began at the given time or later. Raises `StoreError`."""
         found = await self.sets_since(station, since_ms)
         ledger = await self._ledger(self._open_index(), station)
         return [_score(each, ledger) for each in found if each.entries and _began_at_ms(each.games[-1]) >= since_ms]
 
     async def names_of(self, games: Iterable[GameRow]) -> Mapping[str, Mapping[int, str]]:
-        """Return the names that operators or phones have given to the players of games, by game id and player index.
+        """Return the names that were given to the players of games by operators or phones, by game id and player index.
 
-        Each game gets the names from the station of its row. Games whose sets cannot be read get no names.
+        Each game gets the names from the station in its row. If its sets can't be read, it does not get any.
         """
         at_stations: dict[str, list[GameRow]] = {}
         for game in games:
@@ -179,9 +180,9 @@ class StationSets:
         return names
 
     async def score_of_set(self, station: str, set_id: str) -> SetScore | None:
-        """Return a set with all its games, by its id or the id of one of its games; `None` if the station lacks it.
+        """Return a set with all its games, or `None` if the station doesn't have it.
 
-        Raises `StoreError`.
+        `set_id` is the id of the set or of any of its games. Raises `StoreError`.
         """
         index = self._open_index()
         await index.written()
@@ -201,9 +202,9 @@ class StationSets:
         return ledger.changes
 
     async def undo(self, station: str, change_id: int, *, by: str = "") -> SetScore:
-        """Undo a change by an operator, and return the set after it. `by` is the name of the operator.
+        """Undo a change by an operator, and return the resulting set. `by` is the name of the operator.
 
-        Raises `ImpossibleCorrection` and `StoreError`; then nothing has changed.
+        Raises `ImpossibleCorrection` or `StoreError`, and changes nothing in this case.
         """
         index = self._open_index()
         await index.written()
@@ -217,11 +218,11 @@ class StationSets:
     async def correct(
         self, station: str, patch: SetPatch, may: Callable[[SetScore], bool] = lambda _: True, *, by: str = ""
     ) -> SetScore | None:
-        """Apply an operator's change, and return the set after it.
+        """Apply a change by an operator, and return the resulting set.
 
-        `may` returns whether the present set is the one that the operator meant; if not, `correct` returns `None`. `by`
-        is the name of the operator. Raises `ImpossibleCorrection` for a change about a player or a game that does not
-        exist, and `StoreError`; then nothing has changed.
+        `may` returns whether the set as it is now is the one that the operator meant. If it isn't, `correct` returns
+        `None`. `by` is the name of the operator. Raises `ImpossibleCorrection` if the change is about a player or a
+        game that does not exist, or `StoreError`. In both cases, nothing changes.
         """
         index = self._open_index()
         await index.written()
@@ -264,7 +265,7 @@ class StationSets:
             limit *= 4
 
     def _running(self, station: str) -> set[str]:
-        """The ids of the games in progress on a station."""
+        """Return the ids of the games that are in progress on a station."""
         channel = self._hub.channels.get(station)
         return {game.game_id for game in channel.games if game.in_progress} if channel is not None else set()
 
@@ -279,7 +280,7 @@ class StationSets:
             return Ledger()
 
     def _publish(self, station: str, found: Set, ledger: Ledger, games: Sequence[PlayedGame]) -> None:
-        """Publish a set if it has changed, or if the channel of the station does not have it yet."""
+        """Publish a set if it has changed, or if the channel of the station doesn't have it yet."""
         score = _score(found, ledger)
         channel = self._hub.channels.get(station)
         known = self._published.get(station)
@@ -307,7 +308,7 @@ def _all_sets(
 
 
 def _began_at_ms(game: PlayedGame) -> int:
-    """When the file of a game arrived; if the daemon did not see it arrive, when it was last written to."""
+    """Return when the file of a game arrived. If we didn't see it arrive, this is when it was last written to."""
     return game.written_at_ms if game.arrived_at_ms is None else game.arrived_at_ms
 
 

@@ -14,7 +14,7 @@ from slpstream.sources.tail import Watcher
 
 
 class StationFactory:
-    """Makes stations that share one watcher and one limit for threads."""
+    """Makes stations that all share one watcher and one limit for threads."""
 
     def __init__(self, host: Host, watcher: Watcher, limiter: trio.CapacityLimiter) -> None:
         self._host = host
@@ -22,7 +22,7 @@ class StationFactory:
         self._limiter = limiter
 
     def make(self, wanted: StationConfig, origin: Origin) -> Station:
-        """Return a station that is not started. Games of temporary stations are neither indexed nor checked."""
+        """Make a station, without starting it. The games of temporary stations are neither indexed nor checked."""
         host = self._host
         folder = station_folder(wanted, recordings_folder(host.config))
         kept = origin != "temporary"
@@ -46,7 +46,7 @@ class StationFactory:
         )
 
     def release(self, station: Station) -> None:
-        """Release the resources of a station that has ended. Blocks."""
+        """Release the resources of a station that has ended. This blocks."""
         if station.notifications is not None:
             self._watcher.unwatch(station.notifications)
         if station.id not in self._host.stations:

@@ -1,8 +1,8 @@
-"""The running stations. Each has its own nursery, so it can start, end or change without disturbing the others.
+"""The running stations. Each has its own nursery, so that it can start, end or change without disturbing the others.
 
 A station has one of four origins: an entry of the configuration, a subfolder of a `*` entry, the discovery of consoles,
-or a part that needs a station for a moment. Each origin adds and removes only its own stations. Ids are unique; a
-configured station replaces a station of another origin that has the same id.
+or a part that needs a station for a moment. Each origin only adds and removes its own stations. Ids are unique. If a
+configured station has the same id as a station of another origin, it replaces that one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from slpstream.daemon.station.station import Station
 
 Origin = Literal["configured", "subfolder", "discovered", "temporary"]
-"""A `temporary` station, such as that of the demo, is shown, and leaves no trace: its games are not indexed, counted in
-sets, announced or sent to outputs."""
+"""Where a station comes from.
+
+A `temporary` station, such as that of the demo, is shown but leaves no trace: its games aren't indexed, counted in
+sets, announced or sent to outputs.
+"""
 
 
 class RunningStation:
-    """A station and the nursery that its tasks run in."""
+    """A station, together with the nursery in which its tasks run."""
 
     def __init__(
         self, config: StationConfig, origin: Origin, station: Station, nursery: trio.Nursery, ended: trio.Event
@@ -37,12 +40,12 @@ class RunningStation:
         self.origin = origin
         self.station = station
         self.nursery = nursery
-        """Runs the station, and companion tasks that end with it."""
+        """Runs the station, and the companion tasks that end with it."""
         self.ended = ended
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the games of the station are not kept."""
+        """Whether the games of the station leave no trace."""
         return self.origin == "temporary"
 
 
@@ -56,7 +59,7 @@ class _Hooks(NamedTuple):
 
 
 class RunningStations(Mapping[str, RunningStation]):
-    """The running stations of a daemon by id. Call `run` once; stations can be added when it has started."""
+    """The running stations of a daemon, by id. Call `run` once. After it has started, you can add stations."""
 
     def __init__(self, hub: Hub, errors: InternalErrors | None = None) -> None:
         self._hub = hub
@@ -77,21 +80,21 @@ class RunningStations(Mapping[str, RunningStation]):
 
     @property
     def stations(self) -> list[Station]:
-        """The current stations. Safe to read from any thread."""
+        """The current stations. You can read this from any thread."""
         return [running.station for running in list(self._running.values())]
 
     @property
     def lasting_stations(self) -> list[Station]:
-        """The current stations without the temporary ones. Safe to read from any thread."""
+        """The current stations, except for the temporary ones. You can read this from any thread."""
         return [running.station for running in list(self._running.values()) if not running.is_temporary]
 
     def is_temporary(self, station: str) -> bool:
-        """Whether a station of this id is running and temporary."""
+        """Whether a station with this id is running and is temporary."""
         running = self._running.get(station)
         return running is not None and running.is_temporary
 
     def discovered(self) -> list[str]:
-        """The ids of the stations of consoles that have announced themselves."""
+        """Return the ids of the stations of consoles that have announced themselves."""
         return [name for name, running in list(self._running.items()) if running.origin == "discovered"]
 
     async def run(
@@ -105,8 +108,8 @@ class RunningStations(Mapping[str, RunningStation]):
         """Run the stations until cancelled.
 
         `make` creates a station without starting it. `start_companions` is called before the station publishes its
-        first event, and starts companion tasks in the station's nursery. `release` is called in a worker thread after
-        the station has ended, and frees the resources that `make` acquired.
+        first event, and starts companion tasks in the nursery of the station. `release` is called in a worker thread
+        after the station has ended. It frees the resources that `make` has acquired.
         """
         async with trio.open_nursery() as nursery:
             self._hooks = _Hooks(nursery, make, start_companions, release)
@@ -114,15 +117,18 @@ class RunningStations(Mapping[str, RunningStation]):
             await trio.sleep_forever()
 
     async def add(self, config: StationConfig, origin: Origin = "discovered") -> bool:
-        """Start a station. Return `False` without any change if another station takes precedence for its id."""
+        """Start a station.
+
+        Returns `False` and changes nothing if there is another station that takes precedence for this id.
+        """
         async with self._changing:
             return await self._add(config, origin)
 
     async def remove(self, station: str, reason: str = "removed", *, origin: Origin | None = None) -> bool:
         """End a station, wait until its tasks have ended, and return `True`.
 
-        Return `False` without any change if it is not running, or has another origin than `origin`: a station of the
-        configuration may have replaced it.
+        Returns `False` and changes nothing if the station is not running, or if it has another origin than `origin`.
+        The latter happens if a station of the configuration has replaced it in the meantime.
         """
         async with self._changing:
             known = self._running.get(station)
@@ -132,7 +138,7 @@ class RunningStations(Mapping[str, RunningStation]):
             return True
 
     async def apply(self, configs: Sequence[StationConfig], origin: Origin) -> None:
-        """Start, change and end the stations of one origin so that they match `configs`; leave all others alone."""
+        """Start, change and end the stations of one origin, so that they match `configs`. All others are left alone."""
         async with self._changing:
             by_id = {config.id: config for config in configs}
             for running in list(self._running.values()):
@@ -166,7 +172,10 @@ class RunningStations(Mapping[str, RunningStation]):
         self._log.info("station added", station=config.id, name=running.station.name, origin=origin)
 
     async def _change(self, running: RunningStation, config: StationConfig) -> None:
-        """Rename a station in place, or restart it for any other change. Its subscribers stay connected."""
+        """Apply another configuration to a station. Its subscribers stay connected.
+
+        If only the name has changed, the station is renamed in place. Otherwise, it is restarted.
+        """
         if config == msgspec.structs.replace(running.config, name=config.name):
             running.config = config
             running.station.name = config.name or config.id
@@ -178,7 +187,8 @@ class RunningStations(Mapping[str, RunningStation]):
     async def _end(self, running: RunningStation, reason: str, *, replaced: bool = False) -> None:
         """End a station.
 
-        With `replaced`, a station of the same id follows immediately, and subscribers keep waiting for its messages.
+        With `replaced`, another station of the same id follows immediately, so its subscribers stay and wait for the
+        messages of that one.
         """
         station = running.station
         station.leave(reason)

@@ -1,13 +1,13 @@
-"""The stations of configuration entries with `id = "*"`: each subfolder of a folder is a station.
+"""The stations of configuration entries with `id = "*"`. Such an entry turns each subfolder of a folder into a station.
 
-Mirroring tools make one folder per console.
+This is made for mirroring tools, which create one folder per console.
 
-A new subfolder is noticed within a second, because the modification time of its parent changes. The station of a
-subfolder that vanishes stays `offline` for a while before it is removed, because tools rename and restore folders.
-While the parent folder cannot be read, all its stations stay.
+We notice a new subfolder within a second, because it changes the modification time of its parent. If a subfolder
+vanishes, its station stays `offline` for a while before it is removed, because some tools rename folders and restore
+them. While the parent folder itself can't be read, all of its stations stay.
 
-Links that lead out of the parent folder, or to a folder that another station follows, are refused. They would expose
-other files, or show each game twice.
+Links that lead out of the parent folder, or to a folder that another station already follows, are refused. The first
+kind would expose other files, and the second would show each game twice.
 """
 
 from __future__ import annotations
@@ -29,18 +29,21 @@ _OFFLINE_SECONDS = 600.0
 
 
 class Listing(NamedTuple):
-    """The subfolders of some folders."""
+    """The subfolders of some folders, as we found them."""
 
     folders: Mapping[Path, Path]
-    """Subfolders in the order of their names, each with its real path, links resolved."""
+    """The subfolders, in the order of their names. Each comes with its real path, in which all links are resolved."""
     unreadable: frozenset[Path]
-    """Parent folders that could not be read."""
+    """The parent folders that could not be read."""
     refused: Mapping[Path, str]
-    """Links that are not followed, each with the reason."""
+    """The links that we don't follow, each with the reason."""
 
 
 def expand(stations: Sequence[StationConfig]) -> list[StationConfig]:
-    """Return the stations with each entry `*` replaced by its subfolders, for commands that run once. Blocks."""
+    """Return the stations, with each entry `*` replaced by its subfolders.
+
+    Use this for commands that only run once. It blocks.
+    """
     explicit = [station for station in stations if station.id != EACH_SUBFOLDER]
     roots = [Path(station.folder).expanduser() for station in stations if station.id == EACH_SUBFOLDER]
     ids = _FolderIds(explicit)
@@ -48,7 +51,7 @@ def expand(stations: Sequence[StationConfig]) -> list[StationConfig]:
 
 
 def list_subfolders(roots: Sequence[Path]) -> Listing:
-    """List the subfolders of some folders, without hidden ones. Blocks."""
+    """List the subfolders of the given folders, except for hidden ones. This blocks."""
     folders: dict[Path, Path] = {}
     unreadable: set[Path] = set()
     refused: dict[Path, str] = {}
@@ -74,7 +77,10 @@ def list_subfolders(roots: Sequence[Path]) -> Listing:
 
 
 def _trouble_with_link(target: Path, real_root: Path, followed: Iterable[Path]) -> str | None:
-    """Return the reason not to follow a link below `real_root` to `target`, or `None`. All paths are resolved."""
+    """Return the reason why a link below `real_root` to `target` must not be followed, or `None` if it may be.
+
+    All paths must already be resolved.
+    """
     if not target.is_relative_to(real_root):
         return "a link out of the folder"
     if target == real_root or any(target.is_relative_to(other) or other.is_relative_to(target) for other in followed):
@@ -90,22 +96,25 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 class _FolderIds:
-    """The station ids of subfolders. A folder keeps its first id."""
+    """The station ids of subfolders. Once a folder has an id, it keeps it."""
 
     def __init__(self, explicit: Sequence[StationConfig]) -> None:
-        """`explicit` are the other configured stations. They keep their ids and folders."""
+        """`explicit` are the other configured stations. They keep their ids and their folders."""
         self._taken = {station.id for station in explicit}
         self._folders = {real_path(Path(station.folder).expanduser()) for station in explicit if station.folder}
         self._ids: dict[Path, str] = {}
 
     def keep(self, before: _FolderIds) -> None:
-        """Keep the ids that `before` assigned, unless an explicit station has them now."""
+        """Keep the ids that `before` has assigned, except for those that belong to an explicit station now."""
         for folder, name in before._ids.items():
             if name not in self._taken:
                 self._assign(folder, name)
 
     def stations(self, folders: Mapping[Path, Path], also_taken: Collection[str] = ()) -> list[StationConfig]:
-        """Return a station for each folder that no other station follows. A folder with two names is one station."""
+        """Return a station for each folder that no other station follows.
+
+        A folder that can be reached by two names only gets one station.
+        """
         stations: list[StationConfig] = []
         seen = set(self._folders)
         for folder, real in folders.items():
@@ -124,7 +133,10 @@ class _FolderIds:
 
 
 class Subfolders:
-    """Keeps the stations of the entries `*` equal to their subfolders. `run` it in one task; after a bug, again."""
+    """Keeps the stations of the entries `*` in line with their subfolders.
+
+    Call `run` in one task, and call it again after a bug.
+    """
 
     def __init__(
         self,
@@ -134,8 +146,9 @@ class Subfolders:
         offline_seconds: float = _OFFLINE_SECONDS,
         look_seconds: float = _LOOK_SECONDS,
     ) -> None:
-        """Folders are listed when their modification time changes, and every `scan_seconds`, because some file systems
-        never change it."""
+        """Folders are listed whenever their modification time changes. They are also listed every `scan_seconds`,
+        because on some file systems it never does.
+        """
         self._running = running
         self._scan_seconds = scan_seconds
         self._offline_seconds = offline_seconds
@@ -145,18 +158,18 @@ class Subfolders:
         self._explicit: list[StationConfig] = []
         self._configured = trio.Event()
         self.looked = trio.Event()
-        """Set once the folders have been listed."""
+        """This is set once the folders have been listed."""
         self.unreadable: frozenset[Path] = frozenset()
-        """Parent folders that could not be read."""
+        """The parent folders that could not be read."""
         self._refused: Mapping[Path, str] = {}
         self._seen: dict[Path, tuple[Path, float]] = {}
-        """Subfolders, with their real path and the time when they were last seen."""
+        """The subfolders, each with its real path and the time when we saw it last."""
         self._times: list[int | None] = []
         self._scan_at = 0.0
         self._log = get_logger()
 
     def configure(self, stations: Sequence[StationConfig]) -> None:
-        """Set the configured stations, entries `*` included, and let `run` list the folders without delay."""
+        """Set the configured stations (including the entries `*`), and make `run` list the folders without delay."""
         self._roots = [Path(station.folder).expanduser() for station in stations if station.id == EACH_SUBFOLDER]
         self._explicit = [station for station in stations if station.id != EACH_SUBFOLDER]
         self._configured.set()
@@ -204,7 +217,7 @@ class Subfolders:
 
 
 def _modification_times(folders: Sequence[Path]) -> list[int | None]:
-    """Return the modification times in nanoseconds; `None` for a folder that cannot be read. Blocks."""
+    """Return the modification time of each folder in nanoseconds, or `None` if it can't be read. This blocks."""
     times: list[int | None] = []
     for folder in folders:
         try:

@@ -1,1 +1,1 @@
-"""HTTP and websocket on one port, the overlay and its assets."""
+"""HTTP and websockets on one port, the overlay and its assets."""

@@ -1,14 +1,16 @@
-"""Access control: Host, Origin and token. Pure decisions over a request's headers.
+"""Access control by Host, Origin and token. The rules here only look at the headers of a request, and have no side
+effects.
 
-There are two roles: *read* sees everything, *operate* also changes a station's stored data. Reading from loopback needs
-no token, unless the configuration requires one or the request came through a proxy; reading from any other address
-needs one. Operating needs the operator token, if one is configured, even from loopback; otherwise it has the
-requirements of reading. Requests of phones for seats (*claim*) need neither: they have separate tokens, which their
-endpoints check.
+There are two roles: *read* can see everything, and *operate* can also change the stored data of a station. Reading from
+loopback doesn't need a token, unless the configuration requires one or the request came through a proxy. Reading from
+any other address always needs one. Operating needs the operator token if there is one in the configuration, even from
+loopback. Otherwise, it needs the same as reading. Then there are the requests of phones for seats (*claim*). They need
+neither token, because they have separate ones, which their endpoints check.
 
-`Host` must be an address, `localhost` or a configured name, which defeats DNS rebinding: a page whose name was rebound
-to 127.0.0.1 sends its own name. `Origin` must be the daemon's own, `file://` (sent by OBS), or a configured one. `null`
-is never allowed, because any page can get it with a sandboxed frame. Only the daemon's own pages may operate or claim.
+`Host` must be an address, `localhost` or a name from the configuration. This defeats DNS rebinding: if the name of a
+page was rebound to 127.0.0.1, the page still sends its own name. `Origin` must be the daemon's own, `file://` (which
+OBS sends), or one from the configuration. `null` is never allowed, because any page can get it with a sandboxed frame.
+Only the daemon's own pages may operate or claim.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Role(Enum):
-    """Roles that a request needs."""
+    """The roles that a request can need."""
 
     READ = "read"
     OPERATE = "operate"
@@ -41,7 +43,7 @@ class Role(Enum):
 
 
 class Denied(Enum):
-    """A reason to refuse a request: HTTP status, detail, and the challenge (RFC 6750), if any."""
+    """The reasons for refusing a request. Each has an HTTP status, a detail, and possibly a challenge (RFC 6750)."""
 
     HOST = (421, "this host name is not served here", "")
     ORIGIN = (403, "this origin is not allowed", "")
@@ -52,22 +54,22 @@ class Denied(Enum):
 
     @property
     def status(self) -> int:
-        """HTTP status code."""
+        """The HTTP status code."""
         return self.value[0]
 
     @property
     def reason(self) -> str:
-        """The detail of the problem, for people."""
+        """The detail of the problem, as a text for people."""
         return self.value[1]
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of the response."""
+        """The headers of the response."""
         return {"www-authenticate": self.value[2]} if self.value[2] else {}
 
 
 class Authority(NamedTuple):
-    """A host, and the port if one is given."""
+    """A host with its port, if one is given."""
 
     host: str
     """An IPv6 address without brackets, an IPv4 address, or a name in lower case without the final dot."""
@@ -80,7 +82,7 @@ class Authority(NamedTuple):
 
 
 def parse_authority(text: str) -> Authority | None:
-    """The value of a `Host` header; `None` if it is invalid."""
+    """Parse the value of a `Host` header. Returns `None` if it is invalid."""
     match = _AUTHORITY.fullmatch(text)
     if match is None:
         return None
@@ -107,8 +109,10 @@ class Access(NamedTuple):
     def check(
         self, headers: Mapping[str, str], peer: str, query_token: str | None, role: Role = Role.READ
     ) -> Denied | None:
-        """Returns the reason to refuse the request, or `None` to admit it. Header names are in lower case; `peer` is
-        the address of the other end."""
+        """Return the reason for refusing the request, or `None` to admit it.
+
+        The names of the headers are in lower case. `peer` is the address of the other end.
+        """
         if not self._is_allowed_host(headers.get("host", "")):
             return Denied.HOST
         if not self._is_allowed_origin(headers.get("origin"), headers.get("host", "")):
@@ -145,12 +149,14 @@ class Access(NamedTuple):
 
 
 def is_loopback(peer: str) -> bool:
-    """Whether an address of the other end is a loopback address."""
+    """Whether the address of the other end is a loopback address."""
     return _is_address(peer) and ipaddress.ip_address(peer).is_loopback
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:
-    """Whether a program or one of the daemon's own pages sent the request, and not a page of another site."""
+    """Whether the request comes from a program or from one of the daemon's own pages, and not from a page of another
+    site.
+    """
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
@@ -174,7 +180,7 @@ def _given_token(authorization: str, query_token: str | None) -> str:
 
 
 def _is_token(given: str, token: str | None) -> bool:
-    """Compares in constant time."""
+    """Whether the given token is right. The comparison takes constant time."""
     return token is not None and hmac.compare_digest(given.encode(), token.encode())
 
 

@@ -1,4 +1,4 @@
-"""The HTTP application: the API, the pages and their assets. Their data come from `Stations` and `Games`."""
+"""The HTTP application, with the API, the pages and their assets. `Stations` and `Games` give it the data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CONTENT_SECURITY_POLICY = (
     "connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 _FRAMES_POLICY = f"{_CONTENT_SECURITY_POLICY}; frame-src 'self'"
-"""Pages with frames may contain only the daemon's own pages."""
+"""Pages that contain frames may only show the daemon's own pages in them."""
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -62,10 +62,10 @@ _HEADERS = (
 
 
 class _App(Starlette):
-    """An application that raises unexpected exceptions, where Starlette's would first respond in plain text."""
+    """An application that raises unexpected exceptions. Starlette's own would first respond in plain text."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The router, with responses to `HTTPException`."""
+        """Return the router, together with the responses to `HTTPException`."""
         return ExceptionMiddleware(self.router, self.exception_handlers)
 
 
@@ -76,11 +76,11 @@ def make_app(
     site: Site,
     more: Sequence[Endpoint] = (),
 ) -> Starlette:
-    """The application of a daemon or a gateway.
+    """Make the application of a daemon or a gateway.
 
-    The files in `site.overlay_folder` are limited to types that pages use. They need no token, because a stylesheet
-    cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A
-    gateway has none of the endpoints in `more`.
+    The files in `site.overlay_folder` are limited to the types that pages use. They don't need a token, because a
+    stylesheet cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A gateway
+    does not have any of the endpoints in `more`.
     """
     overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)
@@ -160,7 +160,7 @@ def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
-    """Wraps an application so that every response has the security headers."""
+    """Wrap an application so that every response has the security headers."""
 
     async def wrapped(scope: Any, receive: Any, send: Any) -> None:
         async def send_with_headers(message: Any) -> None:
@@ -179,7 +179,7 @@ def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-    """An error as `application/problem+json`. `more` are further members (RFC 9457, section 3.2)."""
+    """Return an error as `application/problem+json`. `more` are further members (RFC 9457, section 3.2)."""
     return Response(
         msgspec.json.encode({"type": "about:blank", "status": status, "detail": detail, **more}),
         status,
@@ -195,5 +195,5 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 def internal_error(error_id: str) -> Response:
-    """The response to a request that a bug has ended. The log has the traceback under the same id."""
+    """Return the response to a request that a bug has ended. The log contains the traceback, under the same id."""
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error {error_id}", errorId=error_id)

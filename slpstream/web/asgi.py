@@ -1,4 +1,4 @@
-"""A thin bridge from h11 to an ASGI application: HTTP requests only, no websockets and no lifespan."""
+"""A thin bridge from h11 to an ASGI application. It supports HTTP requests, but neither websockets nor lifespan."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_BODY_BYTES = 1 << 20
 REQUEST_SECONDS = 30.0
 _ALLOW_ORIGIN = b"access-control-allow-origin"
 _BOTH_LENGTHS = frozenset((b"content-length", b"transfer-encoding"))
-"""A request with both can be an attempt to smuggle a second one past a proxy, so nothing more is read after it (RFC
-9112, section 6.1)."""
+"""A request with both of these can be an attempt to smuggle a second one past a proxy. Because of this, we don't read
+anything more after it (RFC 9112, section 6.1)."""
 
 Application = Callable[
     [
@@ -42,7 +42,7 @@ class RequestResponseCycle:
         origin: bytes | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """`origin` is the origin of a web page that may read the response; `extra` is added to the scope."""
+        """`origin` is the origin of a web page that may read the response. `extra` is added to the scope."""
         self._connection = connection
         self._http = http
         self._request = request
@@ -55,7 +55,7 @@ class RequestResponseCycle:
         self.status = 500
 
     def scope(self) -> dict[str, Any]:
-        """The ASGI scope of the request."""
+        """Return the ASGI scope of the request."""
         target = bytes(self._request.target)
         path, _, query = target.partition(b"?")
         return {
@@ -75,7 +75,7 @@ class RequestResponseCycle:
         }
 
     async def run(self, application: Application) -> None:
-        """Runs the application for this request."""
+        """Run the application for this request."""
         await application(self.scope(), self._receive, self._send)
 
     async def _receive(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class RequestResponseCycle:
 
 
 def for_origin(headers: Iterable[tuple[bytes, bytes]], origin: bytes) -> list[tuple[bytes, bytes]]:
-    """Adds the headers that let a page of this origin read the response, unless any origin may read it."""
+    """Add the headers that let a page of this origin read the response, unless any origin may read it already."""
     headers = list(headers)
     if any(name == _ALLOW_ORIGIN for name, _ in headers):
         return headers  # browsers reject a second value

@@ -1,7 +1,7 @@
-"""Folders of static files: the daemon's pages and scripts, and the user's own stylesheets and images.
+"""Folders of static files. These are the daemon's pages and scripts, and the user's own stylesheets and images.
 
-Starlette finds the file and never leaves the folder. A file can vanish, change or become unreadable at any moment, with
-an editor, a network share or an upgrade; the response is then 404, or it breaks off.
+Starlette finds the file, and never leaves the folder. A file can vanish, change or become unreadable at any moment, for
+example because of an editor, a network share or an upgrade. In this case, the response is 404, or it breaks off.
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".woff": "font/woff",
     ".woff2": "font/woff2",
 }
-"""The media types of the files that are served, by suffix. Python's `mimetypes` also reads the registry of Windows,
-where many programs have made `.js` `text/plain`, and browsers refuse to run a module of that type."""
+"""The media types of the files that we serve, by suffix.
+
+We don't use Python's `mimetypes`, because it also reads the registry of Windows. Many programs have made `.js`
+`text/plain` there, and browsers refuse to run a module of that type.
+"""
 
 
 def root_from(raw_path: bytes) -> str:
-    """The relative address of the root for a page at this path, as the browser sent it.
+    """Return the relative address of the root for a page at this path. The path is as the browser has sent it.
 
-    Addresses in pages are relative, because a proxy can place the whole server below a path.
+    All addresses in pages are relative, because a proxy can place the whole server below a path.
     """
     return "../" * max(0, raw_path.count(b"/") - 1)
 
@@ -57,20 +60,22 @@ class Assets(StaticFiles):
     """One folder of static files."""
 
     def __init__(self, folder: Path, suffixes: Container[str] | None = None) -> None:
-        """`suffixes`, in lower case, restricts which files are served; `None` serves all."""
+        """With `suffixes` (in lower case), only files with these suffixes are served. `None` serves all files."""
         super().__init__(directory=folder, check_dir=False)
         self._suffixes = suffixes
         self.config_checked = True  # the folder may not exist yet
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Responds to a request for a path below the folder."""
+        """Respond to a request for a path below the folder."""
         request = Request(scope)
         if request.method not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
         return await self.respond(path, request)
 
     async def respond(self, path: str, request: Request) -> OpenFileResponse:
-        """The file at a path below the folder. Raises `HTTPException` 404."""
+        """Return the response with the file at a path below the folder. Raises `HTTPException` 404 if there is no such
+        file.
+        """
         try:
             file, size_bytes, modified_seconds = await trio.to_thread.run_sync(self._open, path)
         except (OSError, ValueError):
@@ -81,9 +86,9 @@ class Assets(StaticFiles):
         return OpenFileResponse(request, file, size_bytes, modified_seconds, {"content-type": kind})
 
     async def read(self, path: str) -> tuple[bytes, float]:
-        """Returns the content of a file below the folder, and its modification time in seconds.
+        """Return the content of a file below the folder, and its modification time in seconds.
 
-        Raises `HTTPException` 404.
+        Raises `HTTPException` 404 if there is no such file.
         """
 
         def content() -> tuple[bytes, float]:
@@ -97,9 +102,9 @@ class Assets(StaticFiles):
             raise HTTPException(404) from None
 
     def _open(self, path: str) -> tuple[BinaryIO, int, float]:
-        """Opens a file; returns it with its size in bytes and its modification time in seconds. Blocks.
+        """Open a file, and return it with its size in bytes and its modification time in seconds. This blocks.
 
-        Raises `OSError`, or `ValueError` for a path that no file can have.
+        Raises `OSError`, or `ValueError` if no file can have this path.
         """
         full_path, found = self.lookup_path(path)
         if found is None or (self._suffixes is not None and Path(path).suffix.lower() not in self._suffixes):

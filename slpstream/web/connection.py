@@ -1,7 +1,8 @@
-"""A TCP connection as a non-blocking standard socket, read and written directly; trio only waits for it.
+"""A TCP connection as a non-blocking socket of the standard library, which we read and write directly. We only need
+trio to wait for it.
 
-The fan-out writes to a websocket client with one system call, where trio's streams would need a task switch for each of
-a thousand clients. `trio.lowlevel.wait_readable` and `wait_writable` work on every platform that trio supports.
+The fan-out writes to a websocket client with a single system call. With trio's streams, it would need a task switch for
+each of a thousand clients. `trio.lowlevel.wait_readable` and `wait_writable` work on every platform that trio supports.
 """
 
 from __future__ import annotations
@@ -18,20 +19,22 @@ _LINGER_BYTES = 4 << 20
 
 
 class Connection:
-    """A connected socket. The caller closes it, with `finish` and then `close`."""
+    """A connected socket. Whoever has made it closes it, first with `finish` and then with `close`."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
         self._socket = sock
         self.peer = peer
-        """Address of the other end."""
+        """The address of the other end."""
         self.gone = False
         """Whether writing has become impossible, because the other end has left or was abandoned."""
         sock.setblocking(False)
         self._set(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     async def read(self, max_bytes: int = _READ_BYTES) -> bytes:
-        """Reads the next bytes; returns `b""` at the end and after a reset. Always a checkpoint, so that a client that
-        sends without a pause does not starve the others."""
+        """Read the next bytes. At the end of the connection and after a reset, this returns `b""`.
+
+        It is always a checkpoint, so that a client that sends without any pause doesn't starve the others.
+        """
         while True:
             await trio.lowlevel.wait_readable(self._socket)
             try:
@@ -43,7 +46,10 @@ class Connection:
                 return b""
 
     def write_now(self, data: bytes | memoryview) -> int:
-        """Writes without blocking and returns the number of bytes written. A connection that is gone discards them."""
+        """Write without blocking, and return how many bytes were written.
+
+        If the connection is gone, the data is discarded, and counts as written.
+        """
         if self.gone:
             return len(data)
         try:
@@ -55,11 +61,11 @@ class Connection:
             return len(data)
 
     async def writable(self) -> None:
-        """Waits until the socket can be written to."""
+        """Wait until the socket can be written to."""
         await trio.lowlevel.wait_writable(self._socket)
 
     async def write_all(self, data: bytes) -> None:
-        """Writes all bytes at the pace at which the other end reads them."""
+        """Write all bytes, as fast as the other end reads them."""
         rest = memoryview(data)
         while rest and not self.gone:
             written = self.write_now(rest)
@@ -68,12 +74,16 @@ class Connection:
                 await self.writable()
 
     def limit_send_buffer(self, size_bytes: int) -> None:
-        """Limits the system's send buffer, in which data for a slow client can no longer be replaced by newer data."""
+        """Limit the send buffer of the operating system. Data for a slow client that is in this buffer can no longer be
+        replaced by newer data.
+        """
         self._set(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
 
     async def finish(self) -> None:
-        """Shuts down the sending side and waits a moment for the other end to do the same. Closing a socket that has
-        unread bytes resets the connection, which can lose the response."""
+        """Shut down the sending side, and wait a moment for the other end to do the same.
+
+        Closing a socket with unread bytes resets the connection, so the response could get lost.
+        """
         if self.gone:
             return
         try:
@@ -89,7 +99,7 @@ class Connection:
                 remaining -= len(data)
 
     def close(self) -> None:
-        """Closes the socket."""
+        """Close the socket."""
         if self._socket.fileno() >= 0:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
@@ -99,7 +109,7 @@ class Connection:
             self._socket.setsockopt(level, option, value)
 
     def _lose(self, error: OSError) -> None:
-        """Marks the connection as gone after any network error. EBADF would be a bug, so it is raised."""
+        """Mark the connection as gone after a network error. EBADF would be a bug, so it is raised again."""
         if error.errno == errno.EBADF:
             raise error
         self.gone = True

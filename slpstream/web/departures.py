@@ -1,6 +1,7 @@
-"""Notices clients that leave while they wait for a response: a phone that waits for a change, a slow search.
+"""Notices if a client leaves while it waits for a response, for example a phone that waits for a change, or a slow
+search.
 
-Otherwise only a write shows that a client is gone, and a waiting response writes nothing.
+Usually, only a write shows that a client is gone, but nothing is written while a response is waiting.
 """
 
 from __future__ import annotations
@@ -14,29 +15,31 @@ import trio
 from slpstream.web.connection import Connection
 
 LEFT_SECONDS = 1.0
-"""A client that only shuts down its sending side, which looks the same, gets its response within this time."""
+"""If a client only shuts down its sending side, this looks the same to us. Such a client gets its response within this
+time."""
 _MAX_AHEAD_BYTES = 16 * 1024
-"""Maximum number of bytes of further requests that are read meanwhile. After more, the end of the connection goes
-unnoticed."""
+"""How many bytes of further requests we read in the meantime, at most. If there are more, we don't notice the end of
+the connection."""
 
 
 class Departures:
-    """Watches connections whose request is being answered, while the block of `running` runs."""
+    """Watches the connections whose requests are being answered. This only works inside the block of `running`."""
 
     def __init__(self) -> None:
         self._watchers: trio.Nursery
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Watch connections during the block. Their requests must have been answered when the block ends."""
+        """Watch connections during this block. When it ends, all of their requests must have been answered."""
         async with trio.open_nursery() as self._watchers:
             yield
 
     @asynccontextmanager
     async def watched(self, connection: Connection, http: h11.Connection) -> AsyncIterator[None]:
-        """Cancel the block if the client leaves before its response begins. The connection is then gone.
+        """Cancel the block if the client leaves before its response begins. After that, the connection can't be used
+        any more.
 
-        The request must have no body: nothing else may read from the connection meanwhile.
+        The request must not have a body, because nothing else may read from the connection in the meantime.
         """
         watching, ended = trio.CancelScope(), trio.Event()
         with trio.CancelScope() as responding:

@@ -1,4 +1,4 @@
-"""Endpoints of the HTTP API. One row serves as route, validation and documentation."""
+"""The endpoints of the HTTP API. Each of them is one row, which serves as route, validation and documentation."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MERGE_PATCH = "application/merge-patch+json"
 BODY_TYPES = (JSON, MERGE_PATCH)
 MAX_BODY_BYTES = 64 * 1024
 BODY_REFUSED = {400: "The body is incomplete.", 413: "The body is too long.", 415: "The body is not JSON."}
-"""Statuses of endpoints with a body, see `read_body`."""
+"""The statuses of endpoints with a body (see `read_body`)."""
 TOKEN = "token"  # noqa: S105 -- the name of the parameter
 OPERATING = "slpstream.operating"
-"""Key in the scope of a request: the reason why the request may not operate, or `None`."""
+"""The key in the scope of a request for the reason why the request may not operate. `None` means that it may."""
 _MIN_GZIP_BYTES = 1024
 _MIN_THREAD_BYTES = 32 * 1024
 _GZIP_LEVEL = 4
@@ -40,7 +40,7 @@ class NoParameters(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 Respond = Callable[[Request, Any], Awaitable[Response]]
-"""Responds to a request, given its decoded query parameters."""
+"""Responds to a request. It gets the request and its decoded query parameters."""
 
 
 class Endpoint(NamedTuple):
@@ -49,31 +49,32 @@ class Endpoint(NamedTuple):
     path: str
     """The path, with `{name}` for each variable part."""
     name: str
-    """Unique name, from which client generators make function names."""
+    """A unique name. Client generators use it to name their functions."""
     summary: str
     respond: Respond
     response: Any = None
-    """The type of a JSON response; `None` for other media types."""
+    """The type of a JSON response, or `None` for other media types."""
     media_type: str = JSON
     parameters: type[msgspec.Struct] = NoParameters
-    """One field per query parameter, with description and bounds. Field types that are not JSON types have a class
-    method `parse`, which takes the text of the parameter and raises `ValueError`."""
+    """There is one field for each query parameter, with its description and bounds. If the type of a field is not a
+    JSON type, it has a class method `parse`. This takes the text of the parameter and raises `ValueError` if it is
+    invalid."""
     in_path: Mapping[str, Any] = {}
     """The types of the variable parts of the path."""
     statuses: Mapping[int, str] = {}
-    """Statuses of this endpoint in addition to 200 and those of all endpoints."""
+    """The statuses of this endpoint, in addition to 200 and those that all endpoints have."""
     headers: Mapping[str, str] = {}
-    """Request headers that have an effect, with a description."""
+    """The request headers that have an effect, each with a description."""
     method: str = "GET"
     operates: bool = False
-    """The request needs the role `Role.OPERATE`."""
+    """Whether the request needs the role `Role.OPERATE`."""
     body: Any = None
-    """The type of the request's JSON body, see `read_body`; `None` for no body."""
+    """The type of the JSON body of the request (see `read_body`), or `None` if it doesn't have a body."""
     at_station: bool = False
-    """The station in the path must exist. Requests for other stations get 404."""
+    """Whether the station in the path must exist. Requests for other stations get 404."""
 
     async def dispatch(self, request: Request, has_station: Callable[[str], bool]) -> Response:
-        """Checks the role, decodes the query, checks the station and responds."""
+        """Check the role, decode the query, check the station, and respond."""
         denied: Denied | None = request.scope[OPERATING] if self.operates else None
         if denied is not None:
             raise HTTPException(denied.status, denied.reason, denied.headers)
@@ -84,7 +85,7 @@ class Endpoint(NamedTuple):
 
 
 def routes(endpoints: Sequence[Endpoint], has_station: Callable[[str], bool]) -> list[Route]:
-    """Starlette's routes for some endpoints: one per path, with all its methods."""
+    """Return Starlette's routes for the given endpoints. There is one for each path, with all its methods."""
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in endpoints:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
@@ -100,7 +101,10 @@ def _route(path: str, by_method: Mapping[str, Endpoint], has_station: Callable[[
 
 
 async def read_body(request: Request, kind: Any) -> Any:
-    """Decodes the request's JSON body as `kind`. Raises `HTTPException` 400, 408, 413, 415, or 422 with the reason."""
+    """Decode the JSON body of a request as `kind`.
+
+    Raises `HTTPException` 400, 408, 413, 415, or 422 with the reason.
+    """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in BODY_TYPES:
         raise HTTPException(415, f"expected a body of type {' or '.join(BODY_TYPES)}")
     body = bytearray()
@@ -118,7 +122,7 @@ async def read_body(request: Request, kind: Any) -> Any:
 
 
 def _integral(value: Any) -> Any:
-    """Replaces integral floats by integers: JSON has one type of number, in which 3.0 is 3."""
+    """Replace integral floats by integers. JSON only has one type of number, in which 3.0 is the same as 3."""
     if isinstance(value, dict):
         return {key: _integral(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -127,7 +131,7 @@ def _integral(value: Any) -> Any:
 
 
 def parse_query(request: Request, kind: type[msgspec.Struct]) -> Any:
-    """Decodes the query of a request. Raises `HTTPException` 422 with the parameter and the expected value."""
+    """Decode the query of a request. Raises `HTTPException` 422 with the parameter and the value that was expected."""
     if kind is NoParameters:
         return NoParameters()
     given: dict[str, str] = {}
@@ -151,14 +155,16 @@ def _parse_text(kind: Any, text: str) -> Any:
 
 
 def _unprocessable(reason: str) -> HTTPException:
-    """422, with msgspec's message rearranged as `parameter: problem`."""
+    """Return the error 422 with msgspec's message, rearranged as `parameter: problem`."""
     what, _, where = reason.partition(" - at `$.")
     return HTTPException(422, f"{where.rstrip('`')}: {what}" if where else what)
 
 
 async def json_response(request: Request, value: Any, *, status: int = 200, final: bool = False) -> Response:
-    """A value as JSON, compressed if the client accepts it. A `final` response has an ETag, so that it need not be
-    sent again."""
+    """Return a response with a value as JSON. It is compressed if the client accepts this.
+
+    A `final` response has an ETag, so that it doesn't have to be sent again.
+    """
     body = msgspec.json.encode(value)
     headers = {"content-type": JSON, "cache-control": "no-cache" if final else "no-store"}
     if final:
@@ -175,12 +181,12 @@ async def json_response(request: Request, value: Any, *, status: int = 200, fina
 
 
 def tag_of(body: bytes) -> str:
-    """The opaque part of a body's ETag."""
+    """Return the opaque part of a body's ETag."""
     return hashlib.sha256(body).hexdigest()[:32]
 
 
 def _matches(if_none_match: str, tag: str) -> bool:
-    """Weak comparison (RFC 9110, section 8.8.3.2)."""
+    """Whether an `If-None-Match` header matches the tag. This is a weak comparison (RFC 9110, section 8.8.3.2)."""
     asked = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
     return "*" in asked or tag.removeprefix("W/") in asked
 

@@ -1,9 +1,9 @@
-"""`/v1/events`: the log of one station as server-sent events, for clients with an `EventSource` and no websocket.
+"""`/v1/events`: the log of one station as server-sent events, for clients that have an `EventSource` but no websocket.
 
-Everything but the encoding is shared with the websocket: the subscription, the bounded outbox of the connection, and
-messages that are encoded once for all subscribers. `event` is the type of a message, `id` its cursor, and `data` its
-JSON line. The response has no length and ends with the connection. A client that reconnects sends its last cursor in
-`Last-Event-ID`.
+We share everything but the encoding with the websocket: the subscription, the bounded outbox of the connection, and
+messages that are encoded once for all subscribers. `event` is the type of a message, `id` is its cursor, and `data` is
+its JSON line. The response doesn't have a length, and ends with the connection. A client that reconnects sends its last
+cursor in `Last-Event-ID`.
 """
 
 from __future__ import annotations
@@ -55,15 +55,17 @@ class ServerSentEventsEncoding:
     key = "events"
 
     def log(self, message: LogMessage, station: str) -> bytes:
-        """A log message as an event."""
+        """Encode a log message as an event."""
         return message.form((self.key, station), lambda m: _event(m.type, m.cursor, m.json(station)))
 
     def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
-        """A `frame` message, reduced to some fields, as an event."""
+        """Encode a `frame` message as an event that only contains the given fields."""
         return message.form((self.key, station, fields), lambda m: _event(m.type, m.cursor, m.json(station, fields)))
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """A status message as an event. The cursor of a snapshot becomes the event's id, to resume from."""
+        """Encode a status message as an event. The cursor of a snapshot becomes the id of the event, so that clients
+        resume there.
+        """
         return _event(payload["type"], payload.get("cursor"), _encode(payload))
 
 
@@ -77,8 +79,10 @@ _ENCODING = ServerSentEventsEncoding()
 
 
 def parse_events_query(query: str, headers: Mapping[str, str], *, max_fields: int) -> Subscription:
-    """The subscription in a request. `Last-Event-ID` takes precedence over `cursor`, because the URL is the same when a
-    page reconnects. Raises `ProtocolViolation`."""
+    """Return the subscription in a request. Raises `ProtocolViolation` if it is invalid.
+
+    `Last-Event-ID` takes precedence over `cursor`, because the URL stays the same when a page reconnects.
+    """
     try:
         pairs = parse_qsl(query, max_num_fields=max_fields)
     except ValueError as error:
@@ -93,8 +97,11 @@ def parse_events_query(query: str, headers: Mapping[str, str], *, max_fields: in
 
 
 async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
-    """The channel of a subscription's station. Looks up the cursor first, because only the status of the response can
-    report an invalid one: browsers reconnect when a response ends later. Raises `NoSuchGame`."""
+    """Return the channel for the station of a subscription. Raises `NoSuchGame` if its cursor is invalid.
+
+    We look up the cursor before the response begins, because only the status of the response can report an invalid one.
+    If a response ends later, browsers reconnect.
+    """
     channels = hub.wanted(subscription.stations)
     if channels.follow_on_air:
         return channels  # a cursor of another station is not an error, because the station may have changed since
@@ -118,7 +125,7 @@ class EventsSession:
         observer: Observer,
         errors: InternalErrors,
     ) -> None:
-        """`headers` are added to the response's own."""
+        """`headers` are added to those that the response has anyway."""
         self._connection = connection
         self._hub = hub
         self._headers = headers
@@ -135,18 +142,20 @@ class EventsSession:
 
     @property
     def queued_bytes(self) -> int:
-        """Number of bytes waiting for this client."""
+        """The number of bytes that are waiting for this client."""
         return self._outbox.queued_bytes
 
     def close(self, code: int, reason: str) -> None:
-        """Ends the session at shutdown. A partly sent message is completed and the others are discarded; the client
-        resumes with its cursor. Server-sent events have neither a close code nor a reason."""
+        """End the session at the shutdown. A message that was partly sent is completed, and the others are discarded.
+
+        The client will resume with its cursor. Server-sent events have neither a close code nor a reason.
+        """
         self._stop()
         self._outbox.clear()
         self._end()
 
     async def run(self, subscription: Subscription, channels: WantedChannels) -> None:
-        """Sends events until the client leaves or the session is closed."""
+        """Send events until the client leaves or the session is closed."""
         head = _HEAD + b"".join(b"%b: %b\r\n" % header for header in self._headers) + b"\r\n"
         self._outbox.put(head + b"retry: %d\n\n" % _RETRY_MILLISECONDS)
         subscriber = self._subscriber = Subscriber(subscription, _ENCODING, self._outbox, self._wake)
@@ -171,14 +180,14 @@ class EventsSession:
             self._end()
 
     async def _read(self) -> None:
-        """Ends the session when the client leaves. Clients send nothing after their request."""
+        """End the session when the client leaves. Clients don't send anything after their request."""
         while await self._connection.read():
             pass
         self._connection.gone = True
         self._scope.cancel()
 
     async def _write(self, subscriber: Subscriber) -> None:
-        """Writes the outbox, and heartbeats while it is empty. Drops a client that stops reading."""
+        """Write the outbox, and send heartbeats while it is empty. A client that stops reading is dropped."""
         while not (self._ending and self._outbox.empty):
             self._work = trio.Event()
             if self._outbox.empty:
@@ -215,7 +224,7 @@ def _lagged(missed: int) -> bytes:
 
 
 def status_of(error: SubscriberError) -> int:
-    """The HTTP status for a subscription that is refused."""
+    """Return the HTTP status for a subscription that was refused."""
     return 404 if isinstance(error, NoSuchGame) else 422 if isinstance(error, ProtocolViolation) else 410
 
 
@@ -232,8 +241,10 @@ class EventsParameters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True,
 
 
 def endpoint() -> Endpoint:
-    """The description of `/v1/events`, and its response to HEAD. The server itself responds to GET, because it owns the
-    connection."""
+    """Make the description of `/v1/events`, together with its response to HEAD.
+
+    The server itself responds to GET, because it owns the connection.
+    """
 
     async def head(request: Request, _: EventsParameters) -> Response:
         return Response(headers={"content-type": "text/event-stream", "cache-control": "no-store"})

@@ -1,8 +1,9 @@
-"""HTTP responses from files that may be growing: the bytes present at the time of the request, whole or one range.
+"""HTTP responses from files that may be growing. They contain the bytes that are there at the time of the request,
+either all of them or one range.
 
-Starlette's `FileResponse` takes a path and reads to the current end of the file. `OpenFileResponse` sends exactly the
-given number of bytes of an open file. If the file has shrunk or its disk is gone, the connection is broken off, because
-there is no other way to show the client that bytes are missing.
+Starlette's `FileResponse` takes a path, and reads to the current end of the file. In contrast, `OpenFileResponse` sends
+exactly the given number of bytes of an open file. If the file has shrunk in the meantime or its disk is gone, we break
+the connection off. There is no other way to show the client that bytes are missing.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ _SAFE = re.compile(r"[^A-Za-z0-9._ ()+-]")
 
 
 class OpenFileResponse(Response):
-    """Streams an open file, then closes it."""
+    """Streams an open file, and then closes it."""
 
     def __init__(
         self, request: Request, file: BinaryIO, size_bytes: int, modified_seconds: float, headers: Mapping[str, str]
     ) -> None:
-        """`headers` describe the content. Raises `HTTPException` 416 for a range outside the file, which is then
-        closed."""
+        """`headers` describe the content.
+
+        If the request asks for a range outside the file, this closes the file and raises `HTTPException` 416.
+        """
         self._file = file
         tag = f'"{round(modified_seconds * 1e6):x}-{size_bytes:x}"'
         fields = {
@@ -61,7 +64,7 @@ class OpenFileResponse(Response):
         self._head_only = request.method == "HEAD"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """The ASGI application."""
+        """Send the response. This makes the class an ASGI application."""
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             if not self._head_only:
@@ -88,10 +91,10 @@ class FileChangedError(Exception):
 
 
 def byte_range(text: str, size_bytes: int) -> tuple[int, int] | None:
-    """The first byte of a range and the one after its last, from a `Range` header.
+    """Return the first byte of the range in a `Range` header, and the one after its last.
 
-    Returns `(0, 0)` if the range is outside the file, and `None` if the header is not one range of bytes and must be
-    ignored (RFC 9110, section 14.2).
+    Returns `(0, 0)` if the range is outside the file. Returns `None` if the header isn't one range of bytes and so has
+    to be ignored (RFC 9110, section 14.2).
     """
     match = _RANGE.fullmatch(text.replace(" ", ""))
     if match is None or match[1] == match[2] == "":
@@ -106,7 +109,7 @@ def byte_range(text: str, size_bytes: int) -> tuple[int, int] | None:
 
 
 def disposition(name: str) -> str:
-    """The `content-disposition` of a download, for a file name with any characters (RFC 6266)."""
+    """Return the `content-disposition` of a download. The file name may contain any characters (RFC 6266)."""
     plain = _SAFE.sub("_", name).lstrip(".") or "replay"
     if plain == name:
         return f'attachment; filename="{plain}"'

@@ -1,4 +1,4 @@
-"""`/v1/games` and the paths below it: the list, one game, its frames, its stats, its file."""
+"""`/v1/games` and the paths below it: the list, and for each game its description, frames, stats and file."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _FrameNumber = Annotated[int, Meta(ge=-_MAX_FRAME_NUMBER, le=_MAX_FRAME_NUMBER)]
 
 
 class FieldPaths(tuple[str, ...]):
-    """The fields of a frame to keep, as in a subscription."""
+    """The fields of a frame that should be kept, as in a subscription."""
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> FieldPaths:
-        """Splits a comma-separated list. Raises `ValueError`."""
+        """Split a comma-separated list. Raises `ValueError` if this isn't possible."""
         if not _PATHS.fullmatch(text):
             raise ValueError("expected at most 32 names of fields, like `post.percent,post.stocksRemaining`")
         return cls(text.split(","))
@@ -74,7 +74,7 @@ class EncodedStats(NamedTuple):
 
 
 class EncodedFrames(NamedTuple):
-    """A page of frames, each as JSON, and the number of the first frame after it."""
+    """A page of frames (each of them as JSON), and the number of the first frame after it."""
 
     frames: Sequence[bytes]
     next: int | None
@@ -82,7 +82,7 @@ class EncodedFrames(NamedTuple):
 
 
 class ReplayFile(NamedTuple):
-    """A replay that is open for reading. The receiver closes it."""
+    """A replay that is open for reading. Whoever receives it has to close it."""
 
     name: str
     file: BinaryIO
@@ -91,7 +91,7 @@ class ReplayFile(NamedTuple):
 
 
 class InvalidQuery(HTTPException):
-    """The `query` of a list of games has mistakes."""
+    """The `query` of a list of games contains mistakes."""
 
     def __init__(self, problems: Sequence[QueryProblem]) -> None:
         first = problems[0]
@@ -100,26 +100,28 @@ class InvalidQuery(HTTPException):
 
 
 class Games(Protocol):
-    """The games of a daemon or a gateway, as the web server sees them."""
+    """The games of a daemon or a gateway, in the form in which the web server sees them."""
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
-        """A page of games. Raises `InvalidQuery`."""
+        """Return a page of games. Raises `InvalidQuery` if the query contains mistakes."""
 
     async def game(self, game_id: str) -> schemas.Game | None:
-        """One game; `None` if it is unknown."""
+        """Return one game, or `None` if it is unknown."""
 
     async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
-        """A page of a game's frames; `None` if the game is unknown."""
+        """Return a page of a game's frames, or `None` if the game is unknown."""
 
     async def stats(self, game_id: str) -> EncodedStats | None:
-        """A game's stats, final or the newest; `None` if the game is unknown or has none."""
+        """Return the stats of a game, either final or the newest ones. Returns `None` if the game is unknown or doesn't
+        have any.
+        """
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """The file with most of a game; `None` if the game is unknown or its files are gone."""
+        """Open the file with most of a game. Returns `None` if the game is unknown or its files are gone."""
 
 
 def endpoints(games: Games) -> list[Endpoint]:
-    """The endpoints of this module."""
+    """Make the endpoints of this module."""
 
     async def list_games(request: Request, query: GamesQuery) -> Response:
         return await json_response(request, await games.games(query))

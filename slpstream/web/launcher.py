@@ -1,9 +1,9 @@
-"""Links that open a replay in the Slippi Launcher, and names of replays that are safe for its cache.
+"""Links that open a replay in the Slippi Launcher, and names for replays that are safe for its cache.
 
-From the launcher's source (slippi-launcher 668545d, version 2.15.0): `slippi://?path=URL&startFrame=N` downloads the
-URL into a temporary folder, under the last segment of its path, and plays it from frame N. A name that is already in
-the folder is not downloaded again, so every replay needs a unique name, and a replay that is still being written needs
-a different name than later.
+We know how it works from the launcher's source (slippi-launcher 668545d, version 2.15.0).
+`slippi://?path=URL&startFrame=N` downloads the URL into a temporary folder, under the last segment of its path, and
+plays it from frame N. If a file of this name is already in the folder, it isn't downloaded again. This is why every
+replay needs a unique name. It is also why a replay that is still being written needs a different name than later.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ FORMAT = "slippi"
 """The format of the games that the launcher can play."""
 _FIRST_FRAME = -123
 _LEAD_FRAMES = 120
-"""A link opens a replay this long before the moment, so that viewers see how it begins."""
+"""A link opens a replay this long before the moment, so that viewers can see how it begins."""
 _MAX_ID_CHARS = 16
 _NO_DIGIT = re.compile(r"[^0-9]")
 
 
 def replay_name(game_id: str, started_at: str, unfinished_through: int | None = None) -> str:
-    """The unique name of a replay: `Game_20231114T221320_0123456789abcdef.slp`.
+    """Return the unique name of a replay, such as `Game_20231114T221320_0123456789abcdef.slp`.
 
-    `started_at` is RFC 3339 in UTC. For a game whose file can still grow, `unfinished_through` is its last frame so far
-    and becomes part of the name.
+    `started_at` is RFC 3339 in UTC. For a game whose file can still grow, `unfinished_through` is its last frame so
+    far, which becomes part of the name.
     """
     day, _, time = started_at.partition("T")
     parts = ["Game", f"{_NO_DIGIT.sub('', day)}T{_NO_DIGIT.sub('', time.partition('.')[0])}", game_id[:_MAX_ID_CHARS]]
@@ -40,7 +40,8 @@ def replay_name(game_id: str, started_at: str, unfinished_through: int | None = 
 
 
 def launcher_link(request: Request, path: str, start_frame: int) -> str:
-    """A link that opens the replay at a path of this server in the launcher at a frame.
+    """Return a link that opens a replay in the launcher, at the given frame. `path` is the path of the replay on this
+    server.
 
     The launcher needs an absolute URL, so the link starts with the address that this request was sent to.
     """
@@ -50,7 +51,10 @@ def launcher_link(request: Request, path: str, start_frame: int) -> str:
 
 
 def with_launcher_link(request: Request, links: HighlightLinks, frame: int) -> HighlightLinks:
-    """The links of a moment with one for the launcher to shortly before a frame, if the launcher can play the game."""
+    """Add a link for the launcher to the links of a moment, if the launcher can play the game.
+
+    It opens the replay shortly before the given frame.
+    """
     if links.file is None:
         return links
     start_frame = max(_FIRST_FRAME, frame - _LEAD_FRAMES)

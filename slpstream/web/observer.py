@@ -1,4 +1,4 @@
-"""Callbacks with which the owner of the web server counts its events."""
+"""The callbacks that tell the owner of the web server about its events, so that they can be counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Observer(NamedTuple):
-    """Callbacks for events of the web server. They must not block."""
+    """Callbacks for the events of the web server. They must not block."""
 
     on_request: Callable[[int], None]
     """Called with the status of each HTTP response."""
@@ -16,4 +16,5 @@ class Observer(NamedTuple):
     on_closed: Callable[[int], None]
     """Called with the close code when the server closes a websocket."""
     on_dropped: Callable[[str], None]
-    """Called with one of `system.metrics.DROP_REASONS` when a connection is dropped without response or close code."""
+    """Called with one of `system.metrics.DROP_REASONS` when a connection is dropped without a response or a close
+    code."""

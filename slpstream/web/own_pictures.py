@@ -1,4 +1,4 @@
-"""The user's own pictures of characters and stages, below the folder that is served as `/custom/`."""
+"""The user's own pictures of characters and stages. They are below the folder that is served as `/custom/`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 SUFFIXES: Final = (".png", ".svg", ".webp")
-"""Types of pictures. If several pictures show the same thing, the first type in this order is used."""
+"""The types of pictures. If several pictures show the same thing, we use the one whose type comes first here."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
@@ -18,15 +18,18 @@ class OwnPictures(msgspec.Struct, frozen=True):
     """Paths of the pictures below the folder, such as `icons/2/0.png`."""
 
     icons: dict[str, dict[str, str]] = {}
-    """By external character id, and by costume index: the small picture next to a name."""
+    """The small pictures next to names, by external character id and then by costume index."""
     portraits: dict[str, dict[str, str]] = {}
-    """The same for large pictures."""
+    """The large pictures, by external character id and then by costume index."""
     stages: dict[str, str] = {}
-    """By stage id."""
+    """The pictures of stages, by stage id."""
 
 
 def own_pictures(folder: Path | None) -> OwnPictures:
-    """The pictures that are currently in the folder. A folder that is absent or cannot be read has none. Blocks."""
+    """Return the pictures that are in the folder now. There are none if the folder doesn't exist or cannot be read.
+
+    This blocks.
+    """
     if folder is None:
         return OwnPictures()
     return OwnPictures(

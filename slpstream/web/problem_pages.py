@@ -1,7 +1,7 @@
-"""Problems for people: a browser that fails to open a page gets a page that explains the problem, never raw JSON.
+"""Problems for people. If a browser fails to open a page, it gets a page that explains the problem, and never raw JSON.
 
-The page is `static/problem.html`. Its script finds out more, in the reader's language, and loads the requested page as
-soon as it is available. Programs, scripts of pages, and browsers on the paths of the API get
+This page is `static/problem.html`. Its script finds out more, in the language of the reader, and loads the requested
+page as soon as it is available. Programs, scripts of pages, and browsers that open a path of the API get
 `application/problem+json`.
 """
 
@@ -24,9 +24,11 @@ _METHODS = ("GET", "HEAD")
 
 
 def wants_page(method: str, path: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser sent the request to show the response to a person. Header names are in lower case.
+    """Whether a browser has sent the request to show the response to a person. The names of the headers are in lower
+    case.
 
-    Browsers say so in `Sec-Fetch-Dest`, except over plain HTTP to another machine, where only `Accept` remains.
+    Browsers let us know with `Sec-Fetch-Dest`. Over plain HTTP to another machine they don't send it, so we only have
+    `Accept` there.
     """
     if method not in _METHODS or path.startswith(_API):
         return False
@@ -37,7 +39,7 @@ def wants_page(method: str, path: str, headers: Mapping[str, str]) -> bool:
 
 
 def with_problem_pages(app: Any) -> Callable[..., Awaitable[None]]:
-    """Wraps an application so that its problems are pages for browsers that show them to a person."""
+    """Wrap an application so that browsers that want to show something to a person get its problems as pages."""
 
     async def wrapped(scope: Any, receive: Any, send: Any) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -69,7 +71,8 @@ def with_problem_pages(app: Any) -> Callable[..., Awaitable[None]]:
 
 
 def problem_page(path: bytes, detail: str) -> bytes:
-    """The page for a path as the browser sent it. `detail` is shown until the script has found out more.
+    """Return the page for a path, which is as the browser has sent it. `detail` is shown until the script has found out
+    more.
 
     The addresses in the file are relative to the root.
     """

@@ -100,7 +100,7 @@ class GameItem(Schema, kw_only=True):
 
 
 def described(summary: GameSummary, names: Mapping[int, str] = MappingProxyType({})) -> dict[str, Any]:
-    """The fields of `GameItem` that come from the summary. `names` were given to players, by index."""
+    """Return those fields of `GameItem` that come from the summary. `names` were given to players, by index."""
     players = [
         Player(
             index=player.index,

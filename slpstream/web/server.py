@@ -1,8 +1,9 @@
-"""One port for everything. h11 parses the request; a websocket upgrade goes to a session, other requests to the HTTP
-application.
+"""One port for everything. h11 parses the request. If it asks for a websocket, a session handles it, and otherwise the
+HTTP application does.
 
-The server owns its connections: each is a task in its nursery. Shutdown closes the listening sockets, closes every
-websocket with code 1001, waits for the sessions up to a deadline, and cancels the remaining ones.
+The server owns its connections. Each of them is a task in its nursery. At the shutdown, it closes the listening
+sockets, closes every websocket with code 1001, waits for the sessions up to a deadline, and then cancels those that are
+left.
 """
 
 from __future__ import annotations
@@ -50,18 +51,21 @@ _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 _FULL_SECONDS = 0.002
-"""Pause after accepting a connection while all are in use, so that the existing ones are served first."""
+"""How long we pause after accepting a connection while all of them are in use. This way, those that already exist are
+served first."""
 _OUT_OF_DESCRIPTORS_SECONDS = 0.25
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _GOING_DOWN = "going down"
 _OWN_BUGS = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
 _EXPECTED = (FileChangedError, OSError, h11.RemoteProtocolError, trio.TooSlowError)
-"""Errors of files and of the other end, which requests handle themselves."""
+"""Errors that come from files or from the other end. Requests handle them on their own."""
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Listening sockets for a host and port, one for each available address family. Port 0 chooses one free port for
-    all of them. Raises `OSError`."""
+    """Open listening sockets for a host and a port, one for each address family that is available.
+
+    With port 0, this chooses one free port for all of them. Raises `OSError` if it fails.
+    """
     sockets: list[socket.socket] = []
     failure: OSError | None = None
     for family, kind, proto, _, address in socket.getaddrinfo(
@@ -97,17 +101,17 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 class Limits(NamedTuple):
-    """Limits for new connections."""
+    """The limits for new connections."""
 
     max_connections: int
     outbox_bytes: int
-    """Maximum number of bytes waiting for one slow subscriber."""
+    """How many bytes may be waiting for one slow subscriber."""
     socket_buffer_bytes: int
-    """Size of the system's send buffer for one subscriber."""
+    """The size of the operating system's send buffer for one subscriber."""
 
 
 class WebServer:
-    """HTTP and websocket on some listening sockets."""
+    """Serves HTTP and websockets on some listening sockets."""
 
     def __init__(
         self,
@@ -130,9 +134,9 @@ class WebServer:
         self._limits = limits
         self._observer = observer
         self._connections: Counter[str] = Counter()
-        """Number of open connections, by the address of the other end."""
+        """The number of open connections, by the address of the other end."""
         self._waiting: dict[Connection, trio.CancelScope] = {}
-        """Connections that wait for a request, oldest first."""
+        """The connections that are waiting for a request, oldest first."""
         self._departures = Departures()
         self._stopping = False
         self._sessions: set[WebsocketSession | EventsSession] = set()
@@ -141,31 +145,31 @@ class WebServer:
 
     @property
     def queued_bytes(self) -> int:
-        """Number of bytes waiting for all clients. May be called from any thread."""
+        """The number of bytes that are waiting for all clients. You can read this from any thread."""
         return sum(session.queued_bytes for session in list(self._sessions))
 
     @property
     def connections(self) -> int:
-        """Number of open connections of all kinds. May be called from any thread."""
+        """The number of open connections of all kinds. You can read this from any thread."""
         return sum(list(self._connections.values()))
 
     @property
     def websockets(self) -> int:
-        """Number of open websockets. May be called from any thread."""
+        """The number of open websockets. You can read this from any thread."""
         return sum(isinstance(session, WebsocketSession) for session in list(self._sessions))
 
     @property
     def event_streams(self) -> int:
-        """Number of open streams of server-sent events. May be called from any thread."""
+        """The number of open streams of server-sent events. You can read this from any thread."""
         return sum(isinstance(session, EventsSession) for session in list(self._sessions))
 
     def configure(self, access: Access, limits: Limits) -> None:
-        """Changes the rules and limits for new connections."""
+        """Change the rules and limits for new connections."""
         self._access = access
         self._limits = limits
 
     async def serve(self, listeners: list[socket.socket], stop: trio.Event, *, grace_seconds: float) -> None:
-        """Serves until `stop`, then closes every websocket with code 1001 within `grace_seconds`."""
+        """Serve until `stop`, and then close every websocket with code 1001 within `grace_seconds`."""
         async with self._departures.running(), trio.open_nursery() as connections:
             async with trio.open_nursery() as accepting:
                 for listener in listeners:
@@ -206,8 +210,11 @@ class WebServer:
                 await trio.sleep(_FULL_SECONDS)
 
     def _has_room(self, peer: str) -> bool:
-        """Whether another connection can be accepted. When all are in use, the one that has waited longest for a
-        request is dropped. One address gets at most half of all, except loopback, which can be a proxy."""
+        """Whether we can accept another connection from the given address.
+
+        If all of them are in use, the one that has waited longest for a request is dropped. A single address gets half
+        of all connections at most. This doesn't hold for loopback, which can be a proxy.
+        """
         if 2 * self._connections[peer] >= self._limits.max_connections and not is_loopback(peer):
             return False
         if self._connections.total() < self._limits.max_connections:
@@ -231,7 +238,7 @@ class WebServer:
             connection.close()
 
     async def _requests(self, connection: Connection, port: int) -> None:
-        """Handles requests one after another, until the connection cannot be used again."""
+        """Handle one request after another, until the connection can't be used again."""
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
         while True:
             try:
@@ -257,7 +264,7 @@ class WebServer:
             http.start_next_cycle()
 
     async def _answer(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
-        """Handles one request. Returns whether the connection can be used again."""
+        """Handle one request. Returns whether the connection can be used again."""
         if _is_upgrade(request):
             await self._websocket(connection, http, request)
             return False
@@ -267,14 +274,16 @@ class WebServer:
         return await self._respond(connection, http, request, port)
 
     async def _fail(self, connection: Connection, http: h11.Connection, request: h11.Request, error_id: str) -> None:
-        """Responds to a request that a bug has ended outside the application, if the response has not begun."""
+        """Respond to a request that a bug has ended outside of the application, unless the response has begun."""
         if http.our_state is h11.SEND_RESPONSE:
             status = HTTPStatus.INTERNAL_SERVER_ERROR
             self._observer.on_request(status)
             await self._send_problem(connection, http, internal_error(error_id), with_body=request.method != b"HEAD")
 
     async def _read_head(self, connection: Connection, http: h11.Connection) -> h11.Request | None:
-        """The next request; `None` at the end of the connection. Raises `trio.TooSlowError`."""
+        """Return the next request, or `None` at the end of the connection. Raises `trio.TooSlowError` if it takes too
+        long.
+        """
         await trio.lowlevel.checkpoint()  # a client that sends many requests in a burst must not starve the others
         with trio.move_on_after(HEAD_SECONDS) as scope:
             self._waiting[connection] = scope
@@ -293,7 +302,7 @@ class WebServer:
         raise trio.TooSlowError
 
     async def _respond(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
-        """Lets the application respond to a request. Returns whether the connection can be used again."""
+        """Let the application respond to a request. Returns whether the connection can be used again."""
         headers = _headers(request)
         token = _token(request)
         path = _path(request)
@@ -334,8 +343,10 @@ class WebServer:
     def _watched(
         self, connection: Connection, http: h11.Connection, request: h11.Request
     ) -> AbstractAsyncContextManager[None]:
-        """Cancels its block if the client leaves before it has a response. Requests that can change something are
-        finished anyway."""
+        """Return a block that is cancelled if the client leaves before it has a response.
+
+        Requests that can change something are finished in any case.
+        """
         is_safe = request.method in _SAFE_METHODS and not {name for name, _ in request.headers} & _BODY_HEADERS
         return self._departures.watched(connection, http) if is_safe else nullcontext()
 
@@ -347,7 +358,7 @@ class WebServer:
         detail: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Responds with a problem instead of the application, and ends the connection."""
+        """Respond with a problem instead of calling the application, and end the connection."""
         if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         self._observer.on_request(status)
@@ -356,7 +367,7 @@ class WebServer:
     async def _send_problem(
         self, connection: Connection, http: h11.Connection, response: Response, *, with_body: bool = True
     ) -> None:
-        """Sends a response that the application did not make, the last one of its connection."""
+        """Send a response that the application hasn't made. It is the last one on its connection."""
         fields = [*response.raw_headers, *SECURITY_HEADERS, (b"connection", b"close"), (b"server", b"slpstream")]
         body = (h11.Data(bytes(response.body)),) if with_body else ()
         parts = (h11.Response(status_code=response.status_code, headers=fields), *body, h11.EndOfMessage())
@@ -365,8 +376,11 @@ class WebServer:
             await connection.write_all(data)
 
     async def _websocket(self, connection: Connection, http: h11.Connection, request: h11.Request) -> None:
-        """Handles a websocket upgrade. A missing token is reported by close code after the handshake, because browsers
-        hide the status of a failed one from the page."""
+        """Handle a request for a websocket.
+
+        If the token is missing, we report this with a close code after the handshake, because browsers don't let a page
+        see the status of a handshake that has failed.
+        """
         denied = self._access.check(_headers(request), connection.peer, _token(request))
         path, _, query = bytes(request.target).partition(b"?")
         if denied in (Denied.HOST, Denied.ORIGIN):
@@ -406,7 +420,7 @@ class WebServer:
 
     @contextmanager
     def _open(self, session: WebsocketSession | EventsSession) -> Iterator[None]:
-        """Registers a session while it runs."""
+        """Register a session while it is running."""
         self._sessions.add(session)
         try:
             yield
@@ -416,7 +430,7 @@ class WebServer:
                 self._sessions_ended.set()
 
     async def _events(self, connection: Connection, http: h11.Connection, request: h11.Request) -> None:
-        """Responds with a stream of server-sent events."""
+        """Respond with a stream of server-sent events."""
         headers = _headers(request)
         denied = self._access.check(headers, connection.peer, _token(request))
         if denied is not None:
@@ -451,7 +465,7 @@ class WebServer:
 
 
 def _finished(app: Any) -> Callable[..., Awaitable[None]]:
-    """The application with security headers in its responses, and with pages for problems that people see."""
+    """Wrap the application so that its responses have the security headers, and people see pages for problems."""
     return with_headers(with_problem_pages(app))
 
 
@@ -460,12 +474,12 @@ def _headers(request: h11.Request) -> dict[str, str]:
 
 
 def _origin(headers: Mapping[str, str]) -> bytes | None:
-    """The origin of the web page that sent an admitted request, if one did."""
+    """Return the origin of the web page that has sent an admitted request, or `None` if no page has sent it."""
     return headers["origin"].encode("latin-1") if "origin" in headers else None
 
 
 def _path(request: h11.Request) -> str:
-    """The path of a request, without its query, which can contain a token."""
+    """Return the path of a request, without its query, which can contain a token."""
     return bytes(request.target).partition(b"?")[0].decode("ascii", "replace")
 
 

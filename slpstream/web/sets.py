@@ -1,4 +1,4 @@
-"""`/v1/stations/{station}/set`: the set of a station, its correction by operators, and the list of their changes."""
+"""`/v1/stations/{station}/set`: the set of a station, how operators correct it, and the list of their changes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ChangeList(msgspec.Struct, frozen=True):
 
 
 def endpoints(stations: Stations) -> list[Endpoint]:
-    """The endpoints of this module."""
+    """Make the endpoints of this module."""
 
     async def set_of(request: Request) -> SetScore:
         name = request.path_params["station"]
@@ -140,7 +140,7 @@ def endpoints(stations: Stations) -> list[Endpoint]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turns refusals of a change into responses."""
+    """Turn refusals of a change into responses."""
     try:
         yield
     except ImpossibleCorrection as error:
@@ -168,7 +168,9 @@ def _listed(changes: Sequence[Change]) -> ChangeList:
 
 
 def _matches(if_match: str, score: SetScore) -> bool:
-    """Whether one of the tags is the set's, or any is allowed with `*` (RFC 9110, section 13.1.1)."""
+    """Whether one of the tags is that of the set, or there is a `*`, which allows any set (RFC 9110, section
+    13.1.1).
+    """
     tag = tag_of(msgspec.json.encode(score))
     asked = [part.strip().removeprefix("W/").strip('"') for part in if_match.split(",")]
     return "*" in asked or tag in asked

@@ -1,4 +1,4 @@
-"""The pages of a web server, and who may load them: those of the core, and those that parts add."""
+"""The pages of a web server, and who may load them. There are those of the core, and those that parts add."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from slpstream.web.endpoint import Endpoint
 
 STATIC_PATH, CUSTOM_PATH = "/static", "/custom"
 MakeRoutes = Callable[[Callable[[str], bool]], Sequence[Route]]
-"""Takes a function that returns whether a station exists."""
+"""Takes a function that returns whether a station exists, and returns the routes."""
 
 
 class Page(NamedTuple):
-    """A page that people open, and the folder that its file is in.
+    """A page that people can open, together with the folder that its file is in.
 
-    It contains nothing private: it asks for the token itself, to load its data.
+    The page itself doesn't contain anything private. It asks the user for the token, to load its data with it.
     """
 
     path: str
@@ -28,7 +28,7 @@ class Page(NamedTuple):
     folder: Path
     file: str
     title: str = ""
-    """The words of its link in the navigation. Empty: the page is not listed there."""
+    """The words of its link in the navigation. If this is empty, the page is not listed there."""
     frames: bool = False
     """Whether the page may contain other pages of this server."""
 
@@ -75,20 +75,23 @@ class Site:
         self._patterns = [compile_path(page.path)[0] for page in pages]
 
     def is_page(self, path: str) -> bool:
-        """Whether a path leads to a page, which is served without a token."""
+        """Whether a path leads to a page. Pages are served without a token."""
         return any(pattern.match(path) for pattern in self._patterns)
 
     def takes_claims(self, path: str) -> bool:
-        """Whether requests for a path bring another kind of token, which the endpoint checks."""
+        """Whether requests for this path bring another kind of token, which the endpoint itself checks."""
         return path.startswith(self._claim_paths)
 
     def listed(self) -> PageList:
-        """The pages that are listed in the navigation, and the parts with pages."""
+        """Return the pages that are listed in the navigation, and the parts that have pages."""
         listed = [ListedPage(page.path, page.title) for page in self.pages if page.title]
         return PageList(listed, sorted(self.static_folders))
 
 
 def is_asset(path: str) -> bool:
-    """Whether a path leads to a part of a page. These files are served without a token, to pages of other sites too,
-    because a page cannot pass on its token."""
+    """Whether a path leads to a file that a page consists of.
+
+    These files are served without a token, because a page can't pass its token on. Pages of other sites may have them,
+    too.
+    """
     return path.startswith((f"{STATIC_PATH}/", f"{CUSTOM_PATH}/"))

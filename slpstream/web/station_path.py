@@ -11,5 +11,5 @@ STATION_IN_PATH = {"station": Annotated[str, Meta(description="Id of a station."
 
 
 def no_such_station(name: str) -> HTTPException:
-    """404 for a station that does not exist."""
+    """Return the error 404 for a station that doesn't exist."""
     return HTTPException(404, f"no such station: {name}")

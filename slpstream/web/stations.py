@@ -1,4 +1,6 @@
-"""`/v1/stations`, `/v1/reload`, health and metrics; and the interface to the stations of a daemon or gateway."""
+"""`/v1/stations`, `/v1/reload`, health and metrics. This is also where the interface to the stations of a daemon or
+gateway is.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,13 @@ _NAMES = re.compile(rf"{_NAME}(,{_NAME}){{0,31}}")
 
 
 class SampleNames(tuple[str, ...]):
-    """The names of the samples to return."""
+    """The names of the samples that the response should contain."""
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> SampleNames:
-        """Splits a comma-separated list. Raises `ValueError`."""
+        """Split a comma-separated list. Raises `ValueError` if this isn't possible."""
         if not _NAMES.fullmatch(text):
             raise ValueError("expected at most 32 names of samples, like `slpstream_websockets,slpstream_frames_total`")
         return cls(text.split(","))
@@ -47,52 +49,59 @@ class MetricsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Stations(Protocol):
-    """The stations of a daemon or a gateway, as the web server sees them."""
+    """The stations of a daemon or a gateway, in the form in which the web server sees them."""
 
     def stations(self) -> list[dict[str, Any]]:
-        """All stations, in the form of `schemas.Station`."""
+        """Return all stations, in the form of `schemas.Station`."""
 
     def station(self, station: str) -> dict[str, Any] | None:
-        """One station with its files, in the form of `schemas.OneStation`; `None` if it does not exist."""
+        """Return one station with its files, in the form of `schemas.OneStation`, or `None` if it doesn't exist."""
 
     async def remove_discovered(self, station: str) -> bool:
-        """Removes the station of a console that has announced itself. Returns whether it existed."""
+        """Remove the station of a console that has announced itself. Returns whether it existed."""
 
     def not_ready(self) -> list[str]:
-        """The parts that do not work, with the reason, for people; empty if all work."""
+        """Return the parts that don't work, each with the reason as a text for people. This is empty if everything
+        works.
+        """
 
     def starting(self) -> list[str]:
-        """The ids of stations that are starting; they are not ready, but not faulty either."""
+        """Return the ids of the stations that are starting. They aren't ready yet, but they are not faulty either."""
 
     async def reload(self) -> schemas.Reloaded | None:
-        """Reads the configuration again; `None` if it does not come from a file. Raises `ConfigError`."""
+        """Read the configuration again. Returns `None` if it doesn't come from a file, and raises `ConfigError` if it
+        is invalid.
+        """
 
     def render_metrics(self, names: Collection[str] = ()) -> bytes:
-        """The Prometheus page, or only the samples with some names. Called in a worker thread."""
+        """Return the page for Prometheus, or only the samples with the given names. A worker thread calls this."""
 
     async def set_of(self, station: str) -> SetScore | None:
-        """The newest set of a station; `None` if the station does not exist."""
+        """Return the newest set of a station, or `None` if the station doesn't exist."""
 
     async def correct_set(
         self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
-        """Corrects the newest set of a station for the operator `by` and returns it.
+        """Correct the newest set of a station for the operator `by`, and return it.
 
         Returns `None` and changes nothing if `is_current` is false for the set before the correction. Raises
         `ImpossibleCorrection` or `StoreError`.
         """
 
     async def set_changes(self, station: str) -> Sequence[Change]:
-        """The changes that operators have made to the sets of a station that exists, oldest first. Raises
-        `StoreError`."""
+        """Return the changes that operators have made to the sets of a station, oldest first. The station must exist.
+
+        Raises `StoreError`.
+        """
 
     async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
-        """Undoes one of those changes for the operator `by` and returns the set. Raises `ImpossibleCorrection` or
-        `StoreError`."""
+        """Undo one of those changes for the operator `by`, and return the set. Raises `ImpossibleCorrection` or
+        `StoreError`.
+        """
 
 
 def endpoints(stations: Stations) -> list[Endpoint]:
-    """The endpoints of this module."""
+    """Make the endpoints of this module."""
 
     async def list_stations(request: Request, _: NoParameters) -> Response:
         return await json_response(request, {"stations": stations.stations()})

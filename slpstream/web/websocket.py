@@ -1,8 +1,8 @@
-"""A websocket session. The sans-IO protocol of `websockets` does the handshake, control frames and limits.
+"""A websocket session. The sans-IO protocol of `websockets` handles the handshake, the control frames and the limits.
 
-Published messages are framed once for all subscribers and go from the fan-out straight to the socket (`Outbox`). The
-protocol's own frames (pong, close) go through the same outbox, so that bytes never interleave. A session has three
-tasks: one reads, one writes the outbox and sends pings, and one runs the subscription.
+Published messages are framed once for all subscribers, and go straight from the fan-out to the socket (see `Outbox`).
+The protocol's own frames (pong and close) use the same outbox, so that bytes never interleave. A session has three
+tasks. One reads, one writes the outbox and sends pings, and one runs the subscription.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VERSION = "13"
 MAX_MESSAGE_BYTES = 64 * 1024
 BURST_FRAMES = 20
 FRAMES_PER_SECOND = 2.0
-"""Subscribers send little. After a burst, frames of one client are read at this rate."""
+"""Subscribers only send a little. After a burst, we read the frames of a client at this rate."""
 _READ_BYTES = 1024  # at most 170 control frames, which are answered before other tasks run
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
@@ -50,11 +50,11 @@ _REASON_BYTES = 120
 
 
 class _NotUtf8(Exception):
-    """A text message that is not UTF-8, for which websockets have a special close code."""
+    """A text message isn't UTF-8. Websockets have a special close code for this."""
 
 
 class _PartialMessage:
-    """The fragments of a message that have arrived."""
+    """Those fragments of a message that have already arrived."""
 
     __slots__ = ("fragments", "opcode")
 
@@ -64,14 +64,14 @@ class _PartialMessage:
 
 
 class _Subscribed(NamedTuple):
-    """A subscription and the task that follows it."""
+    """A subscription, and the task that follows it."""
 
     subscriber: Subscriber
     scope: trio.CancelScope
 
 
 class WebsocketSession:
-    """One websocket from its handshake to its end."""
+    """One websocket, from its handshake to its end."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class WebsocketSession:
         self._heard = True
         """Whether the client has shown a sign of life since the last ping."""
         self._budget_at = -math.inf
-        """Time at which the frames read so far are within the rate."""
+        """The time at which the frames that we have read so far are within the rate."""
         self._partial = _PartialMessage()
         """The message that is arriving, with its opcode. The protocol limits its size."""
         self._encoding: WebsocketEncoding = JSON
@@ -109,11 +109,11 @@ class WebsocketSession:
 
     @property
     def queued_bytes(self) -> int:
-        """Number of bytes waiting for this client."""
+        """The number of bytes that are waiting for this client."""
         return self._outbox.queued_bytes
 
     def handshake(self, request: h11.Request) -> HTTPStatus:
-        """Accepts a handshake and returns 101. For any other status, the caller sends the response."""
+        """Accept a handshake and return 101. If this returns any other status, the caller has to send the response."""
         headers = Headers()
         for name, value in request.headers:
             headers.set_insecure(name.decode("ascii"), value.decode("latin-1"))  # h11 has validated both
@@ -129,14 +129,17 @@ class WebsocketSession:
         return HTTPStatus(response.status_code)
 
     def release(self) -> None:
-        """Breaks reference cycles after the session or a failed handshake, so that memory is freed immediately."""
+        """Break reference cycles after the session or a failed handshake, so that the memory is freed immediately."""
         self._outbox.discard()
         self._protocol.parser.close()  # its frame refers to the protocol, which refers to it
         self._protocol.parser_exc = None  # so does its traceback
 
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
-        """Runs the session after its handshake. `refusal` closes it immediately. `rest` holds the bytes that the client
-        sent after the handshake."""
+        """Run the session after its handshake.
+
+        If there is a `refusal`, it closes the session immediately. `rest` contains the bytes that the client has sent
+        after the handshake.
+        """
         name = self._protocol.subprotocol
         self._encoding = ENCODINGS[name] if name else JSON
         try:
@@ -160,11 +163,13 @@ class WebsocketSession:
         self._connection.gone |= self._scope.cancelled_caught
 
     def close(self, code: int, reason: str) -> None:
-        """Begins the closing handshake. A partly sent message is completed; other waiting messages are discarded."""
+        """Begin the closing handshake. A message that was partly sent is completed, and the other waiting messages are
+        discarded.
+        """
         self._close(code, reason, None)
 
     def _close(self, code: int, reason: str, error: dict[str, Any] | None) -> None:
-        """Closes, after sending the status message `error`."""
+        """Close the websocket, after sending the status message `error` (if there is one)."""
         if self._protocol.state is not State.OPEN:
             return
         self._closing = True
@@ -178,17 +183,17 @@ class WebsocketSession:
         self._end_soon()
 
     def _end_soon(self) -> None:
-        """Limits the time until the session ends, regardless of the client."""
+        """Limit the time until the session ends, whatever the client does."""
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_SECONDS)
 
     def _drop(self, reason: str) -> None:
-        """Ends the session without a closing handshake."""
+        """End the session without a closing handshake."""
         if not self._scope.cancel_called:
             self._observer.on_dropped(reason)
             self._scope.cancel()
 
     async def _read(self, nursery: trio.Nursery, data: bytes) -> None:
-        """Reads until the client has closed the session or violated the protocol."""
+        """Read until the client has closed the session or violated the protocol."""
         while not self._over:
             if data:
                 self._protocol.receive_data(data)
@@ -214,7 +219,7 @@ class WebsocketSession:
         self._work.set()
 
     async def _limit_rate(self) -> None:
-        """Counts a frame. Waits if the client has sent too many, so that the client has to wait, too."""
+        """Count a frame. If the client has sent too many, we wait, which means that the client has to wait as well."""
         now = trio.current_time()
         self._budget_at = max(self._budget_at, now - BURST_FRAMES / FRAMES_PER_SECOND) + 1 / FRAMES_PER_SECOND
         if self._closing or self._budget_at <= now:
@@ -223,7 +228,7 @@ class WebsocketSession:
             await trio.sleep_until(self._budget_at)
 
     async def _write(self) -> None:
-        """Writes the outbox, and sends pings."""
+        """Write the outbox, and send pings."""
         ping_at = trio.current_time() + PING_SECONDS
         while not (self._over and self._outbox.empty):
             self._work = trio.Event()
@@ -240,7 +245,7 @@ class WebsocketSession:
                 self._ping()
 
     def _ping(self) -> None:
-        """Sends a ping, or drops a client that has shown no sign of life since the last one."""
+        """Send a ping. If the client hasn't shown any sign of life since the last one, drop it."""
         if not self._heard:
             self._drop("silent")
         elif self._protocol.state is State.OPEN:
@@ -255,7 +260,7 @@ class WebsocketSession:
                 self._refuse(error)
 
     def _data_frame(self, frame: Frame, nursery: trio.Nursery) -> None:
-        """Joins the fragments of a message (RFC 6455, section 5.4), whose order the protocol has checked."""
+        """Join the fragments of a message (RFC 6455, section 5.4). The protocol has already checked their order."""
         if frame.opcode is not Opcode.CONT:
             self._partial = _PartialMessage(frame.opcode)
         self._partial.fragments += frame.data
@@ -264,7 +269,7 @@ class WebsocketSession:
             self._message(whole.opcode, bytes(whole.fragments), nursery)
 
     def _message(self, opcode: Opcode, data: bytes, nursery: trio.Nursery) -> None:
-        """Handles a whole message."""
+        """Handle a whole message."""
         try:
             self._subscribe(parse_subscription(self._decode(opcode, data)), nursery)
         except SubscriberError as error:
@@ -286,7 +291,7 @@ class WebsocketSession:
         return value
 
     def _subscribe(self, subscription: Subscription, nursery: trio.Nursery) -> None:
-        """Replaces the subscription."""
+        """Replace the subscription."""
         try:
             channels = self._hub.wanted(subscription.stations)
         except SubscriberError as error:
@@ -325,7 +330,7 @@ class WebsocketSession:
         self._work.set()
 
     def _flush_protocol(self) -> None:
-        """Moves the protocol's own frames to the end of the outbox."""
+        """Move the protocol's own frames to the end of the outbox."""
         parts = self._protocol.data_to_send()
         data = b"".join(parts)
         if data and not self._outbox.put(data):
@@ -341,13 +346,15 @@ class WebsocketSession:
 
 
 class _ServerProtocol(ServerProtocol):
-    """The protocol after the handshake, whose request h11 has parsed."""
+    """The protocol after the handshake. h11 has already parsed the request."""
 
     def parse(self) -> Generator[None]:
-        """Parses frames, and no request before them."""
+        """Parse frames, without a request before them."""
         yield from Protocol.parse(self)
 
     def select_subprotocol(self, subprotocols: Sequence[Subprotocol]) -> Subprotocol | None:
-        """The first known subprotocol that the client offers; `None`, for JSON, if it offers none of them."""
+        """Return the first known subprotocol that the client offers. `None` stands for JSON, if it doesn't offer any of
+        them.
+        """
         # An override, because a function given to the constructor is bound to the protocol, which is a cycle.
         return next((name for name in subprotocols if name in ENCODINGS), None)

@@ -1,11 +1,12 @@
-"""The archive of a station: its files that are not followed, and the search for the game of an old cursor in them.
+"""The archive of a station. These are the files that it doesn't follow, and the search in them for the game of an old
+cursor.
 
-Games from before this daemon started are known, but not streamed. Game ids are read only when a client asks for a game:
-from the newest file to the oldest, until the game is found. If several files hold the same game, the file that holds
-most of it counts. So older files are searched too if none of the newer ones is whole.
+Games from before the start of this daemon are known but not streamed. We only read their ids when a client asks for a
+game. To find it, we go from the newest file to the oldest. If several files hold the same game, the one that holds most
+of it counts. This means that the older files are searched as well, unless one of the newer ones is whole.
 
-Clients can ask for games that do not exist. So one search serves all of them, in short slices, and its result is kept
-until the files change.
+Clients can ask for games that do not exist. This is why a single search serves all of them. It works in short slices,
+and its result is kept until the files change.
 """
 
 from __future__ import annotations
@@ -33,21 +34,24 @@ if TYPE_CHECKING:
 
 _RECENT_FILES = 50
 _END_BYTES = 16 * 1024
-"""Number of bytes that are read of each end of a file to see whether it is whole."""
+"""How many bytes we read at each end of a file to see whether it is whole."""
 _SLICE_SECONDS = 0.02
 _FEW_FILES = 100
-"""Up to this number, files are opened without a query of the index, which would return all files of the station."""
+"""Up to this number of files, we open the files without asking the index first, because it would return all files of
+the station."""
 _GAMES_AT_ONCE = 100
 
 _Key = tuple[Path, int]
-"""Path and modification time in nanoseconds: a game id is known for a file as long as these stay the same."""
+"""The path and the modification time in nanoseconds. As long as these stay the same, the game id that we know for a
+file is valid."""
 
 StoredIds = Callable[[], Awaitable[Mapping[bytes, tuple[int, int, str]]]]
-"""Returns the games in the index: modification time in nanoseconds, size in bytes and game id of files, by path."""
+"""Returns the games in the index, by the paths of their files: the modification time in nanoseconds, the size in bytes
+and the game id of each file."""
 
 
 class Archive:
-    """The files below a folder that are known and not followed."""
+    """The files below a folder that are known but not followed."""
 
     def __init__(
         self,
@@ -58,9 +62,11 @@ class Archive:
         searching: trio.CapacityLimiter | None = None,
         stored_ids: StoredIds | None = None,
     ) -> None:
-        """`limiter` bounds the threads that read files, and `searching` those that search for a game.
+        """`limiter` limits the number of threads that read files, and `searching` that of the threads that search for a
+        game.
 
-        `files` returns the present archived files: the same object as before, unless one of them has changed.
+        `files` returns the files that are in the archive now. It must return the same object as before, unless one of
+        the files has changed.
         """
         self._folder = folder
         self._limiter = limiter
@@ -72,7 +78,10 @@ class Archive:
         self._one_search = trio.Lock()
 
     def newest(self) -> list[dict[str, Any]]:
-        """The newest files, as `/v1/stations/{id}` lists them: names relative to the folder, never full paths."""
+        """Return the newest files, as `/v1/stations/{id}` lists them.
+
+        Their names are relative to the folder, and never full paths.
+        """
         files = self._files()
         if files is not self._newest[0]:
             self._newest = files, self._describe_newest(files)
@@ -91,7 +100,7 @@ class Archive:
     async def games_from(self, game_id: str) -> list[Game]:
         """Return the game with this id and all newer ones.
 
-        Raises `NoSuchGame`, or `CursorGone` when the game may be in a file that cannot be read now.
+        Raises `NoSuchGame` if there is no such game, and `CursorGone` if it may be in a file that can't be read now.
         """
         async with self._one_search:
             search = await self._search_for(game_id)
@@ -109,7 +118,9 @@ class Archive:
         return games
 
     async def _search_for(self, game_id: str) -> _Search:
-        """Return the search among the present files, continued until it has found this game or read all of them."""
+        """Return the search in the files that are there now. It was continued until it found this game or has read all
+        files.
+        """
         files = self._files()
         search = self._search
         if search.listing is not files or search.unreadable is not None:
@@ -124,18 +135,18 @@ class Archive:
 
 
 class _Search:
-    """An incremental search of files for games, newest file first. No file is read twice.
+    """An incremental search of files for games, which begins with the newest file. It never reads a file twice.
 
-    The methods block, and may be called in any thread, one at a time.
+    The methods block. You can call them in any thread, but only one at a time.
     """
 
     def __init__(self, listing: Sequence[TailedFile], known: Mapping[_Key, str | None]) -> None:
-        """`known` are the game ids that earlier searches have found; `None` for a file without a game."""
+        """`known` are the game ids that earlier searches have found, or `None` for each file without a game."""
         self.listing = listing
         self.files = sorted(listing, key=_age, reverse=True)
         self.found: set[str] = set()
         self.unreadable: str | None = None
-        """Why one of the files could not be read."""
+        """The reason why one of the files could not be read."""
         self._keys = [(file.path, file.mtime_ns) for file in self.files]
         self.game_ids = {key: known[key] for key in self._keys if key in known}
         self._next = 0
@@ -147,11 +158,11 @@ class _Search:
 
     @property
     def unknown(self) -> int:
-        """Number of files that have to be read."""
+        """The number of files that we still have to read."""
         return len(self.files) - len(self.game_ids)
 
     def take(self, stored: Mapping[bytes, tuple[int, int, str]]) -> None:
-        """Take the game ids from the index for files that have not changed since they were indexed."""
+        """Take the game ids from the index for those files that haven't changed since they were indexed."""
         for file, key in zip(self.files, self._keys, strict=True):
             if key not in self.game_ids:
                 mtime_ns, size_bytes, game_id = stored.get(path_key(key[0]), (0, 0, ""))
@@ -159,7 +170,7 @@ class _Search:
                     self.game_ids[key] = game_id
 
     def advance(self) -> None:
-        """Read files for the time of one slice."""
+        """Read files for the duration of one slice."""
         deadline = time.monotonic() + _SLICE_SECONDS
         while not self.over and time.monotonic() < deadline:
             key = self._keys[self._next]
@@ -170,7 +181,9 @@ class _Search:
                 self.found.add(game_id)
 
     def games_from(self, game_id: str) -> list[tuple[TailedFile, int, str]]:
-        """Return the files of a game that was found and of all newer games, with modification time and game id."""
+        """Return the files of a game that was found, and of all newer games, each with its modification time and game
+        id.
+        """
         keys = self._keys
         count = 1 + next(place for place, key in enumerate(keys) if self.game_ids.get(key) == game_id)
         while True:
@@ -185,7 +198,8 @@ class _Search:
 def _fullest(
     files: Sequence[TailedFile], keys: Sequence[_Key], count: int, known: dict[_Key, str | None]
 ) -> dict[str, int]:
-    """Return the place of the file that holds most of each game, for the games in the newest `count` files. Blocks.
+    """Return the place of the file that holds most of each game, for the games in the newest `count` files. This
+    blocks.
 
     If none of these files has a whole game, the older and larger files are searched for it too.
     """
@@ -213,7 +227,7 @@ def _holds_more(files: Sequence[TailedFile], place: int, other: int | None) -> b
 
 
 def _peek(known: dict[_Key, str | None], key: _Key) -> str | None:
-    """Add the game id of a file to `known`. Return why the file cannot be read; `None` if it can."""
+    """Add the game id of a file to `known`. Return the reason why the file can't be read, or `None` if it can."""
     if key not in known:
         try:
             known[key] = peek_game_id(key[0])
@@ -225,7 +239,9 @@ def _peek(known: dict[_Key, str | None], key: _Key) -> str | None:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether the ends of the file show a finished game, so that no other file has more of it. Blocks."""
+    """Whether the two ends of the file show a finished game, which means that no other file has more of it. This
+    blocks.
+    """
     format_ = of_name(path.name)
     if format_.written_whole or format_.preview is None:
         return True

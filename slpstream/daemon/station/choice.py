@@ -1,11 +1,11 @@
-"""The rules by which a station chooses its current game. Pure: no clock, no I/O.
+"""The rules by which a station chooses its current game. They use neither a clock nor any I/O.
 
-The current game is the one being played: among the games whose files grow, the one with the newest Game Start. A file
-that arrives whole, such as a copy of an old replay, does not show that its game is being played. Its game becomes the
-current one only on a station without a played game.
+The current game is the one that is being played. Among the games whose files are growing, this is the one with the
+newest Game Start. A file that arrives as a whole, such as a copy of an old replay, doesn't show that its game is being
+played. Its game only becomes the current one if there is no other that was played on the station.
 
-Each method of `GameChoice` takes one kind of event, with the time in seconds on any steady clock. It returns the
-transition that the event causes, or `None`.
+Each method of `GameChoice` handles one kind of event. It takes the time in seconds (from any steady clock), and returns
+the transition that the event causes, or `None` if it does not cause any.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Growth:
-    """When a file grew."""
+    """Remembers when a file grew."""
 
     __slots__ = ("_read_to_end", "grown_at", "opened_at", "seen")
 
@@ -31,46 +31,46 @@ class Growth:
         self._read_to_end = False
 
     def note_growth(self, now: float) -> None:
-        """Record that bytes were read."""
+        """Note that bytes were read."""
         self.grown_at = now
         self.seen = self.seen or self._read_to_end
 
     def note_end(self) -> None:
-        """Record that the file was read to its end."""
+        """Note that the file was read to its end."""
         self._read_to_end = True
 
 
 class Candidate(NamedTuple):
-    """A game in a followed file."""
+    """A game in a file that we follow."""
 
     game: Game
     growth: Growth
     arrived_whole: bool
-    """Whether the file was finished when its first bytes were seen."""
+    """Whether the file was already finished when we saw its first bytes."""
 
 
 class Turn(NamedTuple):
-    """Transition: another game becomes the current one, and the station is `playing`."""
+    """The transition in which another game becomes the current one, and the station is `playing`."""
 
     game: Game
 
 
 class Enter(NamedTuple):
-    """Transition: the station enters another state, and the current game stays."""
+    """The transition in which the station enters another state, while the current game stays the same."""
 
     state: StationState
     reason: str
 
 
 class GameChoice(NamedTuple):
-    """The rules, with their periods."""
+    """The rules, with the periods that they use."""
 
     stalled_seconds: float
-    """A game whose file has not grown for longer gives way to one whose file grows."""
+    """If the file of a game hasn't grown for longer than this, the game gives way to one whose file is growing."""
     idle_seconds: float
-    """A game whose file has not grown for longer is no longer being played."""
+    """If the file of a game hasn't grown for longer than this, the game is no longer being played."""
     played_seconds: float
-    """A newer file replaces a game that is being played once it has been open for this long."""
+    """Once a newer file has been open for this long, its game replaces a game that is being played."""
 
     def role_of_new(
         self,
@@ -81,10 +81,10 @@ class GameChoice(NamedTuple):
         arrived_whole: bool,
         written_whole: bool,
     ) -> Role:
-        """Return the role of a game that begins. It must not displace a game that is being played.
+        """Return the role of a game that begins. A new game must not displace a game that is being played.
 
-        `current_file` is the current game with its file, `None` if the file is not followed. `written_whole` is true
-        for a format whose files are always written in one go.
+        `current_file` is the current game with its file, or `None` if we don't follow that file. `written_whole` is
+        true for a format whose files are always written in one go.
         """
         if current is not None and current.role is Role.PLAYED:
             is_copied = arrived_whole and not written_whole
@@ -93,7 +93,7 @@ class GameChoice(NamedTuple):
         return Role.RECORDED if arrived_whole or written_whole else Role.PLAYED
 
     def on_growth(self, grown: Candidate, current: Candidate | None, now: float) -> Turn | None:
-        """The file of a game that is not the current one has grown."""
+        """Handle the growth of a file whose game isn't the current one."""
         if grown.arrived_whole or grown.game.catching_up or not _is_played(grown, now, self.stalled_seconds):
             return None
         if current is not None and _is_played(current, now, self.stalled_seconds):
@@ -103,13 +103,13 @@ class GameChoice(NamedTuple):
         return Turn(grown.game)
 
     def on_end(self, ended: Game, candidates: Iterable[Candidate], now: float, reason: str) -> Turn | Enter:
-        """The current game has ended or was lost, for a reason."""
+        """Handle the end or the loss of the current game, for the given reason."""
         return self._successor(ended, candidates, now) or Enter("idle", reason)
 
     def on_silence(
         self, current: Candidate, candidates: Iterable[Candidate], now: float, state: StationState
     ) -> Turn | Enter | None:
-        """Time has passed while the current game is in progress."""
+        """Handle the passing of time while the current game is in progress."""
         quiet_seconds = now - current.growth.grown_at
         is_stalled = quiet_seconds > self.stalled_seconds
         successor = self._successor(current.game, candidates, now) if is_stalled else None
@@ -120,7 +120,7 @@ class GameChoice(NamedTuple):
         return Enter("stalled", "the file does not grow") if is_stalled and state == "playing" else None
 
     def _successor(self, current: Game, candidates: Iterable[Candidate], now: float) -> Turn | None:
-        """The newest other game that is being played."""
+        """Return the newest of the other games that are being played, if there is one."""
         played = (
             candidate.game
             for candidate in candidates
@@ -133,7 +133,7 @@ class GameChoice(NamedTuple):
 
 
 def _is_played(candidate: Candidate | None, now: float, max_quiet_seconds: float) -> bool:
-    """Whether a game is in progress and its file was seen to grow, the last time at most this long ago."""
+    """Whether a game is in progress and we have seen its file grow, with the last growth at most this long ago."""
     if candidate is None or not candidate.game.in_progress or not candidate.growth.seen:
         return False
     return now - candidate.growth.grown_at <= max_quiet_seconds

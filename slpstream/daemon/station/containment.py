@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class FileContainment:
-    """Contains the bugs in the work on the files of one station. A file whose work fails is quarantined."""
+    """Contains the bugs in the work on the files of one station. If the work on a file fails, the file is put into
+    quarantine.
+    """
 
     def __init__(
         self,
@@ -31,7 +33,7 @@ class FileContainment:
         errors: InternalErrors,
         retry_seconds: float,
     ) -> None:
-        """`publish_diagnostic` and `lose` are those of `Publisher`."""
+        """`publish_diagnostic` and `lose` are the methods of `Publisher`."""
         self._files = files
         self._diagnose = publish_diagnostic
         self._lose = lose
@@ -40,14 +42,14 @@ class FileContainment:
         self._log = get_logger()
 
     def run(self, file: TailedFile | None, work: Callable[..., None], *arguments: Any) -> None:
-        """Call `work`. After an unexpected exception, quarantine the file, if there is one."""
+        """Call `work`. After an unexpected exception, this puts the file into quarantine (if there is a file)."""
         with self._containment as contained:
             work(*arguments)
         if contained.error_id is not None and file is not None:
             self.quarantine(file, contained.error_id)
 
     def quarantine(self, file: TailedFile, error_id: str) -> None:
-        """Ignore a file until it changes, because of a bug that was logged under this id."""
+        """Ignore a file until it changes, because of the bug that was logged under this id."""
         self._log.warning("file set aside", file=printable(file.path, self._files.folder), error_id=error_id)
         self._quarantine.add(file, trio.current_time())
         followed = self._files.drop(file)
@@ -58,10 +60,10 @@ class FileContainment:
             self._lose(followed, f"internal error {error_id}")
 
     def holds(self, file: TailedFile) -> bool:
-        """Whether a file that was opened must wait in quarantine. If so, `try_again` reads it later."""
+        """Whether a file that was just opened has to wait in quarantine. If so, `try_again` will read it later."""
         return self._quarantine.holds(file, trio.current_time())
 
     def try_again(self) -> None:
-        """Read the quarantined files again that have changed and whose pause is over."""
+        """Read those files in quarantine again that have changed and whose pause is over."""
         for file in self._quarantine.due(trio.current_time()):
             self._files.read_again(file)

@@ -1,6 +1,6 @@
-"""Per-station counters, buffered and flushed to Prometheus twice a second.
+"""The counters of a station. They are buffered, and flushed to Prometheus twice a second.
 
-Each counter of Prometheus takes a lock, which costs too much for every frame of every station.
+Each counter of Prometheus takes a lock, which would be too expensive for every frame of every station.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TICKS_PER_COMMAND_COUNT = 10  # a dozen counters per file, so they are flushed 
 
 
 class StationCounters:
-    """The counters and log lines about the messages that one station publishes."""
+    """Counts and logs the messages that one station publishes."""
 
     def __init__(self, metrics: StationMetrics, folder: Path, wall_clock: Callable[[], float]) -> None:
         self._metrics = metrics
@@ -45,8 +45,9 @@ class StationCounters:
     ) -> None:
         """Count a batch that was published, and log its diagnostics and its Game End.
 
-        `live` is false for a file that is older than the daemon, until it has been read to its end. `failed`: the
-        reader stopped in this batch because of wrong bytes. `held`: the bytes were held back for lack of readers.
+        `live` is false for a file that is older than the daemon, until it has been read to its end. `failed` means that
+        wrong bytes have stopped the reader in this batch. `held` means that the bytes were held back because nothing
+        was reading them.
         """
         for event in batch.notable:
             if isinstance(event, Diagnostic):
@@ -77,11 +78,12 @@ class StationCounters:
                 self._delays_seconds.append(self._delay_seconds(file, batch.frames))
 
     def _delay_seconds(self, file: TailedFile, frames: int) -> float:
-        """Estimate how long the oldest of these frames, which were read together, has been in the file.
+        """Estimate how long the oldest of these frames has been in the file. All of them were read together.
 
-        Only the newest frame has a time: the modification time. The others were written after the previous modification
-        and after the last look that found nothing, and are assumed to be evenly spaced since then. Windows may leave
-        the modification time unchanged while the writer has the file open; then only the last look counts.
+        We only know a time for the newest frame, which is the modification time. The others were written after the
+        previous modification, and after the last look that didn't find anything. We assume that they are evenly spaced
+        since then. Windows may leave the modification time unchanged while the writer has the file open. In this case,
+        only the last look counts.
         """
         newest_seconds = max(0.0, self._wall_clock() - file.mtime_ns / 1e9)
         is_modified = file.mtime_ns != file.previous_mtime_ns
@@ -94,12 +96,14 @@ class StationCounters:
         return newest_seconds + max(0.0, span_seconds) * (frames - 1) / frames
 
     def tick(self, readers: Iterable[Reader]) -> None:
-        """Flush; called twice a second. The command counts of `readers` are flushed only every few ticks."""
+        """Flush the counters. Call this twice a second. The command counts of `readers` are only flushed every few
+        ticks.
+        """
         self._ticks += 1
         self.flush(() if self._ticks % _TICKS_PER_COMMAND_COUNT else readers)
 
     def flush(self, readers: Iterable[Reader]) -> None:
-        """Write the buffered counts to Prometheus, and the command counts of `readers`."""
+        """Write the buffered counts to Prometheus, together with the command counts of `readers`."""
         metrics = self._metrics
         for counter, count in (
             (metrics.bytes, self._bytes),

@@ -1,4 +1,4 @@
-"""The current game of a station, and the station's state while its folder can be read."""
+"""The current game of a station, and the state of the station as long as its folder can be read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CurrentGame:
         self._settings = settings
 
     def role_of_new(self, followed: FollowedFile) -> Role:
-        """Return the role of a game that begins in this file."""
+        """Return the role of the game that begins in this file."""
         current = self._channel.current
         file = self._files.of_game(current)
         return self._settings.choice.role_of_new(
@@ -43,7 +43,9 @@ class CurrentGame:
         )
 
     def note_growth(self, followed: FollowedFile) -> None:
-        """A file of another game has grown: turn to it if it is being played and the current game gives way."""
+        """Note that the file of another game has grown. If this one is being played and the current game gives way, we
+        turn to it.
+        """
         candidate = followed.candidate
         if candidate is None:
             return
@@ -52,7 +54,7 @@ class CurrentGame:
         self._apply(self._settings.choice.on_growth(candidate, current_file, trio.current_time()))
 
     def note_batch(self, followed: FollowedFile, batch: Batch) -> None:
-        """Follow the current game with the state, after a batch of it was published."""
+        """Adapt the state to the current game, after a batch of it was published."""
         game = followed.game
         if game is None or game is not self._channel.current or game.catching_up:
             return
@@ -63,15 +65,15 @@ class CurrentGame:
             self.note_played(game)
 
     def note_played(self, game: Game) -> None:
-        """The current game is in progress."""
+        """Note that the current game is in progress."""
         self._state.change("playing", "game in progress", game.game_id)
 
     def note_end(self, game: Game, reason: str) -> None:
-        """The current game has ended or was lost: turn to another one, or become idle for this reason."""
+        """Note that the current game has ended or was lost. We turn to another one, or become idle for this reason."""
         self._apply(self._settings.choice.on_end(game, self._files.candidates(), trio.current_time(), reason), game)
 
     def check_growth(self) -> None:
-        """Notice that the current game has stopped growing."""
+        """Notice if the current game has stopped growing."""
         current = self._channel.current
         file = self._files.of_game(current)
         candidate = None if file is None else file.candidate
@@ -83,7 +85,7 @@ class CurrentGame:
         self._apply(transition, candidate.game)
 
     def _apply(self, transition: Turn | Enter | None, game: Game | None = None) -> None:
-        """`game` is the current game that another state is about."""
+        """Apply a transition. If it enters another state, `game` is the current game that this state is about."""
         if isinstance(transition, Turn):
             self._turn_to(transition.game)
         elif transition is not None:

@@ -1,4 +1,4 @@
-"""The reasons for which a station is offline."""
+"""Decides whether a station is offline, and for which reason."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from slpstream.stream.channel import Channel
 
 _MAX_FAILURES = 1
-"""A station that fails more often in a row is offline until it has run for a while."""
+"""If a station fails more often than this in a row, it is offline until it has run for a while."""
 
 
 class FolderHealth:
-    """Whether one station can follow its folder, and whether the source that writes into it can be reached."""
+    """Knows whether a station can follow its folder, and whether the source that writes into this folder can be
+    reached.
+    """
 
     def __init__(self, channel: Channel, state: StateMachine, files: FollowedFiles, stable_seconds: float) -> None:
         self._channel = channel
@@ -29,28 +31,28 @@ class FolderHealth:
 
     @property
     def is_reachable(self) -> bool:
-        """Whether the source that writes into the folder can be reached. True without such a source."""
+        """Whether the source that writes into the folder can be reached. This is true if there is no such source."""
         return self._unreachable is None
 
     def began(self) -> None:
-        """The work on the folder begins, or begins again after a bug."""
+        """Note that the work on the folder begins, or begins again after a bug."""
         self._began_at = trio.current_time()
 
     def failed(self, error_id: str, failures: int) -> None:
-        """The work on the folder has ended because of a bug. It begins again after a pause."""
+        """Note that a bug has ended the work on the folder, which will begin again after a pause."""
         if failures > _MAX_FAILURES:
             self._broken = f"internal error {error_id}, tried again"
             self.check()
 
     def set_reachable(self, trouble: str | None) -> None:
-        """`trouble` is the reason why the source cannot be reached; `None` if it can."""
+        """Set the reason why the source can't be reached, or `None` if it can."""
         if trouble != self._unreachable:
             self._unreachable = trouble
             if self._channel.settled or trouble is not None:
                 self.check()
 
     def check_stable(self) -> None:
-        """Notice that the station has run for a while since its last failure."""
+        """Forget the last failure if the station has run for long enough since then."""
         if self._broken is not None and trio.current_time() - self._began_at > self._stable_seconds:
             self._broken = None
 

@@ -23,49 +23,53 @@ if TYPE_CHECKING:
     from slpstream.sources.tail.events import TailedFile
 
 _MAX_HELD_BYTES = 1 << 16
-"""About a second of a game of four players."""
+"""This is about a second of a game with four players."""
 
 
 class LiveRecord:
-    """The facts about a game that only its live file shows, and the summary of the game so far."""
+    """The facts about a game that can only be learned while its file is growing, and the summary of the game so far."""
 
     def __init__(self, seen_at_ms: int | None) -> None:
         self.seen_at_ms = seen_at_ms
-        """When the file was first seen, Unix time; `None` for a file that is older than the station."""
+        """When we first saw the file (Unix time), or `None` for a file that is older than the station."""
         self.described: DescribedGame | None = None
-        """The settings, result and metadata of the game so far; `None` until it begins."""
+        """The settings, the result and the metadata of the game so far. This is `None` until it begins."""
         self.ended_at_ms: int | None = None
-        """When the game was seen to end, Unix time; `None` until then, and for a game that was over before."""
+        """When we saw the game end (Unix time). This is `None` until then, and stays `None` for a game that was already
+        over."""
         self._pacing: FramePacing | None = None
 
     def note_frames(self, frames: int, frames_per_second: int, at: float) -> None:
-        """Record that new frames arrived at a time on trio's clock."""
+        """Record that new frames have arrived at the given time on trio's clock."""
         if self._pacing is None:
             self._pacing = FramePacing(1 / frames_per_second)
         self._pacing.arrived(frames, at)
 
     def pacing(self) -> Pacing | None:
-        """The pacing of a game that has ended; `None` before, and without frames that were seen to arrive."""
+        """Return the pacing of a game that has ended.
+
+        Returns `None` before the end of the game, or if we didn't see any frames arrive.
+        """
         return None if self._pacing is None or self.ended_at_ms is None else self._pacing.measured()
 
 
 class WholeFile:
-    """The state of a file whose game writes it in one go. It is read once it has stopped changing."""
+    """The state of a file that its game writes in one go. Such a file is read once it has stopped changing."""
 
     def __init__(self) -> None:
         self.played_size_bytes: int | None = None
-        """The size at which the file was considered complete."""
+        """The size at which we considered the file complete."""
         self.playing = False
-        """Whether the file is being read and published."""
+        """Whether the file is being read and published right now."""
 
 
 class FollowedFile:
     """A file that is being read, with its pipeline and, once the game has begun, its game."""
 
     def __init__(self, file: TailedFile, pipeline: Pipeline, *, existed: bool, seen_at_ms: int) -> None:
-        """`existed`: the file is older than the station, so it is live only once it has been read to its end.
+        """`existed` means that the file is older than the station, so it is only live once it has been read to its end.
 
-        `seen_at_ms` is the wall clock, in Unix milliseconds.
+        `seen_at_ms` is the wall clock in Unix milliseconds.
         """
         self.file = file
         self.pipeline = pipeline
@@ -74,19 +78,22 @@ class FollowedFile:
         self.record = LiveRecord(None if existed else seen_at_ms)
         self.growth = Growth(trio.current_time())
         self.copy_of: Game | None = None
-        """The game that another file already holds, so that nothing of this one is published."""
+        """The game that is already in another file. If this is set, nothing of this file is published."""
         self.whole = WholeFile() if of_name(file.path.name).written_whole else None
-        """`None` for a file that grows event by event."""
+        """This is `None` for a file that grows event by event."""
         self.unwritten = False
-        """Whether the file does not exist yet because it cannot be written to the disk."""
+        """Whether the file doesn't exist yet, because it cannot be written to the disk."""
         self.exhausted_size_bytes: int | None = None
-        """The last known size of a file that is no longer read, whatever it grows to."""
+        """The last size that we know of a file that is no longer read, however much it grows."""
         self._keep_checkpoint: Callable[[Pipeline], None] | None = None
         self._held: list[bytes] = []
         self._held_bytes = 0
 
     def hold(self, data: bytes) -> bool:
-        """Hold the next bytes of the file back from the pipeline; false, without holding them, beyond a limit."""
+        """Hold the next bytes of the file back from the pipeline.
+
+        Returns False, without holding them, if this would exceed the limit.
+        """
         if self._held_bytes + len(data) > _MAX_HELD_BYTES:
             return False
         self._held.append(data)
@@ -94,41 +101,42 @@ class FollowedFile:
         return True
 
     def take_held(self) -> bytes:
-        """Return the bytes that were held back, for the pipeline."""
+        """Return the bytes that were held back, so that the pipeline can have them."""
         held, self._held, self._held_bytes = self._held, [], 0
         return b"".join(held)
 
     @property
     def read_bytes(self) -> int:
-        """Number of bytes of the file that were read, including those that are held back."""
+        """The number of bytes of the file that were read, including those that are held back."""
         return self.pipeline.bytes_read + self._held_bytes
 
     def is_copy(self) -> bool:
-        """Whether nothing of this file is published, because another one holds its game."""
+        """Whether nothing of this file is published because its game is already in another file."""
         return self.copy_of is not None
 
     @property
     def candidate(self) -> Candidate | None:
-        """The game in this file, for the choice of the current game; `None` before it begins."""
+        """The game in this file as one that can become the current game. This is `None` before the game begins."""
         return None if self.game is None else Candidate(self.game, self.growth, self.file.arrived_whole)
 
     @property
     def arrived_at_ms(self) -> int | None:
-        """When the first bytes were seen to arrive, Unix time.
+        """When we saw the first bytes arrive (Unix time).
 
-        `None` for a file that was there before, one written in one go, and a game that is not seen to be played.
+        This is `None` if the file was there before us, was written in one go, or contains a game that we didn't see
+        being played.
         """
         is_played = self.game is None or self.game.role is Role.PLAYED
         return self.record.seen_at_ms if is_played and self.whole is None else None
 
     @property
     def pacing(self) -> Pacing | None:
-        """How evenly the frames of a game that has ended arrived; `None` if they were not seen to arrive."""
+        """How evenly the frames of a game that has ended arrived, or `None` if we didn't see them arrive."""
         return None if self.arrived_at_ms is None else self.record.pacing()
 
     @property
     def has_unread_bytes(self) -> bool:
-        """Whether the file has bytes that have not been read. Those of a copy are not needed."""
+        """Whether the file has bytes that we haven't read. In a copy, we do not need them."""
         if self.is_copy():
             return False
         if self.whole is not None:
@@ -137,18 +145,20 @@ class FollowedFile:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether the rest of the file cannot change its log, or it is too long for a file written in one go."""
+        """Whether the rest of the file can't change its log, or the file was written in one go and is too long for
+        this.
+        """
         return self.pipeline.exhausted if self.whole is None else self.file.size_bytes > WHOLE_FILE_BYTES
 
     @property
     def ahead_of_disk(self) -> bool:
-        """Whether more bytes were read than the file has, because the disk is full."""
+        """Whether we have read more bytes than the file has. This happens if the disk is full."""
         return self.read_bytes > self.file.size_bytes
 
     def describe(self, events: Sequence[Event], now_ms: int) -> bool:
         """Update the summary of the game from notable events, which arrived at the Unix time `now_ms`.
 
-        Returns whether any of them is more than a stats update, of which only the newest matters.
+        Returns whether any of them is more than an update of the stats, of which only the newest one matters.
         """
         record = self.record
         if record.described is None:
@@ -164,9 +174,10 @@ class FollowedFile:
         return changed
 
     def after_read(self, offset: int, data: bytes) -> tuple[int, bytes]:
-        """Return the part of `data` that has not been read yet, after its offset; no bytes if there is a gap before it.
+        """Return the part of `data` that we haven't read yet, after its offset. If there is a gap before it, there are
+        no bytes.
 
-        `data` begins at file offset `offset`.
+        `data` begins at the file offset `offset`.
         """
         read = self.read_bytes
         if offset == read:
@@ -176,7 +187,7 @@ class FollowedFile:
     def open_log(
         self, game_id: str, limiter: trio.CapacityLimiter, read_unwritten: ReadUnwritten | None
     ) -> FileLogReader:
-        """Open a reader for the log of the game in this file, up to the newest published message."""
+        """Open a reader for the log of the game in this file, up to the newest message that was published."""
         if self.whole is not None:
             return WholeFileLogReader(lambda: self.file.path, self._published, game_id, limiter)
         reader = GrowingLogReader(lambda: self.file.path, self._published_bytes, game_id, limiter, read_unwritten)
@@ -184,12 +195,17 @@ class FollowedFile:
         return reader
 
     def keep_checkpoint(self) -> None:
-        """Let the log's reader copy the pipeline occasionally, to make jumps into a running game short."""
+        """Let the reader of the log copy the pipeline from time to time. With these copies, jumps into a running game
+        are short.
+        """
         if self._keep_checkpoint is not None:
             self._keep_checkpoint(self.pipeline)
 
     def release(self, limiter: trio.CapacityLimiter) -> None:
-        """Stop following the file. Its game can still be read, without the pipeline, which takes megabytes."""
+        """Stop following the file.
+
+        Its game can still be read afterwards, without the pipeline, which takes megabytes.
+        """
         game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
         self._keep_checkpoint = None  # it refers to this object, and reference cycles are freed late
         if game is None:
@@ -201,11 +217,13 @@ class FollowedFile:
             game.log_reader = GrowingLogReader(lambda: file.path, lambda: bytes_read, game.game_id, limiter)
 
     def _published(self, mode: FramesMode) -> Position | None:
-        """The position of the newest published message; `None` if all messages were published."""
+        """Return the position of the newest published message, or `None` if all messages were published."""
         return None if self.game is None or self.game.ended else self.game.logs[mode].head
 
     def _published_bytes(self) -> int:
-        """Number of bytes of the file that were published, including by an earlier reading of the same file."""
+        """Return how many bytes of the file were published. This includes those from an earlier reading of the same
+        file.
+        """
         game = self.game
         before = 0 if game is None else max(log.head.offset for log in game.logs.values())
         return max(before, self.pipeline.bytes_read)

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from slpstream.stream.game import Game
 
 OnBytes = Callable[[FollowedFile, int, bytes], None]
-"""Called with the next bytes of a file and their offset, without gaps. Must not block.
+"""Called with the next bytes of a file and their offset. There are no gaps between the calls. It must not block.
 
-A file that is read again, because it was not followed for a while, comes again from its beginning.
+If a file wasn't followed for a while and is then read again, it comes again from its beginning.
 """
 
 
 class StationIndex:
-    """Reports the files and games of one station to the index. Without an index, only summaries are updated."""
+    """Reports the files and games of one station to the index. Without an index, it only updates their summaries."""
 
     def __init__(self, station: str, index: GameIndex | None, wall_clock: Callable[[], float]) -> None:
         self._station = station
@@ -40,7 +40,7 @@ class StationIndex:
         self._wall_clock = wall_clock
 
     def listed(self, files: Iterable[TailedFile]) -> None:
-        """Report files that are not followed. The index reads those that it does not know."""
+        """Report files that aren't followed. The index will read those that it does not know."""
         if self._index is not None:
             self._index.listed(self._station, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
 
@@ -50,7 +50,7 @@ class StationIndex:
             self._index.gone(path)
 
     def update(self, followed: FollowedFile, events: Sequence[Event] = (), *, over: bool = False) -> None:
-        """Update the summary of a game from notable events, and its record if they change it.
+        """Update the summary of a game from notable events, and also its record if they change it.
 
         With `over`, the record is written in any case.
         """
@@ -74,18 +74,18 @@ class StationIndex:
 
 
 class FollowedFiles:
-    """The followed files of one station. Iteration is safe while files are added and released."""
+    """The files that one station follows. You can add and release files while you iterate over it."""
 
     def __init__(
         self, station: str, folder: Path, index: StationIndex, counters: StationCounters, shared: SharedServices
     ) -> None:
         self.folder = folder
         self.tail: FolderTail | None = None
-        """Reads the files; `None` before the station runs."""
+        """Reads the files. This is `None` before the station runs."""
         self.read_unwritten: ReadUnwritten | None = None
-        """Reads bytes that the disk has not accepted yet. Set by the recorder of the console."""
+        """Reads bytes that the disk hasn't accepted yet. The recorder of the console sets this."""
         self.on_bytes: OnBytes | None = None
-        """Receives the bytes of all files. Set by the relay of the station."""
+        """Receives the bytes of all files. The relay of the station sets this."""
         self._station = station
         self._index = index
         self._counters = counters
@@ -99,48 +99,50 @@ class FollowedFiles:
         return iter(list(self._by_file.values()))
 
     def follows(self, followed: FollowedFile) -> bool:
-        """Whether a file is still followed."""
+        """Whether we still follow this file."""
         return self._by_file.get(followed.file) is followed
 
     def get(self, file: TailedFile) -> FollowedFile | None:
-        """Return the followed file for a file of the tail; `None` if it is not followed."""
+        """Return the followed file for a file of the tail, or `None` if we don't follow it."""
         return self._by_file.get(file)
 
     def by_path(self, path: Path) -> FollowedFile | None:
-        """Return the followed file at a path."""
+        """Return the followed file at the given path, or `None` if there is none."""
         return next((followed for followed in self._by_file.values() if followed.file.path == path), None)
 
     def of_game(self, game: Game | None) -> FollowedFile | None:
-        """Return the file that is followed for a game."""
+        """Return the file that is followed for the given game, or `None` if there is none."""
         if game is None:
             return None
         return next((followed for followed in self._by_file.values() if followed.game is game), None)
 
     def candidates(self) -> Iterator[Candidate]:
-        """The games in followed files, for the choice of the current game."""
+        """Return the games in the files that we follow. The current game is chosen from these."""
         return (candidate for followed in self if (candidate := followed.candidate) is not None)
 
     def readers(self) -> Iterator[Reader]:
-        """The formats' readers of all files."""
+        """Return the readers of all files, as the formats have made them."""
         return (followed.pipeline.reader for followed in self)
 
     def archived(self) -> Sequence[TailedFile]:
-        """The files that are known and not followed."""
+        """Return the files that are known but not followed."""
         return () if self.tail is None else self.tail.listed
 
     def follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:
-        """Add a file. `existed` is explained in `FollowedFile`."""
+        """Add a file. For the meaning of `existed`, have a look at `FollowedFile`."""
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
         seen_at_ms = round(1000 * self._shared.wall_clock())
         followed = self._by_file[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=seen_at_ms)
         return followed
 
     def placeholder(self, path: Path) -> TailedFile:
-        """Return a placeholder for a file that does not exist yet because the disk has accepted none of its bytes."""
+        """Return a placeholder for a file that doesn't exist yet, because the disk has not accepted any of its
+        bytes.
+        """
         return TailedFile(path, FileIdentity(0, 0), 0, int(self._shared.wall_clock() * 1e9))
 
     def note_written(self, followed: FollowedFile, file: TailedFile) -> None:
-        """The disk has accepted the first bytes of an unwritten file, which is now `file`."""
+        """Note that the disk has accepted the first bytes of an unwritten file, which is now `file`."""
         del self._by_file[followed.file]
         followed.file, followed.unwritten = file, False
         self._by_file[file] = followed
@@ -150,7 +152,9 @@ class FollowedFiles:
         return self._by_file.pop(file, None)
 
     def abandon(self) -> None:
-        """Stop following all files, because the work on the folder has ended. Their games resume when they are read."""
+        """Stop following all files, because the work on the folder has ended. Their games resume when the files are
+        read again.
+        """
         abandoned = list(self)
         self._by_file = {}
         for followed in abandoned:
@@ -159,7 +163,7 @@ class FollowedFiles:
                 followed.game.leave()
 
     def release(self, followed: FollowedFile) -> None:
-        """Stop following a file. If it changes, it is read again."""
+        """Stop following a file. It is read again if it changes."""
         file = followed.file
         self._counters.flush([followed.pipeline.reader])
         self._index.update(followed, over=True)
@@ -170,7 +174,7 @@ class FollowedFiles:
         self.release_in_tail(file)
 
     def release_copy(self, followed: FollowedFile) -> None:
-        """Stop following a file whose game another file holds. If it changes, it is read again."""
+        """Stop following a file whose game is already in another file. It is read again if it changes."""
         del self._by_file[followed.file]
         self.release_in_tail(followed.file)
         self._index.listed([followed.file])
@@ -181,7 +185,7 @@ class FollowedFiles:
             self.tail.release(file)
 
     def index_all(self) -> None:
-        """Report all files to the index, followed or not."""
+        """Report all files to the index, whether they are followed or not."""
         self._index.listed({*self.archived(), *self._by_file})
 
     def read_again(self, file: TailedFile) -> None:
@@ -190,13 +194,17 @@ class FollowedFiles:
             self.tail.read_again(file)
 
     def stop_reading_if_exhausted(self, followed: FollowedFile) -> None:
-        """Stop reading a file whose further bytes have no effect: a hole can make it a terabyte long."""
+        """Stop reading a file if its further bytes have no effect. This matters because a hole can make a file a
+        terabyte long.
+        """
         if self.tail is not None and followed.is_exhausted:
             followed.exhausted_size_bytes = followed.file.size_bytes
             self.tail.stop_reading(followed.file)
 
     def release_if_done(self, followed: FollowedFile) -> None:
-        """Release a file that is closed and whose game is complete: thousands can be copied in together."""
+        """Release a file if it is closed and its game is complete. This matters because thousands of files can be
+        copied in together.
+        """
         pipeline = followed.pipeline
         if followed.ahead_of_disk:
             return
@@ -205,7 +213,7 @@ class FollowedFiles:
 
     @property
     def lag_seconds(self) -> float:
-        """How long unread bytes have been waiting; 0 without unread bytes. Safe to read from any thread."""
+        """How long unread bytes have been waiting, or 0 if there are none. You can read this from any thread."""
         # Other files that arrived whole are read when there is time.
         files = [f for f in self if f.whole is not None or not f.file.arrived_whole]
         waiting_since = [f.file.mtime_ns / 1e9 for f in files if f.has_unread_bytes]

@@ -1,4 +1,4 @@
-"""The reactions of a station to the events of its tail."""
+"""How a station reacts to the events of its tail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Following:
-    """Follows the files of one station: opens, feeds and releases them as its tail reports."""
+    """Follows the files of one station: it opens, feeds and releases them as the tail reports."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Following:
         self._log = get_logger()
 
     def take(self, event: TailEvent) -> None:
-        """React to an event. A bug in the work on one file quarantines this file."""
+        """React to an event. If there is a bug in the work on one file, this file is put into quarantine."""
         if isinstance(event, Grew):
             followed = self._files.get(event.file)
             if followed is not None:
@@ -82,9 +82,9 @@ class Following:
             self._containment.run(file, react, self, event)
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Take bytes of a file in the folder that the disk has not accepted.
+        """Take bytes of a file in the folder that the disk hasn't accepted.
 
-        Returns the file offset up to which all bytes are known. Later bytes must be offered again.
+        Returns the file offset up to which we know all bytes. You have to offer the later ones again.
         """
         self._feeder.publish_held()
         followed = self._files.by_path(path)
@@ -200,4 +200,5 @@ class Following:
         Lost: _lost,
         Refused: _refused,
     }
-    """The reaction to each type of event but `Grew`, the frequent one."""
+    """The reactions to the types of events. `Grew` isn't here, because it is so frequent that it is handled
+    separately."""

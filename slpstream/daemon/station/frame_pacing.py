@@ -1,8 +1,8 @@
-"""The pacing of a game: how evenly its frames arrive, measured while it is received.
+"""The pacing of a game, which is how evenly its frames arrive. We measure this while the game is received.
 
-A source may deliver frames one by one or several together. So a delivery is late by the time since the previous one,
-minus the duration of its frames. A gap of more than a second is a pause of the game, or of the connection, and is not
-counted.
+A source may deliver frames one by one, or several of them together. To find out how late a delivery is, we take the
+time since the previous one and subtract the duration of its frames. A gap of more than a second doesn't count, because
+it must be a pause of the game or of the connection.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BUCKETS = round(_PAUSE_SECONDS / _BUCKET_SECONDS) + 1
 
 
 class FramePacing:
-    """The pacing of one game."""
+    """Measures the pacing of one game."""
 
     def __init__(self, frame_seconds: float) -> None:
         """`frame_seconds` is the duration of a frame."""
@@ -28,10 +28,10 @@ class FramePacing:
         self._frames = self._stutters = 0
         self._seconds = 0.0
         self._late = [0] * _BUCKETS
-        """Number of deliveries by lateness, in steps of 5 ms."""
+        """The number of deliveries by how late they were, in steps of 5 ms."""
 
     def arrived(self, frames: int, at: float) -> None:
-        """Record that new frames arrived at a time, in seconds on a steady clock."""
+        """Record that new frames have arrived at the given time, in seconds on a steady clock."""
         last_at, self._last_at = self._last_at, at
         if last_at is None:
             return
@@ -46,7 +46,7 @@ class FramePacing:
         self._late[max(0, int(late_seconds / _BUCKET_SECONDS))] += 1
 
     def measured(self) -> Pacing | None:
-        """The pacing so far; `None` before frames were received over some time."""
+        """Return the pacing so far, or `None` before frames were received for some time."""
         if self._seconds <= 0:
             return None
         return Pacing(

@@ -1,4 +1,4 @@
-"""The games of a station by file, so that a file that is read again continues its game."""
+"""The games of a station by their files. If a file is read again, this lets its game continue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class GamesByFile:
-    """The games of one station by file."""
+    """The games of one station, by file."""
 
     def __init__(self) -> None:
         self._games: dict[tuple[FileIdentity, str], tuple[Game, TailedFile]] = {}
@@ -23,16 +23,16 @@ class GamesByFile:
         self._games[file.identity, game.game_id] = (game, file)
 
     def find(self, file: TailedFile, game_id: str) -> Game | None:
-        """Return the game with this id that `file` holds or held."""
+        """Return the game with this id that `file` holds or used to hold, or `None` if there is none."""
         game, _ = self._games.get((file.identity, game_id), (None, None))
         return game
 
     def can_continue(self, game: Game) -> bool:
-        """Whether a game that has stopped resumes if its file, or a copy of it, grows."""
+        """Whether a game that has stopped will resume if its file, or a copy of it, grows."""
         return any(held is game for held, _ in self._games.values())
 
     def forget(self, game: Game) -> None:
-        """Forget a game that will not continue, whatever its file contains later."""
+        """Forget a game that won't continue, whatever its file contains later."""
         self._games = {key: held for key, held in self._games.items() if held[0] is not game}
 
     def forget_file(self, file: TailedFile) -> None:
@@ -45,7 +45,7 @@ class GamesByFile:
         }
 
     def prune(self, known: Collection[Game], exists: Callable[[TailedFile], bool]) -> None:
-        """Forget all games except those in `known`, and those that were left and whose files still exist."""
+        """Forget all games except for those in `known`, and those that we left and whose files still exist."""
         kept = set(known)
         self._games = {
             key: (game, file)

@@ -1,14 +1,14 @@
 """The way of new bytes from a file to the log of its game.
 
-`Feeder` gives the bytes to the file's pipeline, `Publisher` takes the resulting batches to the channel, the index and
-the counters, and `Copies` finds the files whose game another file holds already.
+`Feeder` gives the bytes to the pipeline of the file. `Publisher` takes the batches that come out, and passes them to
+the channel, the index and the counters. `Copies` finds the files whose game is already in another file.
 
-Decoding many bytes together takes a fraction of the time. So the bytes of a game that no client reads are held back,
-and published when a client, a request or the clock asks for them.
+Decoding many bytes together takes only a fraction of the time. Because of this, we hold the bytes of a game back as
+long as no client reads them. They are published when a client, a request or the clock asks for them.
 
-Mirroring tools copy a replay while the game writes it, and people copy old replays. A copy is not published. It resumes
-its game's log if the other file stops growing or is lost: the log is a function of the bytes, so it continues where it
-was.
+Mirroring tools copy a replay while the game is still writing it, and people copy old replays. Such a copy is not
+published. But if the other file stops growing or is lost, the copy resumes the log of its game. The log is a function
+of the bytes, so it continues exactly where it was.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from slpstream.system.metrics import StationMetrics
 
 _COPIED_BYTES = 1 << 16
-"""A game that is begun again has fewer bytes than this when its Game Start is read; a copy usually has more."""
+"""If a game is begun again, its file has fewer bytes than this when we read its Game Start. A copy usually has more."""
 
 
 class Copies:
-    """The copies among the followed files of one station."""
+    """Finds the copies among the files that one station follows."""
 
     def __init__(self, channel: Channel, files: FollowedFiles, games: GamesByFile) -> None:
         self._channel = channel
@@ -52,7 +52,7 @@ class Copies:
         self._games = games
 
     def is_copy(self, followed: FollowedFile, game_id: str) -> bool:
-        """Whether the game that begins in this file is in another file already. If so, mark the file as a copy."""
+        """Whether the game that begins in this file is already in another file. This then marks the file as a copy."""
         if followed.whole is not None or self._games.find(followed.file, game_id) is not None:
             return False
         is_whole = followed.file.arrived_whole
@@ -72,19 +72,25 @@ class Copies:
         return True
 
     def abandoned_game(self, game_id: str) -> Game | None:
-        """Return the unfinished game with this id whose file was left or has vanished, so that a copy can resume it."""
+        """Return the unfinished game with this id whose file we left or which has vanished, so that a copy can resume
+        it.
+
+        Returns `None` if there is no such game.
+        """
         stopped = (game for game in self._channel.games if (game.left or game.lost) and not game.ended)
         return next((g for g in stopped if g.game_id == game_id and self._games.can_continue(g)), None)
 
     def leave(self, followed: FollowedFile, game: Game) -> None:
-        """Stop following the file of a game that has not ended."""
+        """Stop following the file of a game that hasn't ended."""
         self._files.release(followed)
         game.leave()
         game.forget()
         self.resume(game)
 
     def resume(self, game: Game) -> None:
-        """The game's file is lost or left: have its copies opened again, to publish the rest of the game."""
+        """Have the copies of a game opened again, because its file is lost or was left. They will publish the rest of
+        the game.
+        """
         if game.ended:
             return
         for copy in [followed for followed in self._files if followed.copy_of is game]:
@@ -92,7 +98,7 @@ class Copies:
             self._files.read_again(copy.file)
 
     def prefer_growing(self, max_quiet_seconds: float) -> None:
-        """Leave each file that has stopped growing for a copy that still grows."""
+        """Leave each file that has stopped growing for a copy that is still growing."""
         now = trio.current_time()
         for copy in [followed for followed in self._files if followed.is_copy()]:
             game = copy.copy_of
@@ -135,7 +141,10 @@ class Publisher:
         self._log = get_logger()
 
     def publish(self, followed: FollowedFile, batch: Batch, *, held: bool = False) -> None:
-        """Publish, index and count a batch from one file. `held`: its bytes were held back for lack of readers."""
+        """Publish, index and count a batch from one file.
+
+        `held` means that its bytes were held back because nothing was reading them.
+        """
         if not (batch.events or any(batch.logs.values())):
             return
         if batch.start is not None and self._copies.is_copy(followed, batch.start.game_id):
@@ -197,7 +206,7 @@ class Publisher:
         )
 
     def lose(self, followed: FollowedFile, reason: str) -> None:
-        """The file of a game is no longer followed, and the game cannot continue in it."""
+        """Note that the file of a game is no longer followed, and that the game can't continue in it."""
         game = followed.game
         if game is None:
             return
@@ -215,12 +224,14 @@ class Publisher:
         self._channel.notify()
 
     def publish_diagnostic(self, code: str, path: Path, offset: int, text: str) -> None:
-        """Publish and count a diagnostic about a file that does not follow from its bytes."""
+        """Publish and count a diagnostic about a file. Use this if the diagnostic doesn't follow from the bytes of the
+        file.
+        """
         self._metrics.diagnostic(code)
         self.publish_loose(code, path, offset, text)
 
     def publish_loose(self, code: str, path: Path, offset: int, text: str) -> None:
-        """Publish a diagnostic that belongs to no game."""
+        """Publish a diagnostic that doesn't belong to any game."""
         name = printable(path, self._files.folder)
         kind, body, _ = body_of(Diagnostic(0, "warning", code, offset, f"{name}: {text}"))
         self._channel.publish_loose(LogMessage(kind, None, "live", 0, 0, body, None))
@@ -247,10 +258,12 @@ class Feeder:
         self._held: FollowedFile | None = None
         """The file whose last bytes are held back."""
         self._unwritten: dict[FollowedFile, None] = {}
-        """Files with messages that wait because the log of their mode has no reader."""
+        """The files with messages that wait because nothing reads the log of their mode."""
 
     def feed(self, followed: FollowedFile, offset: int, data: bytes) -> None:
-        """Take bytes of a file that begin at an offset. They may overlap the bytes before, and may come after a gap."""
+        """Take bytes of a file, which begin at the given offset. They may overlap the bytes before, and may come after
+        a gap.
+        """
         followed.growth.note_growth(trio.current_time())
         if followed.whole is not None or followed.is_copy():  # read once it has stopped changing, or not at all
             self._counters.count_bytes(len(data))
@@ -292,21 +305,22 @@ class Feeder:
         self._files.release_if_done(followed)
 
     def publish_held(self) -> None:
-        """Publish everything that waits for a reader."""
+        """Publish everything that is waiting for a reader."""
         self._feed_held()
         while self._unwritten:
             followed, _ = self._unwritten.popitem()
             self._containment.run(followed.file, self._settle, followed)
 
     def discard_held(self) -> None:
-        """Forget everything that waits, because its files are not followed any more."""
+        """Forget everything that is waiting, because its files are no longer followed."""
         self._held = None
         self._unwritten.clear()
 
     def _can_wait(self, followed: FollowedFile) -> bool:
-        """Whether the next bytes of a file may wait: they belong to the running game, and the station has no reader.
+        """Whether the next bytes of a file may wait. This is so if they belong to the running game and the station has
+        no reader.
 
-        Reading the station's state publishes them first.
+        If something reads the state of the station, they are published before that.
         """
         if len(self._channel.unread_modes) < len(MODES):
             return False

@@ -1,7 +1,7 @@
-"""The quarantine of files that a bug has ended the work on.
+"""The quarantine for files with which we have run into a bug.
 
-A file stays in quarantine until it changes, because the same bytes would raise the same exception. A file that grows
-changes all the time, so it is tried again only after a pause, which doubles with each failure.
+A file stays in quarantine until it changes, because the same bytes would raise the same exception again. But a file
+that is growing changes all the time. This is why it is only tried again after a pause, which doubles with each failure.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class _Failed:
         self.failures = 0
         self.retry_at = 0.0
         self.changed: TailedFile | None = None
-        """The file that was opened again before `retry_at`."""
+        """The file, if it was opened again before `retry_at`."""
 
 
 class Quarantine:
-    """The quarantined files of one station."""
+    """The files of one station that are in quarantine."""
 
     def __init__(self, first_pause_seconds: float) -> None:
         self._first_pause_seconds = first_pause_seconds
         self._files: dict[tuple[FileIdentity, Path], _Failed] = {}
 
     def add(self, file: TailedFile, now: float) -> None:
-        """Quarantine a file, at the time `now` on trio's clock."""
+        """Put a file into quarantine. `now` is the time on trio's clock."""
         failed = self._files.pop((file.identity, file.path), None) or _Failed()
         failed.failures += 1
         failed.retry_at = now + backoff_seconds(failed.failures, self._first_pause_seconds)
@@ -46,7 +46,7 @@ class Quarantine:
             del self._files[next(iter(self._files))]
 
     def holds(self, file: TailedFile, now: float) -> bool:
-        """Whether a file that was opened must wait. If so, `due` returns it once the pause is over."""
+        """Whether a file that was just opened has to wait. In this case, `due` returns it once its pause is over."""
         failed = self._files.get((file.identity, file.path))
         if failed is None or now >= failed.retry_at:
             return False
@@ -54,7 +54,9 @@ class Quarantine:
         return True
 
     def due(self, now: float) -> list[TailedFile]:
-        """Return the files that have changed in quarantine and whose pause is over. Each is returned once."""
+        """Return the files that have changed in quarantine and whose pause is over. Each of them is only returned
+        once.
+        """
         due: list[TailedFile] = []
         for failed in self._files.values():
             if failed.changed is not None and now >= failed.retry_at:

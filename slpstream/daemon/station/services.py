@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Timing:
-    """Periods of a station that are not configured."""
+    """The periods of a station that can't be configured."""
 
     tick_seconds: float = 0.5
     release_seconds: float = 2.0
-    """Broken files and copies are released when they have not grown for this long."""
+    """Broken files and copies are released when they haven't grown for this long."""
     played_seconds: float = 0.25
-    """A file replaces a game that is being played once it has been open for this long. Copying a file can take a
-    moment."""
+    """Once a file has been open for this long, its game replaces a game that is being played. It is not zero, because
+    copying a file can take a moment."""
     retry_seconds: float = 1.0
-    """Pause before a quarantined file is tried again. It doubles with each failure."""
+    """The pause before we try a file in quarantine again. It doubles with each failure."""
     stable_seconds: float = 10.0
-    """A station that has run this long since its last failure works again."""
+    """Once a station has run for this long since its last failure, it counts as working again."""
 
 
 class Settings:
-    """The settings of one station. A reload of the configuration replaces `watch`."""
+    """The settings of one station. If the configuration is reloaded, this replaces `watch`."""
 
     def __init__(self, watch: Watch, timing: Timing) -> None:
         self.watch = watch
@@ -43,19 +43,19 @@ class Settings:
 
     @property
     def choice(self) -> GameChoice:
-        """The rules for the choice of the current game."""
+        """The rules by which the current game is chosen."""
         return GameChoice(self.watch.stalled_seconds, self.watch.idle_seconds, self.timing.played_seconds)
 
 
 @dataclass(frozen=True)
 class SharedServices:
-    """Services that the stations of a daemon share."""
+    """The services that all stations of a daemon share."""
 
     limiter: trio.CapacityLimiter
-    """Bounds the threads that read files."""
+    """Limits the number of threads that read files."""
     index: GameIndex | None = None
     finished_games: FinishedGameCheck | None = None
     wall_clock: Callable[[], float] = time.time
     errors: InternalErrors = field(default_factory=InternalErrors)
     searching: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
-    """Bounds the threads that search old files for a game."""
+    """Limits the number of threads that search old files for a game."""

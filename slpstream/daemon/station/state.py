@@ -29,22 +29,22 @@ class StateMachine:
 
     @property
     def reason(self) -> str:
-        """Why the station is in its state, for people."""
+        """Why the station is in its state, as a text for people."""
         return self._reason if self._remark is None else f"{self._reason}; {self._remark}"
 
     @property
     def starting(self) -> bool:
-        """Whether the station is offline only because its folder has not been searched yet."""
+        """Whether the station is only offline because its folder hasn't been searched yet."""
         return self.state == "offline" and self._reason == _STARTING
 
     def change(self, state: StationState, reason: str, game_id: str | None = None) -> None:
-        """Enter a state. Do nothing if the station is already in it, for the same reason and game."""
+        """Enter a state. This does nothing if the station is already in it for the same reason and the same game."""
         if (state, reason, game_id) != (self.state, self._reason, self.game_id):
             self.state, self._reason, self.game_id = state, reason, game_id
             self._announce()
 
     def remark(self, remark: str | None) -> None:
-        """Add a remark for people to the reason; `None` removes it."""
+        """Add a remark for people to the reason, or remove it with `None`."""
         if remark != self._remark:
             self._remark = remark
             self._announce()

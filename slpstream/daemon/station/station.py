@@ -1,12 +1,12 @@
 """One setup: its folder, the games that are played on it, and its state.
 
-A station follows each growing file below its folder with a pipeline, and publishes the messages that come out. A game
-that never ends is left after a while, and resumes if its file grows. Games from before this daemon started are known,
-but not streamed: see `archive`.
+A station follows each growing file below its folder with a pipeline, and publishes the messages that come out of it. If
+a game never ends, it is left after a while, and it resumes if its file grows. Games from before the start of this
+daemon are known but not streamed (see `archive`).
 
-This module puts the parts of a station together. On its way through them, an event of the tail is taken by `following`,
-and its bytes are decoded and the resulting messages published by `publishing`. `current_game` turns to the game that is
-being played, by the rules in `choice`. `upkeep` does the work that time alone causes.
+This module puts the pieces of a station together. When the tail reports an event, `following` takes it. `publishing`
+decodes its bytes and publishes the resulting messages. After that, `current_game` turns to the game that is being
+played, by the rules in `choice`. Finally, `upkeep` does the work that is only caused by the passing of time.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TIMING = Timing()
 
 
 class Station:
-    """One setup. `run` it once; it ends only by cancellation."""
+    """One setup. Call `run` once. It only ends by being cancelled."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Station:
 
     @property
     def state(self) -> StationState:
-        """`idle`, `playing`, `stalled` or `offline`."""
+        """The state of the station: `idle`, `playing`, `stalled` or `offline`."""
         return self._state.state
 
     @property
@@ -131,40 +131,40 @@ class Station:
 
     @property
     def starting(self) -> bool:
-        """Whether the folder has not been searched yet and no trouble is known.
+        """Whether the folder hasn't been searched yet, and we do not know of any trouble.
 
-        A game that was running before can be followed by then, so the state need not be `offline`.
+        By then, we may already follow a game that was running before, so the state is not always `offline`.
         """
         return self._state.starting or (self.state != "offline" and not self.channel.settled)
 
     @property
     def strategy(self) -> Strategy:
-        """How changes of files are noticed; `polling` while nothing is reported."""
+        """How we notice changes of files. As long as nothing is reported to us, this is `polling`."""
         notifications = self.notifications
         return "polling" if notifications is None or notifications.degraded else notifications.strategy
 
     @property
     def active_files(self) -> int:
-        """Number of files that are followed."""
+        """The number of files that are followed."""
         return len(self.files)
 
     @property
     def followed(self) -> list[Path]:
-        """The files that are followed, and must not be deleted."""
+        """The files that are followed. They must not be deleted."""
         return [followed.file.path for followed in self.files]
 
     @property
     def lag_seconds(self) -> float:
-        """How long unread bytes have been waiting in the followed files; 0 without unread bytes."""
+        """How long unread bytes have been waiting in the files that we follow, or 0 if there are no such bytes."""
         return self.files.lag_seconds
 
     @property
     def ring_bytes(self) -> int:
-        """Memory of the rings of all games."""
+        """How much memory the rings of all games use."""
         return sum(log.size_bytes for game in list(self.channel.games) for log in game.logs.values())
 
     def describe(self) -> dict[str, Any]:
-        """The station as `/v1/stations` shows it."""
+        """Return the station as `/v1/stations` shows it."""
         self._feeder.publish_held()
         game = self.channel.current
         description: dict[str, Any] = {
@@ -188,15 +188,17 @@ class Station:
         return description
 
     def recordings(self) -> list[dict[str, Any]]:
-        """The newest files that are not followed, as `/v1/stations/{id}` lists them. Names only, never paths."""
+        """Return the newest files that aren't followed, as `/v1/stations/{id}` lists them. There are only names, and
+        never paths.
+        """
         return self._archive.newest()
 
     def index_again(self) -> None:
-        """Report all files to the index, which has lost the games in them."""
+        """Report all files to the index again, because it has lost the games in them."""
         self.files.index_all()
 
     async def run(self) -> None:
-        """Follow the folder until cancelled. After a bug outside of any file, begin again, after a pause."""
+        """Follow the folder until cancelled. After a bug outside of any file, this begins again after a pause."""
         structlog.contextvars.bind_contextvars(station=self.id)
         await self._errors.keep_running("station", self._follow_folder, on_failure=self._failed, station=self.id)
 
@@ -224,7 +226,7 @@ class Station:
                 self._upkeep.end()
 
     async def _tick(self, nursery: trio.Nursery) -> None:
-        """Do the upkeep, staggered so that fifty stations do not do it at the same moment."""
+        """Do the upkeep regularly. It is staggered, so that fifty stations don't all do it at the same moment."""
         tick_seconds = self._settings.timing.tick_seconds
         await trio.sleep(tick_seconds * phase_of(self.id))
         while True:
@@ -232,14 +234,14 @@ class Station:
             self._upkeep.tick(nursery)
 
     def _failed(self, error_id: str, failures: int) -> None:
-        """The work on the folder has ended because of a bug, and begins again after a pause."""
+        """Note that a bug has ended the work on the folder, which will begin again after a pause."""
         self._feeder.discard_held()
         self.files.abandon()
         self._health.failed(error_id, failures)
         self.channel.notify()
 
     def configure(self, watch: Watch) -> None:
-        """Use other settings from now on. The intervals of polling and scanning stay as they are."""
+        """Use other settings from now on. Only the intervals of polling and scanning stay as they are."""
         self._settings.watch = watch
 
     def leave(self, reason: str) -> None:
@@ -247,26 +249,28 @@ class Station:
         self._state.change("offline", reason)
 
     def set_reachable(self, trouble: str | None) -> None:
-        """`trouble` is why the source that writes into the folder cannot be reached, `None` when it can."""
+        """Set the reason why the source that writes into the folder can't be reached, or `None` if it can."""
         self._health.set_reachable(trouble)
 
     def set_remark(self, remark: str | None) -> None:
-        """Add a remark for people to the state's reason; `None` removes it."""
+        """Add a remark for people to the reason of the state, or remove it with `None`."""
         self._state.remark(remark)
 
     def publish_diagnostic(self, code: str, path: Path, offset: int, text: str) -> None:
-        """Publish and count a diagnostic about a file that does not follow from its bytes."""
+        """Publish and count a diagnostic about a file. Use this if the diagnostic doesn't follow from the bytes of the
+        file.
+        """
         self._publisher.publish_diagnostic(code, path, offset, text)
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Take bytes of a file in the folder that the disk has not accepted.
+        """Take bytes of a file in the folder that the disk hasn't accepted.
 
-        Returns the file offset up to which all bytes are known. Later bytes must be offered again.
+        Returns the file offset up to which we know all bytes. You have to offer the later ones again.
         """
         return self._following.feed_unwritten(path, offset, data)
 
     async def _locate(self, game_id: str) -> None:
-        """Make all games known from the one with this id on, if they are in files that are not followed."""
+        """Make the game with this id and all later games known, if they are in files that we don't follow."""
         # Only scans show that a folder is there, and a missing folder shows nothing about its games.
         while self.files.tail is None or self.files.tail.root_trouble is not None:  # noqa: ASYNC110
             await trio.sleep(self._settings.timing.tick_seconds)

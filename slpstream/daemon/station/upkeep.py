@@ -1,6 +1,6 @@
-"""The work of a station that time alone causes, twice a second.
+"""The work of a station that is only caused by the passing of time. It is done twice a second.
 
-`QuietFiles` releases the files that never end: broken ones, copies, and games that were never finished.
+`QuietFiles` releases the files that never end. These are broken files, copies, and games that were never finished.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from slpstream.stream.channel import Channel
 
 _MAX_UNFINISHED_FILES = 8
-"""At most this many broken files are kept open for a moment, and at most this many that the disk never accepted."""
+"""For a moment, we keep at most this many broken files open, and at most this many files that the disk has never
+accepted."""
 
 
 class QuietFiles:
-    """Releases the files of one station that have stopped growing."""
+    """Releases those files of one station that have stopped growing."""
 
     def __init__(
         self, channel: Channel, files: FollowedFiles, copies: Copies, containment: FileContainment, settings: Settings
@@ -39,7 +40,8 @@ class QuietFiles:
     def release(self) -> None:
         """Release all files that have been quiet for long enough.
 
-        If one of them grows, it is read again and its log continues. The current game stays: it may be paused.
+        If one of them grows later, it is read again, and its log continues. The current game is kept, because it may be
+        paused.
         """
         now = trio.current_time()
         self._note_growth_of_exhausted(now)
@@ -68,7 +70,7 @@ class QuietFiles:
                 self._containment.run(followed.file, self._copies.leave, followed, game)
 
     def _note_growth_of_exhausted(self, now: float) -> None:
-        """Files that are no longer read report no growth; their size shows it."""
+        """Look for growth in files that we no longer read. They don't report it, but we see it in their size."""
         for followed in self._files:
             size_bytes = followed.file.size_bytes
             if followed.exhausted_size_bytes is not None and followed.exhausted_size_bytes != size_bytes:

@@ -1,7 +1,7 @@
-"""Files that a game writes in one go, such as saved ghosts. Each is played once it has stopped changing.
+"""Files that a game writes in one go, such as saved ghosts. Each of them is played once it has stopped changing.
 
-Their format does not show whether a file is complete. So a file is read after it has been at rest for a moment. If it
-changes later, it holds another game.
+The format of these files doesn't show whether a file is complete. Because of this, we only read a file after it has
+been at rest for a moment. If it changes later, it holds another game.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _PACED_SECONDS = 0.05
 _UNPACED_FRAMES = 256
-"""Frames that are published together when they are not paced."""
+"""The number of frames that are published together if they aren't paced."""
 
 
 class WholeFiles:
-    """Plays the files of one station that were written in one go."""
+    """Plays those files of one station that were written in one go."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class WholeFiles:
         self._log = get_logger()
 
     def play_files_at_rest(self, nursery: trio.Nursery) -> None:
-        """Start to play each file that has not grown for a moment."""
+        """Start to play each file that hasn't grown for a moment."""
         now = trio.current_time()
         for followed in self._files:
             whole = followed.whole
@@ -66,7 +66,7 @@ class WholeFiles:
             self._containment.quarantine(followed.file, contained.error_id)
 
     async def _play(self, followed: FollowedFile, whole: WholeFile) -> None:
-        """Publish start, frames and end of one file, as fast as possible or paced."""
+        """Publish the start, the frames and the end of one file, either paced or as fast as possible."""
         file, limiter = followed.file, self._shared.limiter
         try:
             decoded = await trio.to_thread.run_sync(_decode, file.path, limiter=limiter)
@@ -102,9 +102,9 @@ class WholeFiles:
 
 
 def _decode(path: Path) -> tuple[Pipeline, Batch] | None:
-    """Read and decode a file. Return its pipeline and the events before its frames; `None` if it is not a replay.
+    """Read and decode a file. Return its pipeline and the events before its frames, or `None` if it isn't a replay.
 
-    Blocks, too long for the event loop if the file is large. Raises `OSError`.
+    This blocks, and for a large file this is too long for the event loop. Raises `OSError` if the file cannot be read.
     """
     data = read_regular(path)
     format_ = choose(path.name, data[:SNIFFED_BYTES], len(data))

@@ -1,21 +1,21 @@
-"""The meaning of a query: a tree of conditions on `slpstream.model.game_facts.GameFacts`."""
+"""The meaning of a query, which is a tree of conditions on `slpstream.model.game_facts.GameFacts`."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
 Scope = Literal["all", "names", "lost", "won"]
-"""The words that are searched: all of them, or the names of all players, of losers, or of winners."""
+"""Which words are searched: all of them, or the names of all players, of losers, or of winners."""
 
 
 class Has(NamedTuple):
-    """The game has a term, or one that begins with it."""
+    """The game has this term, or one that begins with it."""
 
     term: str
 
 
 class Says(NamedTuple):
-    """A line of the words in the scope contains a text, or is equal to it (`whole`)."""
+    """One of the lines of the words in the scope contains a text. With `whole`, it has to be equal to the text."""
 
     text: str
     scope: Scope = "all"
@@ -23,7 +23,7 @@ class Says(NamedTuple):
 
 
 class Between(NamedTuple):
-    """A number is within bounds, both included, or not known."""
+    """A number is within bounds (both included), or isn't known."""
 
     column: Literal["frames", "began_ms"]
     low: int | None = None
@@ -49,7 +49,7 @@ class AnyOf(NamedTuple):
 
 
 class Not(NamedTuple):
-    """The part does not hold."""
+    """The part doesn't hold."""
 
     part: Condition
 
@@ -58,5 +58,5 @@ Condition = Has | Says | Between | Flagged | AllOf | AnyOf | Not
 
 
 def any_of(parts: list[Condition]) -> Condition:
-    """The condition that one of the parts holds."""
+    """Return the condition that one of the parts holds."""
     return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))

@@ -1,4 +1,4 @@
-"""Simplifies a condition using the terms and lines of all games in the index."""
+"""Simplifies a condition with the help of the terms and lines of all games in the index."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from slpstream.model.game_facts import CODE, fold
 
 _NO_GAME, _EVERY_GAME = AnyOf(()), AllOf(())
 _MOST_LINES = 32
-"""Maximum number of codes and names that contain a text. A text in more of them is searched in the games instead."""
+"""How many codes and names may contain a text. If there are more of them, we search the games for the text instead."""
 
 
 class Known(Protocol):
-    """The terms and lines that any game has or had, as `slpstream.store.KnownFacts` returns them."""
+    """The terms and lines that any game has or used to have, in the form in which `slpstream.store.KnownFacts` returns
+    them.
+    """
 
     def has_term(self, beginning: str) -> bool:
         """Whether there is a term with this beginning."""
 
     def is_in_file_names(self, text: str) -> bool:
-        """Whether a file name may contain the text."""
+        """Whether a file name may contain this text."""
 
     def player_lines(self, text: str, limit: int) -> list[str]:
-        """The codes and names of players that contain the text, at most `limit`."""
+        """Return those codes and names of players that contain the text. There are at most `limit` of them."""
 
 
 def simplified(condition: Condition, known: Known) -> Condition:
-    """The condition without the parts that no game fulfils."""
+    """Return the condition without those parts that no game fulfils."""
     match condition:
         case Has(term):
             return condition if known.has_term(term) else _NO_GAME
@@ -69,7 +71,9 @@ def _any_of(parts: list[Condition]) -> Condition:
 
 
 def needed_lines(condition: Condition, known: Known) -> frozenset[str] | None:
-    """Codes and names such that each game that fulfils the condition has at least one of them; `None` if unknown."""
+    """Return codes and names of which each game that fulfils the condition has at least one, or `None` if they aren't
+    known.
+    """
     match condition:
         case Has(term):
             code, end, _ = term[2:].partition("\n")

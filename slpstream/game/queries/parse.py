@@ -1,8 +1,7 @@
 """Parses queries into conditions.
 
-The syntax is that of the Slippi Launcher. `docs/data/search.md` lists the queries that mean something else here.
-Extensions are `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, and the keys `station`, `format` and
-`end`.
+The syntax is that of the Slippi Launcher. Some queries mean something else here, and `docs/data/search.md` lists these.
+We have added `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, and the keys `station`, `format` and `end`.
 """
 
 from __future__ import annotations
@@ -53,32 +52,32 @@ _LENGTH_UNITS = (216_000, 3600, 60, 1)
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _SIGN = re.compile(r"(>=|<=|>|<|)(.*)", re.DOTALL)
 _MAX_NUMBER = (1 << 62) - 1
-"""SQLite's integers end a little above."""
+"""The integers of SQLite end a little above this."""
 _MAX_LENGTH_CHARACTERS = 100
-"""Maximum digits of a length. Python refuses to read numbers with thousands of digits."""
+"""How many digits a length can have. Python refuses to read numbers with thousands of digits."""
 MAX_VALUES = 64
-"""Maximum values of one filter. Each value costs a test of every game."""
+"""How many values a filter can have. Each of them costs a test of every game."""
 _UNTIMED = (Has(term(PLACE, "home-run_contest")), Has(f"\n{PLACE}target_test_("))
-"""Home-Run Contest and Target Test, whose games pass any filter by length."""
+"""Home-Run Contest and Target Test. Their games pass any filter by length."""
 _ME = "@me"
 _DAY_MS = 86_400_000
 _Chosen = TypeVar("_Chosen")
 
 
 class Context(NamedTuple):
-    """The facts on which the meaning of a query depends, in addition to its text."""
+    """Everything that the meaning of a query depends on, except for its text."""
 
     me: Sequence[str] = ()
-    """The connect codes of `@me`."""
+    """The connect codes that `@me` stands for."""
     zone: tzinfo | None = None
-    """The time zone of dates; `None` means the zone of this machine."""
+    """The time zone of dates. `None` stands for the zone of this machine."""
 
 
 _NO_CONTEXT = Context()
 
 
 class Query(NamedTuple):
-    """A parsed query. The condition leaves out the filters with mistakes."""
+    """A parsed query. Its condition leaves out the filters that contain mistakes."""
 
     condition: Condition
     problems: Sequence[QueryProblem]
@@ -91,19 +90,19 @@ class _Value(NamedTuple):
 
 
 class _Bounds(NamedTuple):
-    """Bounds of lengths or dates. `low` and `high` are included, `before` is excluded."""
+    """The bounds of lengths or dates. `low` and `high` are included, and `before` is excluded."""
 
     low: int | None = None
     before: int | None = None
     high: int | None = None
 
     def replaced_by(self, later: _Bounds) -> _Bounds:
-        """These bounds, updated by the later ones."""
+        """Return these bounds, updated by the later ones."""
         return _Bounds(*(old if new is None else new for old, new in zip(self, later, strict=True)))
 
 
 class _Wrong(Exception):
-    """A value that a key does not accept."""
+    """A key doesn't accept a value."""
 
     def __init__(self, message: str, value: _Value) -> None:
         super().__init__(message)
@@ -111,7 +110,7 @@ class _Wrong(Exception):
 
 
 def parse(text: str, context: Context = _NO_CONTEXT) -> Query:
-    """Parse a query. Never fails: mistakes are in `problems`, and the remaining filters still apply."""
+    """Parse a query. This never fails. You can find mistakes in `problems`, and the other filters still apply."""
     return _Parser(context).parse(text)
 
 
@@ -123,7 +122,7 @@ class _Parser:
         self._words: list[str] = []
         self._stages: list[Condition] = []
         self._bounds: dict[tuple[str, bool], _Bounds] = {}
-        """The bounds of lengths and dates, by key and whether they are negated."""
+        """The bounds of lengths and dates, by their key and whether they are negated."""
         self._kinds: dict[tuple[frozenset[int], bool], Condition] = {}
         """The filters of `is`, by their flags and whether they are negated. The last one counts."""
 
@@ -246,7 +245,7 @@ class _Parser:
         return _Bounds(low=begin, before=end)
 
     def _span(self, text: str, value: _Value) -> tuple[int, int]:
-        """The beginning of a year, month or day and of the next one, in Unix milliseconds."""
+        """Return when a year, month or day begins and when the next one begins, in Unix milliseconds."""
         found = _DATE.fullmatch(text)
         try:
             if found is None:
@@ -264,7 +263,9 @@ class _Parser:
             raise _Wrong("expected a year, month or day, like 2024-03 or >=2024-03-01", value) from None
 
     def _midnight_ms(self, day: int) -> int:
-        """The beginning of a day in Unix milliseconds. `day` is its ordinal, up to the day after `date.max`."""
+        """Return when a day begins, in Unix milliseconds. `day` is its ordinal, and can be as late as the day after
+        `date.max`.
+        """
         known = min(day, date.max.toordinal())
         begin = datetime.fromordinal(known).replace(tzinfo=self._context.zone)
         return round(1000 * begin.timestamp()) + (day - known) * _DAY_MS
@@ -303,7 +304,7 @@ class _Parser:
 
 
 class _Kind(NamedTuple):
-    """A value of `is`: a flag, and whether the games have it."""
+    """A value of `is`. It consists of a flag, and of whether the games have this flag."""
 
     flag: int
     is_set: bool
@@ -322,7 +323,7 @@ _ENDINGS: Mapping[str, Condition] = {
     "quit": Flagged(QUIT),
 }
 _BOUNDED: Mapping[str, Callable[[_Parser, _Value], _Bounds]] = {"duration": _Parser.duration, "date": _Parser.date}
-"""Keys with one value, in which a comma is a mistake."""
+"""The keys that only take one value. A comma in this value is a mistake."""
 _CONDITIONS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
     "char": _Parser.character,
     "stage": _Parser.stage,
@@ -338,7 +339,7 @@ _CONDITIONS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
 KEYS = ("char", "stage", "duration", "date", "is", "winner", "loser", "code", "tag", "station", "format", "end")
 ALIASES = {"character": "char", "length": "duration", "name": "tag"}
 CHOICES: Mapping[str, tuple[str, ...]] = {"is": tuple(_KINDS), "end": tuple(_ENDINGS)}
-"""The values of the keys with few values."""
+"""The values of those keys that only have a few."""
 
 
 def _split(text: str, position: int, key: str) -> list[_Value]:
@@ -356,8 +357,10 @@ def _character(value: _Value, role: str = "") -> Condition:
 
 
 def _named(kind: str, thing: str, value: _Value, role: str = "") -> Condition:
-    """The condition that a game has the thing that a value names. In quotes, a comma is part of a name or separates
-    names."""
+    """Return the condition that a game has the thing that a value names.
+
+    In quotes, a comma is either part of a name or separates names.
+    """
     found = [condition_of(kind, value.text, role, exact=value.quoted)]
     if found == [None] and value.quoted:
         found = [condition_of(kind, name, role, exact=True) for name in dict.fromkeys(value.text.split(","))]
@@ -388,7 +391,7 @@ def _frames(text: str, value: _Value) -> int:
 
 
 def _bounded(key: str, bounds: _Bounds, *, negated: bool) -> Condition:
-    """The condition that a length or date is within bounds, or outside of them. Unknown values fulfil both."""
+    """Return the condition that a length or date is within bounds, or outside of them. Unknown values fulfil both."""
     column: Literal["frames", "began_ms"] = "frames" if key == "duration" else "began_ms"
     low, before, high = bounds
     if before is not None:

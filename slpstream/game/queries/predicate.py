@@ -1,4 +1,4 @@
-"""Conditions as a test of one game."""
+"""Tests a single game against a condition."""
 
 from __future__ import annotations
 

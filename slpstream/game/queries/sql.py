@@ -1,4 +1,4 @@
-"""Conditions as SQL over the table `search` of the index."""
+"""Turns conditions into SQL over the table `search` of the index."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.model.game_facts import LOST_BEGIN, NAMES_BEGIN, WON_BEGIN
 
 _TABLE = "s"
 _COSTS: dict[type, int] = {Flagged: 0, Between: 0, Has: 1, Says: 2}
-"""The order in which parts are checked, the cheapest first."""
+"""The order in which parts are checked, with the cheapest first."""
 _MAX_COST = 3
 _WORDS: dict[Scope, str] = {
     "all": f"{_TABLE}.words",
@@ -23,8 +23,11 @@ _WORDS: dict[Scope, str] = {
 
 
 def to_sql(condition: Condition, known: Known) -> tuple[str, list[Any], frozenset[str] | None]:
-    """Return the condition as an SQL expression that is never NULL, over the table alias `s`, and its values. The third
-    item has codes and names such that each game that fulfils the condition has at least one, if they are known."""
+    """Return the condition as an SQL expression over the table alias `s`, which is never NULL, and its values.
+
+    The third item contains codes and names. Each game that fulfils the condition has at least one of them. It is `None`
+    if they aren't known.
+    """
     condition = simplified(condition, known)
     values: list[Any] = []
     return _sql(condition, values), values, needed_lines(condition, known)

@@ -1,7 +1,8 @@
-"""The names of characters and stages that queries know, of all formats with tables of names.
+"""The names of characters and stages that queries know. These are from all formats that have tables of names.
 
-Names and aliases are compared as labels (`slpstream.model.game_facts.label`). In each format, a value means the name or
-alias that is equal to it, or else all names that contain it, as in the Slippi Launcher.
+Names and aliases are compared as labels (see `slpstream.model.game_facts.label`). In each format, a value stands for
+the name or alias that is equal to it or, if there is none, for all names that contain it. This is how the Slippi
+Launcher does it.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class Names(NamedTuple):
-    """The names of one kind in one format."""
+    """The names of one kind of thing in one format."""
 
     terms: Mapping[str, str]
-    """By label: the label of the name in the summary of a game."""
+    """For each label, the label of the name in the summary of a game."""
     aliases: Mapping[str, str]
-    """By label of the alias: the label of the name."""
+    """For the label of each alias, the label of the name."""
     shown: tuple[str, ...]
-    """Names and aliases as people write them, for completion."""
+    """The names and aliases as people write them, for completion."""
 
     def find(self, text: str, *, exact: bool = False) -> set[str]:
-        """The terms that a value means."""
+        """Return the terms that a value stands for."""
         wanted = label(text)
         wanted = self.aliases.get(wanted, wanted)
         if wanted in self.terms:
@@ -66,9 +67,10 @@ class Vocabulary(NamedTuple):
 
 @functools.lru_cache(maxsize=128)  # a short text is part of many names, and a query can contain it many times
 def condition_of(kind: str, text: str, role: str = "", *, exact: bool = False) -> Condition | None:
-    """The condition that a game has the thing that a text names; `None` if it names nothing in any format.
+    """Return the condition that a game has the thing that a text names, or `None` if it doesn't name anything in any
+    format.
 
-    `kind` is `PLAYS`, for a character of a player with this role, or `PLACE`, for a stage.
+    `kind` is either `PLAYS`, for a character of a player with this role, or `PLACE`, for a stage.
     """
     formats = vocabulary().characters if kind == PLAYS else vocabulary().stages
     found = {format_: names.find(text, exact=exact) for format_, names in formats.items()}
@@ -84,7 +86,7 @@ def condition_of(kind: str, text: str, role: str = "", *, exact: bool = False) -
 
 @functools.cache
 def vocabulary() -> Vocabulary:
-    """The names of all formats. Reads their tables when it is first called."""
+    """Return the names of all formats. Their tables are read when this is called for the first time."""
     content = msgspec.json.decode(Path(__file__).with_name("aliases.json").read_bytes(), type=_File)
     folders = name_folders()
     characters: dict[str, Names] = {}

@@ -1,4 +1,4 @@
-"""`/openapi.json`, generated from the endpoints and the types of their parameters, bodies and responses."""
+"""`/openapi.json`, which we generate from the endpoints and the types of their parameters, bodies and responses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PROBLEM = {
 
 
 def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
-    """The OpenAPI description of some endpoints."""
+    """Return the OpenAPI description of the given endpoints."""
     typed = [
         ((endpoint.name, part), kind)
         for endpoint in endpoints
@@ -98,7 +98,10 @@ def _body(schema: Any) -> dict[str, Any]:
 
 
 def _other(endpoint: Endpoint, status: int, what: str) -> dict[str, Any]:
-    """The description of a status other than 200. 4xx are problems, 304 has no body, others are like the 200."""
+    """Return the description of a status other than 200.
+
+    4xx are problems and 304 doesn't have a body. All others look like the 200.
+    """
     if status == 503:
         return {"description": what, "content": {JSON: {"schema": {"$ref": _REFERENCE.format(name="Readiness")}}}}
     if status >= 400:
@@ -127,5 +130,5 @@ def _in_query(kind: type[msgspec.Struct]) -> list[dict[str, Any]]:
 
 
 def _text_schema(kind: type) -> dict[str, Any]:
-    """The schema of a parameter that is parsed from text, see `Endpoint.parameters`."""
+    """Return the schema of a parameter that is parsed from text (see `Endpoint.parameters`)."""
     return {"type": "string"}

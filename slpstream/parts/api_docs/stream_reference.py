@@ -1,7 +1,7 @@
 """The websocket in the description of the API: the subscriptions, the messages, and the close codes.
 
-OpenAPI cannot describe it, so it is the extension `x-stream` of `/openapi.json`. It is made from the types and tables
-that the code itself uses. The members of the messages are described in `static/slpstream_types.js`.
+OpenAPI has no way to describe it, so it is the extension `x-stream` of `/openapi.json`. We make it from the types and
+tables that the code itself uses. The members of the messages are described in `static/slpstream_types.js`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PROTOCOL_CODES = {
 
 
 def description() -> dict[str, Any]:
-    """The websocket in the style of OpenAPI."""
+    """Describe the websocket in the style of OpenAPI."""
     return {
         "path": "/v1/stream",
         "summary": "Every message of every station, as it happens.",

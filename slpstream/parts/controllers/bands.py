@@ -1,7 +1,7 @@
-"""Checks of analog sticks for ranges of values that a firmware removes.
+"""Checks analog sticks for ranges of values that a firmware removes.
 
-A stick that is moved by hand passes through all values. A firmware that replaces a range of them by one value leaves a
-gap. The frequency of the neighbouring values distinguishes it from chance.
+If you move a stick by hand, it passes through all values. If a firmware replaces a range of them by a single value,
+this leaves a gap. To tell such a gap from chance, we look at how frequent the neighbouring values are.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from slpstream.parts.controllers.confidence import chance, confidence_of, eviden
 from slpstream.parts.controllers.runs import DEAD_ZONE, Run
 
 _STRIP = 6
-"""Values that Goomwave replaces by 0 lie between 0 and 0.08, which is 1 to 6 of 80."""
+"""The values that Goomwave replaces by 0 are between 0 and 0.08, which is 1 to 6 of 80."""
 _OTHER = 10
-"""The other axis must be at least this far out, or every movement through the centre would count."""
+"""The other axis must be at least this far out. Otherwise, every movement through the centre would count."""
 _STRIP_SHARE = 0.3
-"""The frequency of the values of the strip, relative to the six values next to it: 0.30 to 11 on the labelled
-controllers without clamping. Sticks with snapped cardinals have the fewest."""
+"""How frequent the values of the strip are, relative to the six values next to it. On the labelled controllers without
+clamping, this is between 0.30 and 11, and lowest for sticks with snapped cardinals."""
 _STRIP_REMAINS = 0.02
 _MIN_NEIGHBOURS = 15
 _TILT_GAP = range(16, DEAD_ZONE)
@@ -31,14 +31,14 @@ _TILTS = {"right": "to the right", "left": "to the left", "up": "upwards", "down
 
 
 class Goomwave:
-    """Whether values near the axes are missing."""
+    """Checks whether values near the axes are missing."""
 
     def __init__(self) -> None:
         self._inside = self._neighbours = 0
         self._on_axis: list[int] = []
 
     def take(self, run: Run) -> None:
-        """Take the next run of the stick."""
+        """Add the next run of the stick."""
         if not run.follows:
             return
         ax, ay = abs(run.x), abs(run.y)
@@ -53,7 +53,7 @@ class Goomwave:
                 self._on_axis.append(run.first)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings, for analog sticks."""
+        """Return the findings so far, for analog sticks."""
         if self._neighbours < _MIN_NEIGHBOURS:
             reason = f"the stick was moved close to an axis {self._neighbours} times; {_MIN_NEIGHBOURS} are needed"
             return [NotJudged("goomwave", reason)]
@@ -78,7 +78,9 @@ class Goomwave:
 
 
 class TiltRounding:
-    """Whether values just below the dead zone's edge are rounded up to it, which makes tilts easier to hit."""
+    """Checks whether values just below the edge of the dead zone are rounded up to it, which makes tilts easier to
+    hit.
+    """
 
     def __init__(self) -> None:
         self._counts: list[Counter[int]] = [Counter() for _ in _DIRECTIONS]
@@ -86,7 +88,7 @@ class TiltRounding:
         self._frames: list[list[int]] = [[] for _ in _DIRECTIONS]
 
     def take(self, run: Run) -> None:
-        """Take the next run of the stick."""
+        """Add the next run of the stick."""
         along = (run.x, -run.x, run.y, -run.y)
         across = (abs(run.y), abs(run.y), abs(run.x), abs(run.x))
         for i in range(4):
@@ -98,7 +100,7 @@ class TiltRounding:
         self._before = along
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings, for analog sticks."""
+        """Return the findings so far, for analog sticks."""
         found: list[ControllerFinding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             counts = self._counts[i]

@@ -1,4 +1,4 @@
-"""Checks all controllers of one game, frame by frame or over a whole replay."""
+"""Checks all controllers of one game, either frame by frame or over a whole replay."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BOX_CHECKS = ("travel_time", "disallowed_cstick", "crouch_uptilt", "sdi", "input
 ANALOG_CHECKS = ("goomwave", "tilt_rounding")
 LEGALITY_CHECKS = (*BOX_CHECKS, *ANALOG_CHECKS)
 MIN_LEGALITY_FRAMES = 3600
-"""A game of less than a minute is a handwarmer, which the community's check ignores, too."""
+"""A game of less than a minute is a handwarmer. The community's check ignores these, too."""
 _PERSON = 0
 _NO_RAW = "the replay has no raw values of both axes, which it has from version 3.15 on"
 
 
 class _Check(Protocol):
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings."""
+        """Return the findings so far."""
 
 
 class _Player:
@@ -80,20 +80,21 @@ class _Player:
 
 
 class ControllerCheck:
-    """The check of one Melee game. It takes final frames, each number once, in order, and can report at any time.
+    """The check of one Melee game. It takes final frames (each number once, in order), and you can get its report at
+    any time.
 
-    The report depends on the frames alone, not on when or how often it is made.
+    The report only depends on the frames, and not on when or how often you ask for it.
     """
 
     def __init__(self, players: Mapping[int, int]) -> None:
-        """`players` has the type of each player by player index, from Game Start: 0 for a person."""
+        """`players` contains the type of each player by player index, from Game Start. 0 is a person."""
         self._types = dict(players)
         self._players = {index: _Player() for index in players}
         self._samples = SampleReader()
         self._last: int | None = None
 
     def take(self, number: int, content: Any) -> None:
-        """Add the content of a final frame: packed, decoded, or its JSON."""
+        """Add the content of a final frame. It can be packed, decoded, or JSON."""
         self._last = number
         for index, sample in self._samples.read(content).items():
             player = self._players.get(index)
@@ -101,7 +102,7 @@ class ControllerCheck:
                 player.take(number, sample)
 
     def report(self) -> ControllerReport:
-        """The current report."""
+        """Return the report so far."""
         players = [self._report(index, player) for index, player in sorted(self._players.items())]
         return ControllerReport(players=players, last_frame=self._last)
 
@@ -162,7 +163,7 @@ def _all_of(checks: Iterable[str], reason: str) -> list[ControllerFinding | NotJ
 
 
 def checked(settings: Settings, batches: Iterable[Iterable[Event]]) -> ControllerReport:
-    """The report of a game from the events of its reader."""
+    """Return the report of a game, given the events that its reader has returned."""
     check, final = ControllerCheck(player_types(settings)), FinalFrames()
     for events in batches:
         for frame in final.take(events):
@@ -171,5 +172,5 @@ def checked(settings: Settings, batches: Iterable[Iterable[Event]]) -> Controlle
 
 
 def player_types(settings: Settings) -> dict[int, int]:
-    """The type of each player by player index."""
+    """Return the type of each player by player index."""
     return {player.player_index: player.type for player in settings.players}

@@ -1,8 +1,8 @@
 """Checks the controllers of the current games of all stations, and those of older games on request.
 
-Each station has a task that reads the finalized log of its games, a few frames at a time. A finding about a part of a
-controller is logged when it first appears, and again when its confidence grows. Reports of running games are made on
-request.
+For each station, there is a task that reads the finalized log of its games, a few frames at a time. A finding about a
+part of a controller is logged when it first appears, and again whenever its confidence grows. Reports of running games
+are made on request.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ _FORMAT = "slippi"
 _TOPICS: frozenset[Topic] = frozenset({"game", "frame"})
 _COLLECT_SECONDS = 0.5
 _FRAMES_PER_TURN = 30
-"""They take up to a millisecond. Then other tasks run."""
+"""These take up to a millisecond. After that, other tasks may run."""
 _FRAMES_BETWEEN_REPORTS = 600
 _KEPT_GAMES = 4
-"""Limit of games of a station that are checked at the same time. Only a broken station has several unfinished ones."""
+"""How many games of a station are checked at the same time, at most. Only a broken station has several unfinished
+ones."""
 _KEPT_REPORTS = 32
 _COUNTED_GAMES = 1024
 
@@ -57,7 +58,9 @@ class _Start(msgspec.Struct):
 
 
 class _Known(NamedTuple):
-    """The subject of a log event. Several findings can share it, such as two directions of an unreached rim."""
+    """The subject of a log event. Several findings can share it, for example if a stick doesn't reach the rim in two
+    directions.
+    """
 
     check: str
     part: str
@@ -74,18 +77,18 @@ class _CheckedGame:
         self.final: GameControllers | None = None
         """The report of a game that is over."""
         self.logged: dict[_Known, Confidence] = {}
-        """The highest confidence that was logged."""
+        """The highest confidence that was logged so far."""
 
 
 class CheckedGames(RunningPart):
-    """The controller checks of the games of one daemon."""
+    """Checks the controllers in the games of one daemon."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._games: dict[str, OrderedDict[str, _CheckedGame]] = {}
-        """The newest games of each station, the newest one last."""
+        """The newest games of each station, with the newest one last."""
         self._reports: OrderedDict[str, GameControllers] = OrderedDict()
-        """Reports of games that are over."""
+        """The reports of games that are over."""
         self._counted: OrderedDict[str, None] = OrderedDict()
         """The newest games whose findings were counted."""
         self._computing = trio.Lock()
@@ -143,7 +146,7 @@ class CheckedGames(RunningPart):
                 ).inc()
 
     def _log_new(self, station: str, game: _CheckedGame, report: ControllerReport) -> None:
-        """Log new findings."""
+        """Log the findings that are new."""
         for player_index, finding in _findings(report):
             known = _Known(finding.check, finding.part, player_index)
             before = game.logged.get(known)
@@ -162,7 +165,10 @@ class CheckedGames(RunningPart):
             )
 
     async def newest_report(self, station: str) -> GameControllers | None:
-        """The report of the newest game of a station, running or over; `None` if no game of it can be checked."""
+        """Return the report of a station's newest game, which may be running or over.
+
+        Returns `None` if none of its games can be checked.
+        """
         games = self._games.get(station)
         if games:
             return self._running(next(reversed(games.values())))
@@ -170,7 +176,9 @@ class CheckedGames(RunningPart):
         return None if game_id is None else await self.report(game_id)
 
     async def report(self, game_id: str) -> GameControllers | None:
-        """The report of a game; `None` if it is unknown, not a game of Melee, or its file is missing."""
+        """Return the report of a game. Returns `None` if it is unknown or not a game of Melee, or if its file is
+        missing.
+        """
         for games in self._games.values():
             found = games.get(game_id)
             if found is not None:
@@ -204,7 +212,7 @@ def _findings(report: ControllerReport) -> Iterable[tuple[int, ControllerFinding
 
 
 def _check_of(message: LogMessage) -> ControllerCheck | None:
-    """A check of the game that begins with this message; `None` for other games than Melee."""
+    """Make a check of the game that begins with this message. Returns `None` for games other than Melee."""
     start = msgspec.json.decode(b"{" + message.body, type=_Start)
     if start.format != _FORMAT:
         return None
@@ -219,7 +227,7 @@ def _take(check: ControllerCheck, message: LogMessage) -> None:
 
 
 async def _checked(log: Game) -> GameControllers | None:
-    """Check the log of a game. Returns `None` if it cannot be read or is not a game of Melee."""
+    """Check the log of a game. Returns `None` if it can't be read or isn't a game of Melee."""
     check: ControllerCheck | None = None
     over = False
     position = START

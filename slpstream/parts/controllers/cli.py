@@ -1,4 +1,6 @@
-"""`slpstream controllers`: findings about the players' controllers from the inputs of games, as text or as JSON."""
+"""`slpstream controllers`: findings about the players' controllers, based on the inputs of games, as text or as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ def command(paths: tuple[Path, ...], as_json: bool, show_all: bool) -> None:
 
 
 def json_object(replay: Replay, found: ControllerReport) -> dict[str, Any]:
-    """The JSON object of `controllers --json`."""
+    """Return the JSON object of `controllers --json`."""
     import msgspec
 
     name = str(replay.path).encode("utf-8", "replace").decode()
@@ -94,6 +96,6 @@ def _print_finding(heading: str, finding: ControllerFinding, starts_at: int) -> 
 
 
 def at(timer_frames: int) -> str:
-    """The time since GO, as m:ss, like on the dashboard."""
+    """Return the time since GO as m:ss, in the same form as on the dashboard."""
     seconds = max(0, timer_frames) // _FRAMES_PER_SECOND
     return f"{seconds // 60}:{seconds % 60:02}"

@@ -37,7 +37,7 @@ class GameControllers(Schema, kw_only=True):
 
 
 def endpoints(games: CheckedGames | None) -> list[Endpoint]:
-    """The endpoints of the check. `games` is `None` if the check is off."""
+    """Make the endpoints of the check. `games` is `None` if the check is off."""
 
     async def of_station(request: Request, _: NoParameters) -> Response:
         if games is None or request.scope[OPERATING] is not None:

@@ -1,6 +1,6 @@
-"""Checks of a controller's health: rest position and range of sticks, triggers and buttons.
+"""Checks the health of a controller: the rest position and the range of its sticks, its triggers and its buttons.
 
-The thresholds are in units of the raw values: 80 is a full push, 140 a trigger pressed down.
+All thresholds are in units of the raw values, where 80 is a full push and 140 is a trigger that is pressed down.
 """
 
 from __future__ import annotations
@@ -15,46 +15,49 @@ from slpstream.parts.controllers.confidence import evidence
 from slpstream.parts.controllers.runs import FULL, Run
 
 _REST_FRAMES = 20
-"""A third of a second within one unit. A hand that holds a stick half way does not keep it that still."""
+"""A third of a second within one unit. A hand that holds a stick half way can't keep it that still."""
 _REST_RADIUS = 40
-"""Half a push. A stick that rests further out cannot be distinguished from a held one."""
+"""This is half a push. If a stick rests further out, we can't tell whether a hand is holding it there."""
 _SAME = 1
 """A stick at rest may flicker by this much on each axis."""
 _AWAY_RADIUS = 56
-"""A stick that was this far out (0.7, where full inputs begin) and then rests has returned without a hand."""
+"""If a stick was this far out (0.7, where full inputs begin) and then rests, it has returned without a hand."""
 _MAX_RESTS = 4096
 _MIN_RETURNS = 5
 _MIN_OFFSET = 6.0
-"""In the replays of labelled controllers, sticks rest at most 5 units from the centre. 6 is 7.5 % of a full push."""
+"""In the replays of labelled controllers, sticks rest at most 5 units from the centre. 6 units are 7.5 % of a full
+push."""
 _NEAR = 3
 """Rests within this distance of each other count as one place."""
 _OFFSET_RETURNS: Sequence[tuple[int, float, Confidence]] = ((12, 0.7, "high"), (8, 0.6, "medium"), (0, 0.0, "low"))
-"""Returns to the place, its share of the time at rest, and the word for both."""
+"""How often the stick returned to the place, the share of its time at rest that it was there, and the word for both."""
 _MIN_DRIFT = 4.0
 _DRIFT_FRAMES = 3600
 _DRIFT_THIRD = 4
-"""A third of the game needs this many returns."""
+"""Each third of the game needs this many returns."""
 _DRIFT_WORDS: Sequence[tuple[float, int, Confidence]] = ((8.0, 8, "high"), (6.0, 6, "medium"), (0.0, 0, "low"))
-"""Distance, returns in each third, and the word for both."""
+"""The distance, the number of returns in each third, and the word for both."""
 _PUSHED = 60
 _STRAIGHT = 25
 _LET_GO = 40
 _RIM_WORDS: Sequence[tuple[int, Confidence]] = ((40, "high"), (20, "medium"), (10, "low"))
-"""Pushes in a direction that all stay below a full push, and the word."""
+"""How many pushes in a direction there were if none of them reached a full push, and the word for this."""
 _RIM_QUANTILE = 0.95
 _TRIGGER_FULL = 140
 _TRIGGER_FRAMES: Sequence[tuple[int, Confidence]] = ((3600, "high"), (2400, "medium"), (1800, "low"))
-"""Frames in which a trigger was hardly ever at zero, and the word. No player holds it for half a minute."""
+"""The number of frames in which a trigger was hardly ever at zero, and the word for this. No player holds a trigger for
+half a minute."""
 _TRIGGER_ZEROS = 0.01
-"""A trigger that is at zero in fewer than this share of the frames is never released. The worst labelled controllers
-are at zero in 5 % of their frames."""
+"""If a trigger is at zero in a smaller share of the frames than this, it is never released. Even the worst labelled
+controllers are at zero in 5 % of their frames."""
 _MAX_TRIGGER = 2.0
-"""Larger values are damage to the file. The trigger fields of the oldest replays are noise."""
+"""Larger values mean that the file is damaged. In the oldest replays, the fields of the triggers are noise."""
 _STUTTER_HELD = 8
-"""Frames for which a button has to be down before and after a stutter. With two presses in 17 frames, the button is
-not being mashed, and then no finger returns within one frame."""
+"""The number of frames for which a button has to be down before and after a stutter. Two presses in 17 frames mean that
+the button isn't being mashed. In this case, no finger comes back within a single frame."""
 _STUTTER_WORDS: Sequence[tuple[int, Confidence]] = ((6, "high"), (3, "medium"), (2, "low"))
-"""Stutters of one button in a game, and the word. A single one also occurs on healthy controllers."""
+"""The number of stutters of one button in a game, and the word for this. A single one also happens on healthy
+controllers."""
 _BUTTONS = {
     0x100: "A",
     0x200: "B",
@@ -80,7 +83,7 @@ class _Rest(NamedTuple):
 
 
 class Rests:
-    """The rest position of a stick after pushes: its offset from the centre, and whether that drifts."""
+    """Checks where a stick rests after pushes: how far this is from the centre, and whether it drifts."""
 
     def __init__(self, part: str) -> None:
         self._part = part
@@ -104,7 +107,7 @@ class Rests:
         self._first, self._frames, self._x, self._y = run.first, run.frames, run.x, run.y
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings."""
+        """Return the findings so far."""
         rests = self._rests
         if len(rests) < _MIN_RETURNS:
             reason = f"the {self._part} has come to rest {len(rests)} times after a push; {_MIN_RETURNS} are needed"
@@ -168,7 +171,7 @@ class Rests:
 
 
 def _median(rests: Sequence[_Rest]) -> tuple[int, int]:
-    """The median of each axis, by time at rest."""
+    """Return the median of each axis, weighted by the time at rest."""
     half = sum(rest.frames for rest in rests) / 2
 
     def of(values: Iterable[tuple[int, int]]) -> int:
@@ -183,15 +186,15 @@ def _median(rests: Sequence[_Rest]) -> tuple[int, int]:
 
 
 class Rim:
-    """The range of a stick in straight pushes."""
+    """Checks the range of a stick in straight pushes."""
 
     def __init__(self, part: str) -> None:
         self._part = part
         self._peaks: list[Counter[int]] = [Counter() for _ in _DIRECTIONS]
         self._frames: list[list[int]] = [[] for _ in _DIRECTIONS]
-        """The first frames of pushes that stayed below a full push."""
+        """The first frames of those pushes that stayed below a full push."""
         self._open = [0, 0, 0, 0]
-        """The peak of the current push in each direction; 0 without a push."""
+        """The peak of the current push in each direction, or 0 without a push."""
         self._began = [0, 0, 0, 0]
         self._held = [False] * 4
 
@@ -214,7 +217,7 @@ class Rim:
                 self._open[i], self._held[i] = 0, False
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings."""
+        """Return the findings so far."""
         most, least = max(peaks.total() for peaks in self._peaks), _RIM_WORDS[-1][0]
         if most < least:
             reason = f"the {self._part} was pushed straight at most {most} times in a direction; {least} are needed"
@@ -259,7 +262,7 @@ def _quantile(counts: Counter[int], share: float) -> int:
 
 
 class Trigger:
-    """Whether an analog trigger reaches zero."""
+    """Checks whether an analog trigger reaches zero."""
 
     def __init__(self, part: str) -> None:
         self._part = part
@@ -275,7 +278,7 @@ class Trigger:
             self._first.append(number)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings."""
+        """Return the findings so far."""
         frames = self._values.total()
         word = next((word for least, word in _TRIGGER_FRAMES if frames >= least), None)
         if word is None:
@@ -304,15 +307,15 @@ class Trigger:
 
 
 class Buttons:
-    """Buttons that come up for one frame while they are held."""
+    """Finds buttons that come up for a single frame while they are held."""
 
     def __init__(self) -> None:
         self._down = 0
         self._next: int | None = None
         self._since: dict[int, int] = {}
-        """The frame of each button's last change."""
+        """The frame in which each button last changed."""
         self._before: dict[int, int] = {}
-        """The frames for which a button was down before it came up for a frame."""
+        """For how many frames a button was down before it came up for a frame."""
         self._gaps: dict[int, int] = {}
         """The frame of the gap before the current press of a button."""
         self._stutters: dict[int, list[int]] = {}
@@ -350,7 +353,7 @@ class Buttons:
         self._before[bit] = lasted
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings."""
+        """Return the findings so far."""
         found: list[ControllerFinding | NotJudged] = []
         for bit, count in sorted(self._counts.items()):
             word = next((word for least, word in _STUTTER_WORDS if count >= least), None)

@@ -1,4 +1,6 @@
-"""The motion of a stick: concludes the type of the controller, and checks boxes for travel time and fuzzing."""
+"""The motion of a stick. We use it to find out the type of the controller, and to check boxes for travel time and
+fuzzing.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,25 @@ from slpstream.parts.controllers.runs import Run
 
 _MIN_MOVES = 60
 _JUMP = 60
-"""Three quarters of a push from one frame to the next. Thumbs move that fast occasionally, keys nearly always."""
+"""Three quarters of a push from one frame to the next. Thumbs are rarely that fast, and keys nearly always are."""
 _STEP = 3
 _BOX_JUMPS, _ANALOG_JUMPS = 0.30, 0.22
-"""Lowest share of jumps for a box, and highest share for an analog stick. The labelled controllers have at least 0.34
-and at most 0.18. The Orca, whose keys are analog, has 0.32 to 0.34."""
+"""The lowest share of jumps for a box, and the highest one for an analog stick. The labelled boxes have at least 0.34,
+and the labelled analog sticks at most 0.18. The Orca, whose keys are analog, has 0.32 to 0.34."""
 _BOX_STEPS = 0.12
-"""Highest share of small steps for a box. The labelled boxes have at most 0.06, the Orca 0.18."""
+"""The highest share of small steps for a box. The labelled boxes have at most 0.06, and the Orca has 0.18."""
 _HELD = 2
 _FAR = 30
 _MAX_DEVIATION = 3
 _TRAVEL, _NO_TRAVEL = 0.36, 0.08
-"""The share of transitions in which a frame falls into the travel: 6 ms, the minimum of the rules, of a frame's
-16.7 ms; and the share on a box without travel time, from rolled keys (0.00 to 0.07 on the labelled ones)."""
+"""The share of transitions in which a frame falls into the travel. The first value is for a travel of 6 ms, which is
+the minimum of the rules, out of the 16.7 ms of a frame. The second is for a box without travel time, where this comes
+from rolled keys (0.00 to 0.07 on the labelled ones)."""
 _MIN_TRANSITIONS = 40
 _FUZZ_HELD = 3
 _FUZZED_EXACT, _UNFUZZED_EXACT = 0.5, 0.95
-"""The share of visits exactly at the target: half with fuzzing (1:2:1), nearly all without."""
+"""The share of visits that are exactly at the target. This is half of them with fuzzing (1:2:1), and nearly all
+without."""
 _MIN_FUZZ_EVENTS = 20
 _MIN_TARGET_VISITS = 4
 
@@ -36,14 +40,14 @@ Point = tuple[int, int]
 
 
 class Conclusion(NamedTuple):
-    """The type of a controller, and the basis of that conclusion."""
+    """The type of a controller, and the reason why we think so."""
 
     controller: ControllerType
     basis: str
 
 
 class Motion:
-    """Counts the movements of a stick from frame to frame."""
+    """Counts how a stick moves from frame to frame."""
 
     def __init__(self) -> None:
         self._point: Point = (0, 0)
@@ -59,7 +63,7 @@ class Motion:
         self._point = (run.x, run.y)
 
     def conclusion(self) -> Conclusion:
-        """The type of the controller that the moves show."""
+        """Return the type of the controller, as far as the moves show it."""
         if self._moves < _MIN_MOVES:
             return Conclusion("unknown", f"the stick has moved in {self._moves} frames; {_MIN_MOVES} are needed")
         jumps, steps = self._jumps / self._moves, self._steps / self._moves
@@ -72,7 +76,7 @@ class Motion:
 
 
 class Travel:
-    """The share of moves in which a frame shows a box's stick between two targets."""
+    """Measures the share of moves in which a frame shows the stick of a box between two targets."""
 
     def __init__(self) -> None:
         self._hold: Run | None = None
@@ -112,7 +116,7 @@ class Travel:
             self._middles[middle.x, middle.y] += 1
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings, for boxes."""
+        """Return the findings so far, for boxes."""
         # A key that is pressed before another is released shows a third target, which is not travel.
         targets = {(x + i, y + j) for x, y in self._held for i in (-1, 0, 1) for j in (-1, 0, 1)} | {(0, 0)}
         travelled = sum(count for point, count in self._middles.items() if point not in targets)
@@ -142,7 +146,7 @@ class Travel:
 
 
 class Fuzzing:
-    """Whether a box's targets vary by one unit."""
+    """Checks whether the targets of a box vary by one unit."""
 
     def __init__(self) -> None:
         self._held: Counter[Point] = Counter()
@@ -156,7 +160,7 @@ class Fuzzing:
             self._first.setdefault(point, run.first)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings, for boxes."""
+        """Return the findings so far, for boxes."""
         left = dict(self._held)
         exact = varied = 0
         frames: list[int] = []

@@ -1,4 +1,6 @@
-"""Checks for inputs that the rules for boxes forbid: fast SDI, uptilts out of a crouch, points of the C-stick."""
+"""Checks for inputs that the rules for boxes forbid: fast SDI, uptilts out of a crouch, and some points of the
+C-stick.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +9,32 @@ from slpstream.parts.controllers.confidence import chance, confidence_of, eviden
 from slpstream.parts.controllers.runs import DEAD_ZONE, FULL, Run
 
 _FULL_INPUT = 56
-"""0.7 of a full push, where the game recognises an SDI input."""
+"""This is 0.7 of a full push, at which the game recognises an SDI input."""
 _PARTIAL, _NEUTRAL = -1, 0
 _CARDINAL = {(1, 0): 1, (0, 1): 3, (-1, 0): 5, (0, -1): 7}
 _DIAGONAL = {(1, 1): 2, (-1, 1): 4, (-1, -1): 6, (1, -1): 8}
 _REPEAT_FRAMES = 4
-"""The rules slow down repeats within 5.5 frames. Within 4 frames, the way of counting frames makes no difference."""
+"""The rules slow down repeats within 5.5 frames. Within 4 frames, it doesn't matter how you count frames."""
 _SDI_PER_GAME = 3.0
-"""Legal boxes show accidental repeats, at most three in each labelled game."""
+"""Legal boxes show accidental repeats, but not more than three in any of the labelled games."""
 _GAME_FRAMES = 10_000
-"""Usual length of a game. Longer games may have proportionally more accidents, shorter ones just as many."""
+"""The usual length of a game. In longer games, proportionally more accidents are allowed, but in shorter ones just as
+many."""
 _CROUCH, _UPTILT = 0x28, 0x38
 _UPTILT_FRAMES = 3
 _UPTILTS_PER_GAME = 0.1
-"""A box that follows the rules makes it a jump. One in ten games may have one that was timed by chance or misread."""
+"""A box that follows the rules turns it into a jump. We allow for one in ten games with an uptilt that was timed by
+chance or misread."""
 _C_POINTS = frozenset({53, 64})
-"""0.6625 and 0.8 of 80. The rule is known for the right side only. A firmware with these points mirrors them."""
+"""0.6625 and 0.8 of 80. We only know the rule for the right side, but a firmware that has these points mirrors them."""
 _C_WORDS: tuple[tuple[int, Confidence], ...] = ((4, "medium"), (1, "low"))
 
 
 def _zone(x: int, y: int) -> int:
-    """0 in the dead zone, 1 to 8 for a full input in one of the eight directions, -1 for a partial input."""
+    """Return the zone of a point.
+
+    This is 0 in the dead zone, 1 to 8 for a full input in one of the eight directions, and -1 for a partial input.
+    """
     across = (0 if abs(x) < DEAD_ZONE else 1 if x > 0 else -1, 0 if abs(y) < DEAD_ZONE else 1 if y > 0 else -1)
     if across == (0, 0):
         return _NEUTRAL
@@ -37,15 +44,15 @@ def _zone(x: int, y: int) -> int:
 
 
 class Sdi:
-    """Directions that are repeated faster than the rules allow."""
+    """Finds directions that are repeated faster than the rules allow."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[int, int]] = []
-        """The last three zones that were entered, with their frames."""
+        """The last three zones that the stick has entered, with their frames."""
         self._left: dict[int, int] = {}
         """The last frame in each diagonal."""
         self._opposite: dict[int, bool] = {}
-        """Whether another diagonal was entered since then."""
+        """Whether the stick has entered another diagonal since then."""
         self._zone = _NEUTRAL
         self._count = self._frames = 0
         self._evidence: list[int] = []
@@ -82,8 +89,9 @@ class Sdi:
     _DIAGONALS = frozenset(_DIAGONAL.values())
 
     def _repeats(self) -> bool:
-        """Whether the last zone was entered again within a few frames, after the centre or, for a diagonal, after a
-        neighbouring cardinal."""
+        """Whether the last zone was entered again within a few frames. In between, the stick must have been in the
+        centre or, for a diagonal, in a neighbouring cardinal direction.
+        """
         if len(self._entries) < 3:
             return False
         (first, zone), (_, between), (last, again) = self._entries
@@ -97,7 +105,7 @@ class Sdi:
             self._evidence.append(frame)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings, for boxes."""
+        """Return the findings so far, for boxes."""
         nats = poisson_nats(self._count, _SDI_PER_GAME * max(1.0, self._frames / _GAME_FRAMES))
         word = confidence_of(nats)
         if word is None:
@@ -118,7 +126,7 @@ class Sdi:
 
 
 class CrouchUptilts:
-    """Uptilts right after a crouch."""
+    """Finds uptilts right after a crouch."""
 
     def __init__(self) -> None:
         self._crouched: int | None = None
@@ -144,7 +152,7 @@ class CrouchUptilts:
         self._action = action
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings, for boxes."""
+        """Return the findings so far, for boxes."""
         nats = poisson_nats(self._count, _UPTILTS_PER_GAME * max(1.0, self._frames / _GAME_FRAMES))
         word = confidence_of(nats)
         if word is None:
@@ -165,7 +173,7 @@ class CrouchUptilts:
 
 
 class CStick:
-    """Points of the C-stick that are forbidden for boxes."""
+    """Finds points of the C-stick that boxes must not have."""
 
     def __init__(self) -> None:
         self._point = (0.0, 0.0)
@@ -183,7 +191,7 @@ class CStick:
                 self._evidence.append(number)
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
-        """The current findings, for boxes."""
+        """Return the findings so far, for boxes."""
         word = next((word for least, word in _C_WORDS if self._count >= least), None)
         if word is None:
             return []

@@ -1,4 +1,4 @@
-"""Runs of frames in which a stick stays at one point. Most checks read runs instead of frames."""
+"""Runs of frames in which a stick stays at the same point. Most checks read these instead of single frames."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 FULL = 80
-"""The raw value that the game maps to 1.0. Larger values, up to 127, have the same effect."""
+"""The raw value that the game maps to 1.0. Larger values, which go up to 127, have the same effect."""
 DEAD_ZONE = 23
-"""The game maps each axis below 0.2875, which is 23 of 80, to 0."""
+"""On each axis, the game maps everything below 0.2875 to 0. This is 23 of 80."""
 
 
 class Run(NamedTuple):
-    """Frames in which a stick stayed at one point."""
+    """Some frames in which a stick stayed at the same point."""
 
     first: int
-    """Number of the first frame."""
+    """The number of the first frame."""
     frames: int
     x: int
     y: int
     follows: bool
-    """Whether the frame before `first` is known. It is unknown at the start and after missing frames."""
+    """Whether we know the frame before `first`. At the start of the game and after missing frames, we don't."""
 
     @property
     def radius(self) -> float:
-        """Distance from the centre."""
+        """The distance from the centre."""
         return math.hypot(self.x, self.y)
 
 
 class Runs:
-    """Joins frames to runs. The current run is not passed on before its end."""
+    """Joins frames into runs. A run is only passed on when it has ended."""
 
     def __init__(self, *receivers: Callable[[Run], None]) -> None:
         self._receivers = receivers

@@ -21,14 +21,14 @@ _PRE = (
     "raw_c_stick_x",
     "raw_c_stick_y",
 )
-"""Fields of the Pre-Frame Update, in the order of the event."""
+"""The fields of the Pre-Frame Update, in the order in which they are in the event."""
 _ALWAYS = 5
-"""The number of fields in `_PRE`, from the first one, that all versions have."""
+"""Counted from the first one, this many fields of `_PRE` exist in all versions."""
 _MAX_READERS = 64
 
 
 class Sample(NamedTuple):
-    """One player's inputs in one frame. Raw values that the replay lacks are `None`."""
+    """The inputs of one player in one frame. Raw values are `None` if the replay doesn't have them."""
 
     c_x: float
     c_y: float
@@ -42,7 +42,7 @@ class Sample(NamedTuple):
 
 
 class PlayerSample(NamedTuple):
-    """One player's inputs and the action state after the frame, which is `None` if the frame lacks it."""
+    """The inputs of one player, and the action state after the frame (or `None` if the frame doesn't have it)."""
 
     sample: Sample
     action: int | None
@@ -83,13 +83,13 @@ _decode_entry = msgspec.json.Decoder(_EncodedEntry).decode
 
 
 class SampleReader:
-    """Reads the samples of the frames of one game."""
+    """Reads the samples from the frames of one game."""
 
     def __init__(self) -> None:
         self._readers: dict[FrameDecoder, list[_PlayerReader] | None] = {}
 
     def read(self, content: Any) -> dict[int, PlayerSample]:
-        """The samples of a frame by player index. `content` is a packed frame, a decoded one, or its JSON."""
+        """Return the samples of a frame by player index. `content` is a packed frame, a decoded one, or its JSON."""
         if type(content) is PackedFrame:
             decoder = content.decoder
             try:
@@ -106,7 +106,7 @@ class SampleReader:
         return _encoded(content) if isinstance(content, bytes | msgspec.Raw) else _decoded(content)
 
     def _learn(self, decoder: FrameDecoder) -> list[_PlayerReader] | None:
-        """The readers for frames of a layout; `None` if a field that every version has is missing."""
+        """Return the readers for frames of a layout, or `None` if it lacks a field that exists in every version."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         readers = []

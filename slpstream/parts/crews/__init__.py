@@ -1,1 +1,3 @@
-"""The fields of crew battles in the set panel of the dashboard. The core keeps the score of crew battles."""
+"""The fields for crew battles in the set panel of the dashboard. The score of crew battles itself is kept by the
+core.
+"""

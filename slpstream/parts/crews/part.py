@@ -1,4 +1,4 @@
-"""Declares the fields of crew battles, whose files are in `static`."""
+"""Declares the fields of crew battles. Their files are in `static`."""
 
 from __future__ import annotations
 

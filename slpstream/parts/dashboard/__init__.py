@@ -1,1 +1,1 @@
-"""The dashboard: the page with all stations, their games and sets, and the health of the daemon."""
+"""The dashboard, which is the page with all stations, their games and sets, and the health of the daemon."""

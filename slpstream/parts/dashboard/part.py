@@ -1,4 +1,4 @@
-"""Declares the dashboard, whose files are in `static`."""
+"""Declares the dashboard. Its files are in `static`."""
 
 from __future__ import annotations
 

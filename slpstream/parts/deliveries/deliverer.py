@@ -1,10 +1,11 @@
-"""Posts the stored deliveries of a webhook, for each station in order, until they are accepted or given up.
+"""Posts the stored deliveries of a webhook. The deliveries of a station are posted in order, and each one is tried
+until it is accepted or we give it up.
 
-Failures that may be the receiver's (no connection, 5xx, 408, 425, 429, a redirect) pause the whole webhook, with
-exponential backoff or for as long as `Retry-After` asks. Between attempts the stations take turns, so a delivery that
-breaks the receiver delays only its own station. Failures that must be the delivery's (any other 4xx) are retried a few
-times, then the delivery is given up. 410 stops the webhook until the daemon restarts. No delivery waits for more than
-`keep_seconds`.
+Some failures may be the fault of the receiver: no connection, a redirect, or the status 5xx, 408, 425 or 429. These
+pause the whole webhook, with exponential backoff or for as long as `Retry-After` asks. Between attempts, the stations
+take turns. This way, a delivery that breaks the receiver only delays its own station. All other failures (any other
+4xx) must be the fault of the delivery. It is tried a few more times and then given up. The status 410 stops the webhook
+until the daemon restarts. A delivery never waits for longer than `keep_seconds`.
 """
 
 from __future__ import annotations
@@ -41,29 +42,32 @@ Result = TypeVar("Result")
 
 
 class _Schedule:
-    """When each station's oldest delivery may be posted, in time of the event loop."""
+    """Decides when the oldest delivery of each station may be posted. All times are those of the event loop."""
 
     def __init__(self) -> None:
         self.failures = 0
-        """Failures in a row that may be the receiver's."""
+        """How many times in a row posting has failed for a reason that may be the receiver's."""
         self.paused_until = 0.0
         self.station_paused_until: dict[str, float] = {}
         self.tried_at: dict[str, float] = {}
-        """The last attempt, by station."""
+        """The time of the last attempt, by station."""
         self._refusals: dict[int, int] = {}
 
     def due_at(self, station: str) -> float:
-        """The earliest time of the next attempt for a station."""
+        """Return the earliest time of the next attempt for the given station."""
         return max(self.paused_until, self.station_paused_until.get(station, 0.0))
 
     def next_due(self, heads: Sequence[StoredDelivery]) -> StoredDelivery | None:
-        """The delivery to post now: of the stations that are not paused, the one tried longest ago."""
+        """Return the delivery that should be posted now, or `None` if all stations have to wait.
+
+        Among the stations that aren't paused, we choose the one that was tried longest ago.
+        """
         now = trio.current_time()
         due = [head for head in heads if self.due_at(head.station) <= now]
         return min(due, key=lambda head: (self.tried_at.get(head.station, 0.0), head.id), default=None)
 
     def forget_all_but(self, heads: Sequence[StoredDelivery]) -> None:
-        """Forget stations and deliveries that are not waiting any more."""
+        """Forget the stations and deliveries that aren't waiting any more."""
         stations, ids = {head.station for head in heads}, {head.id for head in heads}
         for times in (self.station_paused_until, self.tried_at):
             for station in times.keys() - stations:
@@ -71,17 +75,17 @@ class _Schedule:
         self._refusals = {id: count for id, count in self._refusals.items() if id in ids}
 
     def accept(self) -> None:
-        """The receiver works: end its pause."""
+        """Note that the receiver works, which ends its pause."""
         self.failures, self.paused_until = 0, 0.0
 
     def refuse(self, id: int) -> int:
-        """Count a refusal of a delivery. Returns the number of its refusals."""
+        """Count a refusal of the given delivery, and return how many there are now."""
         self._refusals[id] = self._refusals.get(id, 0) + 1
         return self._refusals[id]
 
 
 class Deliverer:
-    """Posts the deliveries of one webhook. `run` it in one task; after a bug, run it again."""
+    """Posts the deliveries of one webhook. Call `run` in one task, and call it again after a bug."""
 
     def __init__(
         self,
@@ -93,8 +97,10 @@ class Deliverer:
         wall_clock: Callable[[], float] = time.time,
         rng: random.Random | None = None,
     ) -> None:
-        """`on_outcome` is called with an outcome and the number of deliveries that had it. Raises `ValueError` for an
-        invalid URL."""
+        """`on_outcome` is called with an outcome and the number of deliveries that had it.
+
+        Raises `ValueError` if the URL isn't valid.
+        """
         self._receiver = receiver
         self.name = receiver.name
         self._target = target_of(receiver.url)
@@ -109,21 +115,23 @@ class Deliverer:
         self._oldest_ms: int | None = None
         self._log = get_logger()
         self.gone = trio.Event()
-        """Set once the receiver has answered 410."""
+        """This is set once the receiver has answered 410."""
         self.waiting = 0
-        """Number of deliveries that the receiver has not accepted yet."""
+        """The number of deliveries that the receiver hasn't accepted yet."""
 
     @property
     def lag_seconds(self) -> float:
-        """How long the oldest delivery has been waiting; 0 if none is waiting."""
+        """How long the oldest delivery has been waiting, or 0 if there is none."""
         return 0.0 if self._oldest_ms is None else max(0.0, self._wall_clock() - self._oldest_ms / 1000)
 
     def wake(self) -> None:
-        """Look for new deliveries in the store."""
+        """Make `run` look for new deliveries in the store."""
         self._work.set()
 
     async def call_store(self, operation: Callable[[], Result]) -> Result:
-        """Run a store operation in a worker thread, and retry it while the store fails (a full disk)."""
+        """Run an operation of the store in a worker thread. While the store fails (for example because the disk is
+        full), it is tried again.
+        """
         logged = False
         while True:
             try:
@@ -193,7 +201,7 @@ class Deliverer:
         self._log.debug("delivered", webhook=self._receiver.name, station=head.station, key=head.key)
 
     def _receiver_failed(self, head: StoredDelivery, what: str, min_pause_seconds: float) -> None:
-        """Pause the whole webhook: the failure may be the receiver's."""
+        """Pause the whole webhook, because the failure may be the receiver's fault."""
         schedule = self._schedule
         log = self._log.debug if schedule.failures else self._log.warning
         schedule.failures += 1
@@ -209,7 +217,7 @@ class Deliverer:
         )
 
     async def _refused(self, head: StoredDelivery, status: int) -> None:
-        """Pause the station, or give the delivery up: the failure is the delivery's own."""
+        """Pause the station or give the delivery up, because the failure is the fault of the delivery."""
         self._schedule.accept()
         refusals = self._schedule.refuse(head.id)
         if refusals < MAX_REFUSALS:
@@ -247,15 +255,19 @@ class Deliverer:
             await trio.sleep(_EXPIRY_SECONDS)
 
     def _backoff_seconds(self, failures: int) -> float:
-        """Seconds to wait after a number of failures in a row.
+        """Return how many seconds to wait after this number of failures in a row.
 
-        The maximum doubles each time, up to a minute. Half of the wait is random, so that the senders do not all
-        meet a receiver at the moment when it comes back.
+        The maximum doubles with each failure, up to a minute. Half of the wait is random. Otherwise, all senders would
+        meet a receiver at the very moment when it becomes available again.
         """
         return backoff_seconds(failures, FIRST_PAUSE_SECONDS) * self._rng.uniform(0.5, 1.0)
 
     def _retry_after_seconds(self, text: str) -> float:
-        """The wait that a `Retry-After` header asks for, in seconds or as a date; 0 if it is empty or invalid."""
+        """Return the wait that a `Retry-After` header asks for, in seconds. The header contains either seconds or a
+        date.
+
+        Returns 0 if it is empty or invalid.
+        """
         seconds = 0.0
         if text.isascii() and text.isdigit():
             seconds = float(text[:9])

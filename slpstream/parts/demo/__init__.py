@@ -1,1 +1,1 @@
-"""Simulated games: the demo of a running daemon, `slpstream demo`, and `slpstream simulate`."""
+"""Simulated games. These are the demo of a running daemon, `slpstream demo`, and `slpstream simulate`."""

@@ -1,12 +1,12 @@
 """The bundled matches that `slpstream demo` plays.
 
-They are replay logs in the folder `matches`, recorded from synthetic games (by `python -m tests.synthetic.record_demo`
-in the source repository). Nothing in them comes from a real game. In order, they form two best-of-three sets between
-the same two players: the first set ends 2-1, the second 2-0 for the other player.
+They are replay logs in the folder `matches`. We have recorded them from synthetic games (with `python -m
+tests.synthetic.record_demo` in the source repository), so nothing in them comes from a real game. In order, they form
+two best-of-three sets between the same two players. The first set ends 2-1, and the second 2-0 for the other player.
 
-A game id is a hash of Game Start, so a match that is written twice would count as one game. Each play therefore gets
-its own random seed in Game Start, and its start time in the metadata. Everything else remains as recorded; in
-particular, the seeds in Frame Start and Pre-Frame Update do not follow from the new seed.
+A game id is a hash of Game Start, so if a match was written twice, it would count as one game. Because of this, each
+play gets its own random seed in Game Start, and its start time in the metadata. Everything else stays as recorded. In
+particular, the seeds in Frame Start and Pre-Frame Update don't follow from the new seed.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ MATCHES = (
     "4_final_destination.slplog",
     "5_dream_land.slplog",
 )
-"""File names of the bundled matches, in the order in which they are played."""
+"""The file names of the bundled matches, in the order in which they are played."""
 
 _FOLDER = files("slpstream.parts.demo") / "matches"
 _SEED_STEP = 0x9E37_79B1
-"""Odd, so that 2 ** 32 consecutive plays have different random seeds."""
+"""This is odd, so that 2 ** 32 consecutive plays all have different random seeds."""
 
 
 def bundled_match(play: int, *, started_at: datetime) -> bytes:
-    """The replay of one play, complete with metadata and raw length.
+    """Return the replay of one play, including its metadata and its raw length.
 
-    Plays 1 to 5 are the five matches, play 6 is the first match again, and so on. No two plays have the same game id;
-    the same play always has the same one.
+    Plays 1 to 5 are the five matches, play 6 is the first match again, and so on. No two plays have the same game id,
+    but the same play always has the same one.
     """
     name = MATCHES[(play - 1) % len(MATCHES)]
     recorded = ReplayLog.of((_FOLDER / name).read_bytes()).unpack()
@@ -50,7 +50,7 @@ def bundled_match(play: int, *, started_at: datetime) -> bytes:
 def as_another_game(replay: bytes, *, random_seed: int, started_at: datetime) -> bytes:
     """Return a finished replay with another random seed in Game Start and another `startAt` in its metadata.
 
-    `started_at` is in UTC. Raises `FramingError` for a replay that does not begin with Event Payloads and Game Start.
+    `started_at` is in UTC. Raises `FramingError` if the replay doesn't begin with Event Payloads and Game Start.
     """
     width = width_of_event_payloads(replay, HEADER_BYTES, HEADER_BYTES)
     start_offset = HEADER_BYTES + (width or 0)

@@ -34,7 +34,7 @@ OBS_RULES: tuple[dict[str, Any], ...] = (
     {"on": "set_end", "station": STATION, "scene": "Result", "text": {"Winner": "{set_winner} wins"}},
     {"on": "event", "station": STATION, "event": "conversion_ended", "kill": True, "save_replay": True},
 )
-"""The rules of `--obs`, as on the page about OBS."""
+"""The rules of `--obs`. They are the same as on the page about OBS."""
 _PAUSE_SECONDS = 5.0
 
 
@@ -131,7 +131,7 @@ async def _cancel_when_stopping(daemon: Daemon, playing: trio.CancelScope) -> No
 
 
 async def play_matches(folder: Path, *, seed: int, speed: float, writer: str, once: bool) -> None:
-    """Write one match after another into the folder, beginning with number `seed`. With `once`, write only that one."""
+    """Write one match after another into the folder, beginning with number `seed`. With `once`, only write that one."""
     from slpstream.parts.demo.bundled import bundled_match
     from slpstream.parts.demo.play import write_replay
 

@@ -1,4 +1,4 @@
-"""`slpstream simulate`: write an existing replay again the way a game would."""
+"""`slpstream simulate`: write an existing replay again, in the way a game would."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Write a replay to a new file the way a game does, in real time or faster.
+"""Writes a replay to a new file in the way a game does, in real time or faster.
 
-The times of the schedule are absolute, so a slow disk or a busy machine delays single writes but not the whole match.
-Writes are made in a worker thread. Writes that are due at the same time share one call into the thread but remain
-separate writes, so that a reader of the growing file can observe every cut.
+The times of the schedule are absolute. This means that a slow disk or a busy machine delays single writes, but not the
+whole match. The writes are made in a worker thread. If several writes are due at the same time, they share one call
+into this thread. They are still separate writes, so that a reader of the growing file can see every cut.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slpstream.model.errors import SourceError
 from slpstream.parts.demo.schedule import Write, schedule
 
 _MAX_WRITES_PER_CALL = 256
-"""Limits the time between checkpoints, at which the task can be cancelled."""
+"""Limits the time between checkpoints, which is when the task can be cancelled."""
 
 
 async def write_replay(
@@ -28,12 +28,12 @@ async def write_replay(
     speed: float = 1.0,
     task_status: trio.TaskStatus[Path] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Write the replay `data` to the new file `target`. Return when the file is complete and closed.
+    """Write the replay `data` to the new file `target`, and return when the file is complete and closed.
 
-    `writer` and `speed` are those of `schedule`. `nursery.start` returns when the file exists, still empty. If the call
-    is cancelled, the file is left in the state in which a crashed game leaves it. Raises `SourceError` if the file
-    exists or cannot be written, `WrongFormat` if `data` is not a Slippi replay, and `ValueError` for an unknown writer
-    or speed.
+    `writer` and `speed` have the same meaning as in `schedule`. `nursery.start` returns when the file exists, while it
+    is still empty. If the call is cancelled, the file is left as if the game had crashed. Raises `SourceError` if the
+    file exists or can't be written, `WrongFormat` if `data` isn't a Slippi replay, and `ValueError` if the writer or
+    the speed is unknown.
     """
     writes = schedule(data, writer, speed=speed)
     try:

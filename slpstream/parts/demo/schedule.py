@@ -1,12 +1,13 @@
-"""Divide a finished replay into timed writes, like those of the game that wrote it.
+"""Divides a finished replay into timed writes, like those of the game that has written it.
 
-First, a `Timeline` finds when the game produced each byte: everything before the first frame at 0 seconds, each sending
-of a frame at the end of its sixtieth of a second, and everything after the last frame together with it. Then a writer
-cuts the file into pieces: whole frames or whole buffers, as games write them, or pieces of any size for tests.
+First, a `Timeline` finds out when the game produced each byte. Everything before the first frame is produced at 0
+seconds, each transmission of a frame at the end of its sixtieth of a second, and everything after the last frame
+together with that frame. Then a writer cuts the file into pieces. These are whole frames or whole buffers, as games
+write them, or pieces of any size for tests.
 
-The written bytes are those of the original, so damaged replays work as well: bytes that are not events are produced
-together with the bytes before them. While the game runs, the raw length is 0. The last write sets it to the original
-value, unless that is 0 too.
+The bytes that we write are those of the original, so this also works for damaged replays. Bytes that aren't events are
+produced together with the bytes before them. While the game is running, the raw length is 0. The last write sets it to
+the original value, unless this is 0 as well.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from slpstream.formats.slippi.framing import read_event_payloads, width_of_event
 from slpstream.model.errors import FramingError
 
 DRAIN_SECONDS = 0.085
-"""Interval at which Dolphin's writer thread empties its queue."""
+"""The interval at which Dolphin's writer thread empties its queue."""
 
 BLOCK_BYTES = 4096
-"""Size of the C library's buffer. Dolphin does not flush, so only whole blocks reach the file."""
+"""The size of the C library's buffer. Dolphin never flushes it, so only whole blocks get into the file."""
 
 _LENGTH_OFFSET = len(container.MAGIC)
 _LENGTH_END = container.HEADER_BYTES
@@ -47,7 +48,7 @@ _MAX_RANDOM_BYTES = (1, 8, 64, 700, 5000)
 
 
 class Write(NamedTuple):
-    """A write of `data` at file position `offset`, due `at_seconds` after the file was created."""
+    """A write of `data` at the file position `offset`. It is due `at_seconds` after the file was created."""
 
     at_seconds: float
     offset: int
@@ -57,9 +58,9 @@ class Write(NamedTuple):
 class Timeline:
     """When the game produced each byte.
 
-    `ends[i]` is the file offset after the i-th sending of a frame and `seconds[i]` its game time. The first entry is
-    for the bytes before the first frame, at 0 seconds; the last one ends with the file. A frame that is sent again
-    after a rollback has the time of the newest frame. Pauses of the game take no time.
+    `ends[i]` is the file offset after the i-th transmission of a frame, and `seconds[i]` is its game time. The first
+    entry is for the bytes before the first frame, at 0 seconds, and the last one ends with the file. If a frame is sent
+    again after a rollback, it has the time of the newest frame. Pauses of the game don't take any time.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -69,15 +70,15 @@ class Timeline:
 
     @property
     def duration_seconds(self) -> float:
-        """Game time at which the last byte is produced."""
+        """The game time at which the last byte is produced."""
         return self.seconds[-1]
 
     def at(self, offset: int) -> float:
-        """Game time in seconds at which all bytes before file offset `offset` have been produced."""
+        """Return the game time in seconds at which all bytes before the file offset `offset` have been produced."""
         return self.seconds[min(bisect_left(self.ends, offset), len(self.ends) - 1)]
 
     def produced(self, seconds: float) -> int:
-        """File offset up to which bytes have been produced at a game time; 0 at negative times."""
+        """Return the file offset up to which bytes have been produced at a game time. At negative times, this is 0."""
         entries = bisect_right(self.seconds, seconds)
         return self.ends[entries - 1] if entries else 0
 
@@ -116,7 +117,7 @@ class Timeline:
 
 
 def _widths(data: bytes) -> list[int] | None:
-    """The width of each event by command byte; `None` if Event Payloads is missing or invalid."""
+    """Return the width of each event by command byte, or `None` if Event Payloads is missing or invalid."""
     offset = container.HEADER_BYTES
     if len(data) <= offset:
         return None
@@ -130,7 +131,8 @@ def _widths(data: bytes) -> list[int] | None:
 
 
 Cut = Iterator[tuple[float, int]]
-"""The pieces of a file: (game time in seconds, file offset after the piece), both increasing to the end of the file."""
+"""The pieces of a file. Each has the game time in seconds and the file offset after the piece. Both increase up to the
+end of the file."""
 
 
 def _every_frame(timeline: Timeline) -> Cut:
@@ -138,7 +140,9 @@ def _every_frame(timeline: Timeline) -> Cut:
 
 
 def _dolphin(timeline: Timeline) -> Cut:
-    """Cut into whole blocks that are written each time the queue is emptied. The end of the game flushes the rest."""
+    """Cut the file into whole blocks, which are written each time the queue is emptied. The end of the game flushes the
+    rest.
+    """
     size = timeline.ends[-1]
     written, drain = 0, 0
     while True:
@@ -161,7 +165,7 @@ def _pieces(timeline: Timeline, size_bytes: Callable[[], int]) -> Cut:
 
 
 def cutter(writer: str) -> Callable[[Timeline], Cut]:
-    """The function that cuts a file for a writer: `dolphin`, `frame`, `bytes:N` or `random:SEED`.
+    """Return the function that cuts a file for the given writer: `dolphin`, `frame`, `bytes:N` or `random:SEED`.
 
     Raises `ValueError` for other names.
     """
@@ -183,15 +187,17 @@ def cutter(writer: str) -> Callable[[Timeline], Cut]:
 
 
 def _random_sizes(seed: int) -> Callable[[], int]:
-    """Random sizes of several magnitudes, so that cuts occur in fields, in events and between frames."""
+    """Return a source of random sizes of several magnitudes. This makes cuts occur in fields, in events and between
+    frames.
+    """
     generator = random.Random(seed)
     return lambda: generator.randint(1, generator.choice(_MAX_RANDOM_BYTES))
 
 
 def time_scale(speed: float) -> float:
-    """The factor from game time to real time. It is 0 for the speeds 0 and infinity, which mean as fast as possible.
+    """Return the factor from game time to real time. For the speeds 0 and infinity (as fast as possible), it is 0.
 
-    Raises `ValueError` for a negative speed and NaN.
+    Raises `ValueError` for a negative speed and for NaN.
     """
     if math.isnan(speed) or speed < 0:
         raise ValueError(f"speed {speed}: expected 0 (as fast as possible) or more")
@@ -199,10 +205,11 @@ def time_scale(speed: float) -> float:
 
 
 def schedule(data: bytes, writer: str = "dolphin", *, speed: float = 1.0) -> Iterator[Write]:
-    """The writes that produce the replay `data` byte for byte, in order.
+    """Return the writes that produce the replay `data` byte for byte, in order.
 
     They are generated lazily, because a large replay has millions of one-byte writes. Raises `WrongFormat` if `data`
-    is not a Slippi replay and `ValueError` for an unknown writer or speed, both before the first write.
+    isn't a Slippi replay, and `ValueError` if the writer or the speed is unknown. Both are raised before the first
+    write.
     """
     container.check_magic(data)
     return _writes(data, cutter(writer), time_scale(speed))

@@ -1,7 +1,7 @@
-"""The demo of a running daemon: one bundled match, played in real time in a temporary station.
+"""The demo of a running daemon: one bundled match, which is played in real time in a temporary station.
 
-The station has a temporary folder. Its game is not indexed, counts for no set and is sent to no output. When the match
-is over or the demo is stopped, the station and the folder are removed.
+This station has a temporary folder. Its game isn't indexed, counted in any set or sent to any output. The station and
+the folder are removed when the match is over or the demo is stopped.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from slpstream.parts.services import DemoObjection
 from slpstream.system.logs import get_logger
 
 _SHOWN_SECONDS = 20.0
-"""How long the result can be seen before the station is removed."""
+"""How long you can see the result before the station is removed."""
 
 
 class DemoRefused(SlpstreamError):
-    """A demo cannot be started now."""
+    """A demo can't be started now."""
 
 
 class Demo(RunningPart):
@@ -42,7 +42,7 @@ class Demo(RunningPart):
         self._over = trio.Event()
         self._plays = 0
         self.station: str | None = None
-        """The id of the demo's station; `None` while no demo runs."""
+        """The id of the demo's station, or `None` if no demo is running."""
         self._log = get_logger()
 
     async def run(self) -> None:
@@ -54,7 +54,10 @@ class Demo(RunningPart):
             self._nursery = None
 
     async def start(self) -> None:
-        """Start a demo and wait until its station exists. Do nothing while one runs. Raises `DemoRefused`."""
+        """Start a demo, and wait until its station exists. If one is already running, this does nothing.
+
+        Raises `DemoRefused` if a demo can't be started now.
+        """
         objection, running = self._host.find(DemoObjection), self._host.stations
         if objection is not None:
             raise DemoRefused(objection.reason_against_demo())
@@ -76,13 +79,13 @@ class Demo(RunningPart):
             await self._nursery.start(self._play, self.station, folder, self._playing)
 
     async def stop(self) -> None:
-        """End the demo and wait until its station is gone. Do nothing if none runs."""
+        """End the demo, and wait until its station is gone. If none is running, this does nothing."""
         if self.station is not None and self._playing is not None:
             self._playing.cancel()
             await self._over.wait()
 
     async def setup(self) -> Setup:
-        """The set-up of the daemon, with the station of the demo."""
+        """Return the set-up of the daemon, with the station of the demo."""
         return await setup_of(self._host.stations)
 
     async def _play(

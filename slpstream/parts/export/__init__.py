@@ -1,1 +1,1 @@
-"""The command `export`: tables of replays for analysis."""
+"""The command `export`, which writes tables of replays for analysis."""

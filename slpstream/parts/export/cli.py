@@ -1,8 +1,9 @@
 """`slpstream export`: write tables of replays for analysis, as Parquet, Arrow or CSV.
 
-The replays, in the order of their paths, are divided into parts by a fixed rule, so the content of a part does not
-depend on the number of processes. One process reads and writes a part. It writes under a temporary name that readers of
-`*.parquet` or of the folder ignore, and renames the files when all tables of the part are complete.
+We divide the replays, in the order of their paths, into parts. The rule for this is fixed, so the content of a part
+doesn't depend on the number of processes. Each part is read and written by one process. It writes under a temporary
+name, which readers of `*.parquet` or of the folder ignore. When all tables of the part are complete, it renames the
+files.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ FileKind = Literal["parquet", "arrow", "csv"]
 TABLES = ("frames", "items", "game_starts", "game_ends")
 
 _PART_BYTES = 32 << 20
-"""Maximum size of the replays in a part. A larger replay makes a part alone."""
+"""The maximum size of the replays in a part. A replay that is larger gets its own part."""
 PART_FILES = 1024
 _PARTS_AHEAD = 4
 _POLL_SECONDS = 0.1
@@ -68,14 +69,14 @@ class Part(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A message about a replay for stderr, with its exit code. The code of a warning is 0."""
+    """A message about a replay for stderr, with its exit code. For a warning, this code is 0."""
 
     code: int
     message: str
 
 
 class PartResult(NamedTuple):
-    """The problems of a part, and the numbers of its replays, and of the games and rows that were written."""
+    """The problems of a part, the number of its replays, and the numbers of games and rows that were written."""
 
     problems: list[Problem]
     replays: int
@@ -234,7 +235,7 @@ def _cores() -> int:
 
 
 def _prepare_folders(out: Path, tables: Sequence[str], *, overwrite: bool) -> None:
-    """Create the folders of the tables. Remove earlier parts if that is allowed, and always unfinished ones."""
+    """Create the folders of the tables. Earlier parts are removed if this is allowed, and unfinished ones always."""
     for name in tables:
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -246,7 +247,7 @@ def _prepare_folders(out: Path, tables: Sequence[str], *, overwrite: bool) -> No
 
 
 def _parts(replays: Iterable[FoundReplay]) -> Iterator[Part]:
-    """Divide the replays into parts, in their order and by their sizes alone."""
+    """Divide the replays into parts. They stay in order, and only their sizes matter."""
     for number, files in enumerate(in_parts(replays, max_files=PART_FILES, max_bytes=_PART_BYTES)):
         yield Part(number, files)
 
@@ -265,9 +266,9 @@ def _export(options: Options, parts: Iterable[Part], update: Callable[[int], Non
 
 
 _files_done: Any = None
-"""In a worker process, the number of files done by all workers, in shared memory.
+"""In a worker process, this is the number of files that all workers have done so far. It is in shared memory.
 
-A global, because shared memory can be passed to a process only when it starts.
+It is a global, because shared memory can only be passed to a process when it starts.
 """
 
 
@@ -288,7 +289,7 @@ def _export_in_worker(options: Options, part: Part) -> PartResult:
 def _export_in_processes(
     options: Options, parts: Iterable[Part], jobs: int, update: Callable[[int], None]
 ) -> Iterator[PartResult]:
-    """Export the parts in several processes. Yield the results in the order of the parts."""
+    """Export the parts in several processes, and yield the results in the order of the parts."""
     files_done = CONTEXT.Value("q", 0)
     with process_pool(jobs, _initialize_worker, files_done) as pool:
         try:
@@ -307,9 +308,9 @@ def _bytes_sent(part: Part) -> int:
 
 
 def export_part(options: Options, part: Part, file_done: Callable[[], None]) -> PartResult:
-    """Read the replays of a part and write its tables, unless none of them can be read.
+    """Read the replays of a part and write its tables, unless none of the replays can be read.
 
-    `file_done` is called after each file. Raises `OSError` when a table cannot be written.
+    `file_done` is called after each file. Raises `OSError` if a table can't be written.
     """
     tables: dict[str, list[Any]] = {name: [] for name in options.tables}
     problems: list[Problem] = []
@@ -335,7 +336,7 @@ def export_part(options: Options, part: Part, file_done: Callable[[], None]) -> 
 
 
 def tables_of(replay: Replay, options: Options) -> dict[str, Any]:
-    """The tables of one game by name. The first columns of each are `file` and `game_id`."""
+    """Return the tables of one game by name. The first columns of each are `file` and `game_id`."""
     from slpstream.formats.slippi import arrow
 
     file = str(replay.path).encode("utf-8", "replace").decode()
@@ -395,7 +396,9 @@ def _write_arrow(table: Any, file: Any) -> None:
 
 
 def _write_csv(table: Any, file: Any) -> None:
-    """Write CSV with a header. The values of a list are joined by spaces, and text is safe to open in a spreadsheet."""
+    """Write CSV with a header. The values of a list are joined by spaces, and texts are safe to open in a
+    spreadsheet.
+    """
     import pyarrow as pa
     from pyarrow import compute, csv
 

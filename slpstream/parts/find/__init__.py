@@ -1,1 +1,1 @@
-"""The command `find`: games by players, characters, stage, length and date."""
+"""The command `find`, which finds games by players, characters, stage, length and date."""

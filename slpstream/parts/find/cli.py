@@ -1,4 +1,4 @@
-"""`slpstream find`: find games by a query, in folders of replays or in the index of a daemon."""
+"""`slpstream find`: find games by a query, either in folders of replays or in the index of a daemon."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ from slpstream.system.member_paths import shown_name
 from slpstream.system.text import printable
 
 _MIN_FILES_FOR_PROCESSES = 400
-"""For fewer files, starting processes takes longer than it saves. How many games an archive has is not known."""
+"""With fewer files than this, starting processes takes longer than it saves. We don't know how many games an archive
+has."""
 _FILES_PER_CHUNK = 25
 _RESPONSE_SECONDS = 30
 _GAMES_PER_PAGE = 200
@@ -47,7 +48,7 @@ _UNPROCESSABLE = 422
 
 
 class Found(NamedTuple):
-    """The outcome for one replay: the game if it matches, or why the file cannot be read."""
+    """The outcome for one replay. This is the game if it matches, or the reason why the file can't be read."""
 
     path: Path
     game: dict[str, Any] | None = None
@@ -68,7 +69,7 @@ class _Player(TypedDict, total=False):
 
 
 class _Game(TypedDict, total=False):
-    """The part of a daemon's answer that is shown."""
+    """The part of a daemon's answer that we show."""
 
     gameId: Required[str]
     startedAt: str | None
@@ -137,7 +138,7 @@ def _in_folder(folder: Path, query: GameQuery, jobs: int) -> Iterator[Found]:
 
 
 def examine(replay: FoundReplay, query: GameQuery) -> Found:
-    """Read a replay and compare its game with a query. Runs in any process."""
+    """Read a replay and compare its game with a query. You can call this in any process."""
     import msgspec
 
     from slpstream.api import read_game
@@ -192,7 +193,7 @@ def _report(found: Found) -> int:
 
 
 def _print(rows: Iterator[dict[str, Any]], *, as_json: bool) -> int:
-    """Print games as JSON lines or as a line each. Returns the exit code."""
+    """Print games, either as JSON lines or with one line for each. Returns the exit code."""
     import msgspec
 
     games = 0
@@ -206,7 +207,7 @@ def _print(rows: Iterator[dict[str, Any]], *, as_json: bool) -> int:
 
 
 def _line(game: dict[str, Any], name: str) -> str:
-    """One game in a line: the file or game id, date, place, players and length."""
+    """Return one line about a game, with the file or game id, date, place, players and length."""
     from slpstream.cli.game_text import length_text
 
     place = game.get("place", {})

@@ -17,7 +17,7 @@ from slpstream.web.launcher import with_launcher_link
 
 
 def endpoints(running: GameHighlights | None) -> list[Endpoint]:
-    """The endpoints of this module. `running` is `None` if they are only described."""
+    """Make the endpoints of this module. `running` is `None` if they are only described."""
     highlights = cast(GameHighlights, running)
 
     async def list_highlights(request: Request, query: HighlightsQuery) -> Response:

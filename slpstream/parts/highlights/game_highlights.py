@@ -1,4 +1,4 @@
-"""The highlights of a daemon's games, from the index; those of older games are computed on request."""
+"""The highlights of a daemon's games. They come from the index, and those of older games are computed on request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class GameHighlights(RunningPart):
         host.provide(Highlights, self)
 
     async def highlights(self, query: HighlightsQuery) -> HighlightList | None:
-        """A page of highlights with their games; `None` if the game or station of the query is unknown."""
+        """Return a page of highlights with their games, or `None` if the game or station of the query is unknown."""
         page = await self.page(query)
         if page is None:
             return None
@@ -48,7 +48,9 @@ class GameHighlights(RunningPart):
         return HighlightList(highlights=items, next=None if page.next is None else str(page.next))
 
     async def combos(self, query: HighlightsQuery) -> bytes | None:
-        """A page of highlights as a queue for Dolphin; `None` if the game or station of the query is unknown."""
+        """Return a page of highlights as a queue for Dolphin, or `None` if the game or station of the query is
+        unknown.
+        """
         from slpstream.game.dolphin_queue import around, combos, replay_path  # noqa: PLC0415 -- few ask for it
 
         page = await self.page(query)
@@ -65,7 +67,7 @@ class GameHighlights(RunningPart):
         return combos(clips)
 
     async def page(self, query: HighlightsQuery) -> HighlightPage | None:
-        """A page of highlights from the index; `None` if the game or station of the query is unknown."""
+        """Return a page of highlights from the index, or `None` if the game or station of the query is unknown."""
         index, games = self._host.index, self._host.games
         await index.written()
         game_ids: list[str] | None = None
@@ -83,7 +85,7 @@ class GameHighlights(RunningPart):
         return HighlightPage([], None) if page is None else page
 
     async def _game_ids_of_set(self, station: str) -> list[str]:
-        """The ids of the games of a station's newest set, in order."""
+        """Return the ids of the games in a station's newest set, in order."""
         score = await self._host.sets.score(station)
         return [game.game_id for game in score.games]
 
@@ -105,6 +107,6 @@ class GameHighlights(RunningPart):
 
 
 def _station_of(game: StoredGame, query: HighlightsQuery) -> str:
-    """The station of a game to show: the one that was asked for, if any."""
+    """Return the station that we show for a game. If the query asks for a station, it is this one."""
     asked = query.set if query.set is not UNSET else query.station
     return game.row.station if asked is UNSET else asked

@@ -1,1 +1,1 @@
-"""The command `info`: players, stage, length and result of replays."""
+"""The command `info`, which shows the players, stage, length and result of replays."""

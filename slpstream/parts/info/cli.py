@@ -1,7 +1,7 @@
-"""`slpstream info`: show players, stage, length and result of replays, as a table or as JSON.
+"""`slpstream info`: show the players, stage, length and result of replays, as a table or as JSON.
 
-Files given as arguments are read completely, to count frames and collect diagnostics. For files in folders, only both
-ends are read if they contain the result of the game.
+If you name files as arguments, they are read completely, to count frames and collect diagnostics. In contrast, for
+files in folders, we only read both ends, provided that these contain the result of the game.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slpstream.model.setup import CodeList
 
 _SHOWN_DIGITS = 8
-"""Digits of a fingerprint in the table."""
+"""How many digits of a fingerprint the table shows."""
 _MIN_FILES_WITH_PROGRESS_BAR = 20
 
 
@@ -90,7 +90,7 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
 
 
 def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
-    """Read a whole replay and return the JSON object of `info --json`. Raises `SourceError` and `FormatError`."""
+    """Read a whole replay, and return the JSON object of `info --json`. Raises `SourceError` or `FormatError`."""
     from slpstream.api import open_replay
     from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 
@@ -117,7 +117,8 @@ def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dic
 def describe_quickly(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
     """Return the same as `describe`, but read as little of the file as possible.
 
-    `diagnostics`, `codes`, and `frames` unless they were counted, are `None` when not all events were decoded.
+    If not all events were decoded, `diagnostics` and `codes` are `None`, and so is `frames`, unless the frames were
+    counted.
     """
     from slpstream.api import open_replay, preview_replay
 
@@ -141,7 +142,7 @@ def _row(
     diagnostics: Any,
     codes: CodeList | None = None,
 ) -> dict[str, Any]:
-    """The JSON object of a replay. `start` is anything with `game_id` and `settings`."""
+    """Return the JSON object of a replay. `start` can be anything that has `game_id` and `settings`."""
     row = {
         "file": path_text(path).encode("utf-8", "replace").decode(),
         "format": format,
@@ -204,13 +205,13 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 
 
 def _codes_text(codes: CodeList) -> str:
-    """The codes in a few words: fingerprint, number, known sets."""
+    """Return the codes in a few words: their fingerprint, their number, and the known sets."""
     sets = "".join(f", {each.name}" for each in codes.sets)
     return f"{codes.count} codes {codes.fingerprint[:_SHOWN_DIGITS]}{sets}"
 
 
 def _game(row: dict[str, Any]) -> tuple[str, str, list[str]]:
-    """Version, stage and the lines about players."""
+    """Return the version, the stage and the lines about players."""
     from slpstream.cli.game_text import mode_text, player_text, summary_of
     from slpstream.model.events import GameEnd
 

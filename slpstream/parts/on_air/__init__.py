@@ -1,1 +1,3 @@
-"""The choice of the station on air: by the operator, or by a rule while the operator has chosen none."""
+"""The choice of the station on air. It is made by the operator or, as long as the operator hasn't chosen any, by a
+rule.
+"""

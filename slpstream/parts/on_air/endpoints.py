@@ -25,7 +25,7 @@ class OnAirChoice(Schema, kw_only=True, forbid_unknown_fields=True):
 
 
 def endpoints(switcher: Switcher) -> list[Endpoint]:
-    """The endpoints of this module. Each daemon has a switcher, so only descriptions pass `None`."""
+    """Make the endpoints of this module. Each daemon has a switcher, so `None` is only passed to describe them."""
 
     async def get_on_air(request: Request, _: NoParameters) -> Response:
         return await json_response(request, switcher.describe())

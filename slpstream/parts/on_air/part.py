@@ -40,7 +40,7 @@ class OnAir(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the section. Raises `ConfigError`, which names `file`, if it isn't valid."""
     on_air = config.section(OnAir)
     if on_air.operator_seconds and on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')

@@ -1,8 +1,8 @@
-"""The rule that chooses the station on air. Pure.
+"""The rule that chooses the station on air. It has no side effects.
 
-A deciding game comes first, then a game in which a player has the last stock, then the station that was not on air for
-the longest time. A game on air is left before its end only for one that is more important, so two ordinary games do not
-take turns.
+A game that decides its set comes first, then a game in which a player has the last stock, and then the station that
+hasn't been on air for the longest time. We only leave a game on air before its end if there is a more important one, so
+two ordinary games don't take turns.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ class Candidate(NamedTuple):
 
     station: str
     deciding: bool = False
-    """The game decides the set, whoever wins it."""
+    """Whether the game decides the set, no matter who wins it."""
     last_stock: bool = False
-    """A player has only one stock left, of several."""
+    """Whether a player started with several stocks and has only one left."""
 
     @property
     def weight(self) -> tuple[bool, bool]:
-        """How important the game is; greater is more important."""
+        """How important the game is. A greater value is more important."""
         return self.deciding, self.last_stock
 
 
 def chosen(candidates: Iterable[Candidate], current: str | None, seen: Mapping[str, float]) -> str | None:
-    """The station to show, given the one that is shown now, and when each other one was shown last.
+    """Return the station to show. `current` is the one that is shown now, and `seen` is when each of the others was
+    shown last.
 
     If no game is being played, the station stays the same.
     """
@@ -47,7 +48,7 @@ def chosen(candidates: Iterable[Candidate], current: str | None, seen: Mapping[s
 
 
 def candidate_of(channel: Channel) -> Candidate | None:
-    """A station as a candidate; `None` while no game is being played there."""
+    """Return a station as a candidate, or `None` if no game is being played there."""
     game = channel.current
     if game is None or not game.in_progress or game.catching_up or channel.state_message()["state"] not in _PLAYED:
         return None

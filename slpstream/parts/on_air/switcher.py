@@ -1,6 +1,6 @@
 """Puts stations on air in the hub, and remembers the choice for the next start.
 
-The hub's `OnAir` has the result, which everything follows: subscriptions of `on-air`, pages and outputs. Without the
+The result is in the hub's `OnAir`. Everything follows this: subscriptions of `on-air`, pages and outputs. Without the
 rule, the task here waits until something changes. With the rule, it looks at the games once a second.
 """
 
@@ -30,7 +30,7 @@ _MIN_PAUSE_SECONDS = 0.05
 
 
 class _Choice(msgspec.Struct, frozen=True):
-    """The operator's choice."""
+    """The choice of the operator."""
 
     station: str
     at: float
@@ -38,11 +38,11 @@ class _Choice(msgspec.Struct, frozen=True):
 
 @prepared
 class _Remembered(msgspec.Struct):
-    """The part of the state that survives a restart. Times are Unix times."""
+    """The part of the state that survives a restart. All times are Unix times."""
 
     choice: _Choice | None = None
     shown: str | None = None
-    """The station on air, which the rule does not leave because of a restart."""
+    """The station on air. A restart alone is no reason for the rule to leave it."""
     seen: dict[str, float] = {}
     """When each station was on air last."""
 
@@ -77,7 +77,7 @@ class Switcher(RunningPart):
         self._loaded = trio.Event()
         self._wake = trio.Event()
         self._switched_at = -math.inf
-        """Times of the event loop, until `_ended_at`."""
+        """This and everything up to `_ended_at` are times of the event loop."""
         self._ended_at = -math.inf
         self._was_playing = False
         self._log = get_logger()
@@ -102,9 +102,9 @@ class Switcher(RunningPart):
                     await self._wake.wait()
 
     async def choose_station(self, station: str | None) -> bool:
-        """Put a station on air for the operator, or withdraw that choice with `None`.
+        """Put a station on air for the operator, or withdraw this choice with `None`.
 
-        Return whether there is such a station.
+        Returns whether there is such a station.
         """
         await self._loaded.wait()
         if station is not None and station not in self._hub.channels:
@@ -118,7 +118,7 @@ class Switcher(RunningPart):
         return True
 
     def describe(self) -> StationOnAir:
-        """The station on air."""
+        """Return the station on air."""
         on_air, choice, hold = self._on_air, self._state.choice, self._config.operator_seconds
         return StationOnAir(
             station=on_air.station_id,

@@ -1,1 +1,1 @@
-"""The commands `pack` and `unpack`: replays to replay logs and back."""
+"""The commands `pack` and `unpack`, which turn replays into replay logs and back."""

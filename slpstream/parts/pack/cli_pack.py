@@ -81,10 +81,10 @@ def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite:
 
 
 def pack_file(file: Path, target: Path, keyframe_frames: int, *, overwrite: bool) -> tuple[int, int]:
-    """Write the log of a complete file. Return the sizes of the file and of the log in bytes.
+    """Write the log of a complete file. Returns the sizes of the file and of the log in bytes.
 
-    If writing fails, `target` is unchanged. Raises `SourceError`, `FileExistsError`, and `Unsupported` if the file is a
-    replay log.
+    If writing fails, `target` stays as it was. Raises `SourceError`, `FileExistsError`, or `Unsupported` if the file
+    already is a replay log.
     """
     if is_log(file):
         raise UnsupportedFile("is already a replay log")

@@ -48,13 +48,15 @@ def command(file: Path, out: Path, partial: bool, overwrite: bool) -> None:
 
 
 def _name(file: Path, log: ReplayLog) -> str:
-    """The file name of the replay, reduced to its last component so that it cannot lead out of the folder."""
+    """Return the file name of the replay. It is reduced to its last component, so that it can't lead out of the
+    folder.
+    """
     own = Path(log.header.name).name
     return own if own not in ("", "..") and "\0" not in own else file.name.removesuffix(SUFFIX) or "replay"
 
 
 def _readable(log: ReplayLog) -> Iterator[bytes]:
-    """Yield the readable bytes of the replay, with zeros in place of damaged blocks."""
+    """Yield the readable bytes of the replay, with zeros instead of damaged blocks."""
     written_bytes = 0
     for offset, data in log.pieces(partial=True):
         if offset > written_bytes:

@@ -21,10 +21,10 @@ _POLL_SECONDS = 0.05
 
 
 async def pack_growing(file: Path, target: Path, keyframe_frames: int) -> tuple[int, int]:
-    """Write the log of a Slippi replay until the game has closed the replay. Return the sizes of both in bytes.
+    """Write the log of a Slippi replay until the game has closed the replay. Returns the sizes of both in bytes.
 
-    If the process is killed, the log is readable up to its last keyframe. A log without a block is removed. Raises
-    `FileExistsError`, and `SourceError` if the replay is truncated, replaced or removed.
+    If the process is killed, you can read the log up to its last keyframe. A log that doesn't have any block is
+    removed. Raises `FileExistsError`, or `SourceError` if the replay is truncated, replaced or removed.
     """
     file = real_path(file)
     writer = SlippiLogWriter(file.name, keyframe_frames)

@@ -1,1 +1,1 @@
-"""The command `play`: a range of frames."""
+"""The command `play`, which prints a range of frames."""

@@ -41,7 +41,7 @@ def command(file: Path, first: int, last: int) -> None:
 
 
 def frames(file: Path, first: int, last: int) -> Iterator[LogMessage]:
-    """Yield the `frame` messages of the frames `first` to `last`. Raises `SourceError`, `FormatError` and `OSError`."""
+    """Yield the `frame` messages of the frames `first` to `last`. Raises `SourceError`, `FormatError` or `OSError`."""
     if is_log(file):
         with open_regular(file) as opened:
             log = log_in(opened)
@@ -54,7 +54,7 @@ def frames(file: Path, first: int, last: int) -> Iterator[LogMessage]:
 
 
 def jump(log: ReplayLog, first: int, last: int) -> Iterator[LogMessage]:
-    """Yield the same messages for a log of a Slippi replay, decoding only the blocks that are needed."""
+    """Yield the same messages for the log of a Slippi replay. Only the blocks that are needed for this are decoded."""
     span = log.span(first, last)
     if not span.data:
         return

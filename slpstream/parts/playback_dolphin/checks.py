@@ -1,4 +1,4 @@
-"""Checks of `[playback]`."""
+"""Checks `[playback]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.parts.playback_dolphin.part import Playback
 
 
 def check(config: Config, file: str) -> None:
-    """Raises `ConfigError`, which names `file`."""
+    """Check the section. Raises `ConfigError`, which names `file`, if it isn't valid."""
     playback = config.section(Playback)
     if not playback.file:
         return

@@ -1,7 +1,7 @@
-"""The content of Playback Dolphin's communication file. Pure.
+"""The content of Playback Dolphin's communication file. This module has no side effects.
 
-From the specification COMM_SPEC.md (project-slippi/slippi-wiki 71c6a39) and the source of Dolphin that reads it
-(project-slippi/Ishiiruka 18ee345, `SlippiReplayComm.cpp` and `EXI_DeviceSlippi.cpp`). The build that is based on
+It follows the specification COMM_SPEC.md (project-slippi/slippi-wiki 71c6a39), and the source of Dolphin that reads the
+file (project-slippi/Ishiiruka 18ee345, `SlippiReplayComm.cpp` and `EXI_DeviceSlippi.cpp`). The build that is based on
 mainline Dolphin was not available.
 """
 
@@ -27,14 +27,14 @@ class _Content(msgspec.Struct, frozen=True):
 
 
 class Mirror(NamedTuple):
-    """A game that is shown while it is played."""
+    """A game that is shown while it is being played."""
 
     path: Path
     station: str = ""
 
 
 class Replay(NamedTuple):
-    """One instant replay. A second request for the same moment has another `number`."""
+    """One instant replay. If the same moment is requested a second time, this has another `number`."""
 
     clip: Clip
     number: int
@@ -51,12 +51,15 @@ Command = Mirror | Replay | Queue
 
 
 def kind_of(command: Command) -> str:
-    """The name of the command in metrics and the log."""
+    """Return the name of the command in metrics and the log."""
     return type(command).__name__.lower()
 
 
 def playable(command: Command) -> Command | None:
-    """The part of a command whose files exist and whose frames are in order; `None` if nothing is left. Blocks."""
+    """Return the part of a command whose files exist and whose frames are in order, or `None` if nothing is left.
+
+    This blocks.
+    """
     if isinstance(command, Mirror):
         return command if command.path.is_file() else None
     if isinstance(command, Replay):
@@ -66,7 +69,7 @@ def playable(command: Command) -> Command | None:
 
 
 def encode(command: Command, command_id: str) -> bytes:
-    """The content of the file. Each command needs a new `command_id`."""
+    """Return the content of the file. Each command needs a new `command_id`."""
     content: dict[str, Any]
     if isinstance(command, Mirror):
         content = {"mode": "mirror", "replay": str(command.path), "gameStation": command.station}
@@ -85,7 +88,7 @@ def encode(command: Command, command_id: str) -> bytes:
 
 
 def mirrored(content: bytes) -> Mirror | None:
-    """The game that a communication file mirrors; `None` for any other content."""
+    """Return the game that a communication file mirrors, or `None` for any other content."""
     found = json_or_none(content, _Content)
     if found is None or found.mode != "mirror" or not found.replay:
         return None

@@ -1,8 +1,8 @@
 """Playback Dolphin's communication file on the disk. All methods block.
 
-At every frame, Dolphin compares the file's modification time in whole seconds with the one that it saw last, so it
-misses the later of two writes within one second. Each write therefore gets the time of the clock or, if that is not a
-later second than the last write's, the second after the last write.
+At every frame, Dolphin compares the modification time of the file with the one that it saw last. It does this in whole
+seconds, so it would miss the second one of two writes within the same second. This is why we set the time of each
+write. Usually, this is the time of the clock. But it is always at least one second after the time of the last write.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_BYTES = 1 << 20
 
 
 class CommunicationFile:
-    """One communication file, which only this process writes."""
+    """One communication file. Only this process writes it."""
 
     def __init__(self, path: Path, *, clock_ns: Callable[[], int] = time.time_ns) -> None:
         self.path = path
@@ -27,7 +27,7 @@ class CommunicationFile:
         self._shows_reads: bool | None = None
 
     def content(self) -> bytes:
-        """The current content; empty if it cannot be read."""
+        """Return the current content. It is empty if it can't be read."""
         try:
             with self.path.open("rb") as file:
                 return file.read(_MAX_BYTES)
@@ -35,7 +35,7 @@ class CommunicationFile:
             return b""
 
     def write(self, content: bytes) -> None:
-        """Replace the content atomically. Raises `OSError`."""
+        """Replace the content atomically. Raises `OSError` if this fails."""
         new = self.path.with_name(f".{self.path.name}.new")
         if self._shows_reads is None:
             self._shows_reads = self._probe()
@@ -55,9 +55,9 @@ class CommunicationFile:
             raise
 
     def was_read(self) -> bool | None:
-        """Whether any program has read the file since the last write.
+        """Return whether any program has read the file since the last write.
 
-        `None` if that is unknown, because nothing was written or the file system does not keep access times.
+        Returns `None` if we can't know, because nothing was written or the file system doesn't keep access times.
         """
         if not self._shows_reads or self._written_accessed_ns is None:
             return None
@@ -67,7 +67,9 @@ class CommunicationFile:
             return None
 
     def _probe(self) -> bool:
-        """Whether the file system records the first access after a modification. Raises `OSError`."""
+        """Whether the file system records the first access after a modification. Raises `OSError` if we can't find
+        out.
+        """
         probe = self.path.with_name(f".{self.path.name}.probe")
         try:
             probe.write_bytes(b"?")

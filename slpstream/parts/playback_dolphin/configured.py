@@ -22,7 +22,7 @@ from slpstream.stream import Role
 _LOOK_SECONDS = 1.0
 _COLLECT_SECONDS = 0.25
 _AFTER_SET_SECONDS = 10.0
-"""How long the end of the last game stays visible before the moments of the set."""
+"""How long you can see the end of the last game before the moments of the set begin."""
 
 
 class ConfiguredDolphin(RunningPart):
@@ -36,7 +36,8 @@ class ConfiguredDolphin(RunningPart):
         self._moments = Moments(host)
         self._over = trio.Event()
         self._running_set: Any = None
-        """Id of the set that is played on the mirrored station. Only sets that were seen running are shown again."""
+        """The id of the set that is being played on the mirrored station. Only sets that we have seen running are shown
+        again."""
         metrics = host.metrics
         self._dolphin = PlaybackDolphin(
             CommunicationFile(Path(config.file).expanduser()),
@@ -48,11 +49,11 @@ class ConfiguredDolphin(RunningPart):
         metrics.bind("slpstream_playback_unread", lambda: float(self._dolphin.unread))
 
     def not_ready(self) -> list[str]:
-        """The reasons why Dolphin does not show the wanted game."""
+        """Return the reasons why Dolphin doesn't show the wanted game."""
         return self._dolphin.not_ready()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take note that a set of the mirrored station has begun or is over."""
+        """Note that a set of the mirrored station has begun or is over."""
         if station != self._station:
             return
         if payload.get("state") == "running":
@@ -120,11 +121,11 @@ class ConfiguredDolphin(RunningPart):
         return game is not None and game.in_progress
 
     def state(self) -> PlaybackState:
-        """Whether Dolphin shows an instant replay."""
+        """Return whether Dolphin shows an instant replay."""
         return PlaybackState(configured=True, replaying=self._dolphin.replaying)
 
     async def show(self, station: str, wanted: WantedReplay) -> ShownReplay:
-        """Show a moment. Raises `NoSuchMoment`."""
+        """Show a moment. Raises `NoSuchMoment` if it doesn't exist."""
         game_id, clip = await self._moments.find(station, wanted)
         seconds = self._dolphin.replay(clip)
         return ShownReplay(

@@ -1,11 +1,11 @@
 """Chooses the commands for a Playback Dolphin, and writes them.
 
-An instant replay comes first, then the queue between sets, then the mirrored game. After an instant replay Dolphin
-returns to the mirrored game. Dolphin does not report the end of a replay, so its duration is estimated: the length of
-the replay, the time to load it, and the time to fast-forward from the start of the game.
+An instant replay comes first, then the queue between sets, and then the mirrored game. After an instant replay, Dolphin
+returns to the mirrored game. It doesn't report the end of a replay, so we estimate the duration. This is the length of
+the replay, plus the time to load it, plus the time to fast-forward from the start of the game.
 
-Only the newest request counts. A command that cannot be written yet, because the file cannot be written or the last
-write was less than a second ago, is written later if it is still wanted then.
+Only the newest request counts. Sometimes, a command can't be written yet, because the file can't be written or the last
+write was less than a second ago. In this case, it is written later, provided that it is still wanted then.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from slpstream.parts.playback_dolphin.communication_file import CommunicationFil
 from slpstream.system.logs import get_logger
 
 MIN_PAUSE_SECONDS = 1.0
-"""Minimum time between two writes."""
+"""The minimum time between two writes."""
 _MARGIN_SECONDS = 0.05
 _RETRY_SECONDS = 5.0
 _MISSING_SECONDS = 1.0
 LOADING_SECONDS = 3.0
 UNREAD_SECONDS = 15.0
-"""Dolphin looks at the file sixty times a second, so it is not running if it has not read the file for this long."""
+"""Dolphin looks at the file sixty times a second. If it hasn't read the file for this long, it isn't running."""
 _CHECK_SECONDS = 5.0
 
 
 class PlaybackDolphin:
-    """One Playback Dolphin. `run` it in one task; after a bug, run it again."""
+    """One Playback Dolphin. Call `run` in one task, and call it again after a bug."""
 
     def __init__(
         self,
@@ -53,8 +53,10 @@ class PlaybackDolphin:
         on_write: Callable[[str], None] = lambda kind: None,
         on_failure: Callable[[], None] = lambda: None,
     ) -> None:
-        """`seek_speed` is Dolphin's speed of fast-forwarding, relative to real time. `on_write` is called with the kind
-        of each written command: `mirror`, `replay` or `queue`; `on_failure` for each failed attempt."""
+        """`seek_speed` is the speed at which Dolphin fast-forwards, relative to real time. `on_write` is called with
+        the kind of each command that was written (`mirror`, `replay` or `queue`), and `on_failure` is called for each
+        attempt that failed.
+        """
         self._file = file
         self._limiter = limiter
         self._seek_speed = seek_speed
@@ -66,7 +68,7 @@ class PlaybackDolphin:
         self._number = 0
         self._shown: Command | None = None
         self._over_at: float | None = None
-        """The estimated end of the current instant replay, as a time of trio's clock."""
+        """The estimated end of the current instant replay, as a time on trio's clock."""
         self._may_write_at = 0.0
         self._changed = trio.Event()
         self._failing: str | None = None
@@ -77,22 +79,22 @@ class PlaybackDolphin:
 
     @property
     def unread(self) -> bool:
-        """Whether Dolphin does not read the file, because it is not running."""
+        """Whether Dolphin doesn't read the file, which means that it isn't running."""
         return self._unread_reported
 
     @property
     def replaying(self) -> bool:
-        """Whether an instant replay is shown, or will be as soon as it is written."""
+        """Whether Dolphin shows an instant replay, or will do so as soon as this is written."""
         return self._replay is not None
 
     def not_ready(self) -> list[str]:
-        """The reasons why Dolphin does not show the wanted game."""
+        """Return the reasons why Dolphin doesn't show the wanted game."""
         if self._failing is not None:
             return [f"Playback Dolphin: {self._file.path} cannot be written: {self._failing}"]
         return [f"Playback Dolphin does not read {self._file.path}"] if self.unread else []
 
     def mirror(self, path: Path | None, station: str = "") -> None:
-        """Mirror a game whose replay is being written; `None` after its end. A new game ends the queue."""
+        """Mirror a game whose replay is still being written. Pass `None` after its end. A new game ends the queue."""
         wanted = None if path is None else Mirror(path, station)
         if wanted is not None and wanted != self._mirror:
             self._queue = None
@@ -114,7 +116,7 @@ class PlaybackDolphin:
         self._wake()
 
     def queue(self, clips: Sequence[Clip]) -> None:
-        """Show moments one after the other until the next game begins."""
+        """Show moments one after the other, until the next game begins."""
         if clips:
             self._number += 1
             self._queue = Queue(tuple(clips), self._number)
@@ -163,7 +165,7 @@ class PlaybackDolphin:
         self._shown = None
 
     async def _write(self, wanted: Command) -> bool:
-        """Write a command. Return whether that succeeded."""
+        """Write a command, and return whether this was successful."""
         try:
             written = await trio.to_thread.run_sync(self._write_now, wanted, limiter=self._limiter)
         except OSError as error:
@@ -194,14 +196,16 @@ class PlaybackDolphin:
         return True
 
     def _write_now(self, wanted: Command) -> Command | None:
-        """Write the playable part of a command, and return it. Blocks. Raises `OSError`."""
+        """Write the playable part of a command, and return it. This blocks, and raises `OSError` if it fails."""
         written = playable(wanted)
         if written is not None:
             self._file.write(encode(written, uuid.uuid4().hex))
         return written
 
     def _give_up(self, wanted: Command) -> None:
-        """Forget a replay or queue whose files are gone. A mirrored file can still appear."""
+        """Forget a replay or a queue whose files are gone. In contrast, the file of a mirrored game can still
+        appear.
+        """
         if wanted != self._missing:
             self._missing = wanted
             self._log.warning("replay for Playback Dolphin cannot be played", kind=kind_of(wanted))

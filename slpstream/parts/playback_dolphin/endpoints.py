@@ -1,4 +1,6 @@
-"""`/v1/stations/{station}/instant-replay`: a moment shown again in the game's own graphics, by a Playback Dolphin."""
+"""`/v1/stations/{station}/instant-replay`: a moment that is shown again in the game's own graphics, by a Playback
+Dolphin.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ class PlaybackState(Schema, kw_only=True):
 
 
 def endpoints(dolphin: ConfiguredDolphin | None) -> list[Endpoint]:
-    """The endpoints of instant replays. `dolphin` is `None` if none is configured."""
+    """Make the endpoints of instant replays. `dolphin` is `None` if none is configured."""
 
     def configured() -> ConfiguredDolphin:
         if dolphin is None:

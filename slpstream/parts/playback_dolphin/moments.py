@@ -18,13 +18,13 @@ from slpstream.parts.services import Marks
 from slpstream.store import HighlightRow
 
 MARK_FRAMES = 240
-"""How long before its mark a moment begins, because people mark it when it is over."""
+"""A moment begins this long before its mark, because people mark it when it is over."""
 STOCK_FRAMES = 180
-"""How long before the loss of a stock its moment begins."""
+"""The moment of a stock begins this long before the stock is lost."""
 
 
 class Found(NamedTuple):
-    """A moment: its game, and the clip that shows it."""
+    """A moment, consisting of its game and the clip that shows it."""
 
     game_id: str
     clip: Clip
@@ -48,12 +48,12 @@ class _Stats(msgspec.Struct):
 
 
 def distinct(rows: Sequence[HighlightRow]) -> list[HighlightRow]:
-    """The highlights without the situations within other highlights, which show them too."""
+    """Return the highlights without those situations that are within other highlights, because these show them too."""
     return [row for row in rows if not any(_is_within(row, other) for other in rows)]
 
 
 def _is_within(row: HighlightRow, other: HighlightRow) -> bool:
-    """Whether a row is a situation whose frames another one shows. The first of two equal ranges counts."""
+    """Whether a row is a situation whose frames another row shows. If two ranges are equal, the first one counts."""
     inner, outer = row.highlight, other.highlight
     if row is other or row.game_id != other.game_id or inner.of != "situation":
         return False
@@ -63,18 +63,18 @@ def _is_within(row: HighlightRow, other: HighlightRow) -> bool:
 
 
 class Moments:
-    """The moments of one daemon's games."""
+    """The moments in the games of one daemon."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     async def path(self, game_id: str) -> Path | None:
-        """The replay of a game; `None` without one that Dolphin can play."""
+        """Return the replay of a game, or `None` if there is none that Dolphin can play."""
         found = await self._host.games.find(game_id)
         return None if found is None else replay_path(found)
 
     async def find(self, station: str, wanted: WantedReplay) -> Found:
-        """The clip of a wanted moment. Raises `NoSuchMoment`."""
+        """Return the clip of the wanted moment. Raises `NoSuchMoment` if it doesn't exist."""
         if wanted.moment == "mark":
             return await self._of_mark(station, wanted.mark)
         if wanted.moment == "frames":
@@ -95,7 +95,7 @@ class Moments:
         return await self._found(station, game_id, newest.start_frame, newest.start_frame if end is None else end)
 
     async def of_highlights(self, rows: Iterable[HighlightRow]) -> list[Clip]:
-        """The clips of the highlights that Dolphin can play."""
+        """Return the clips of those highlights that Dolphin can play."""
         clips = []
         for row in rows:
             path = await self.path(row.game_id)
@@ -137,7 +137,9 @@ class Moments:
         return None if found is None else found.row.last_frame
 
     async def _first_frame(self, game_id: str) -> int:
-        """The first frame of a game, from its length, or from its stats while it is played."""
+        """Return the first frame of a game. We get it from the length of the game or, while it is being played, from
+        its stats.
+        """
         found = await self._host.games.find(game_id)
         last, seconds = (None, None) if found is None else (found.row.last_frame, found.row.duration_seconds)
         stats = None if seconds else await self._host.games.stats(game_id)

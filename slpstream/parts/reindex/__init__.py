@@ -1,1 +1,1 @@
-"""The command `reindex`: rebuilds the index of games."""
+"""The command `reindex`, which rebuilds the index of games."""

@@ -35,9 +35,9 @@ from slpstream.system.member_paths import missing
 
 _FILES_PER_TRANSACTION = 200
 _MIN_FILES_FOR_PROCESSES = 400
-"""For fewer files, starting processes takes longer than it saves."""
+"""With fewer files than this, starting processes takes longer than it saves."""
 _MIN_FILES_FOR_PROCESSES_WITH_STATS = 8
-"""Lower, because `--stats` reads files completely."""
+"""This is lower, because `--stats` reads files completely."""
 
 
 class Job(NamedTuple):
@@ -116,7 +116,7 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
 
 
 def _is_folder(folder: Path) -> bool:
-    """Whether the folder can be searched. If not, report it."""
+    """Whether the folder can be searched. If it can't, this is reported."""
     try:
         if folder.is_dir():
             return True
@@ -127,7 +127,7 @@ def _is_folder(folder: Path) -> bool:
 
 
 def _files(folder: Path) -> Iterator[OldFile]:
-    """Yield the replays in a folder, except, as in the daemon, symbolic links that lead out of it."""
+    """Yield the replays in a folder. As in the daemon, symbolic links that lead out of it are left out."""
     root = folder.resolve()
     for found in find_files((folder,)):
         try:
@@ -156,7 +156,7 @@ def _read_all(files: Sequence[Job], *, stats: bool, idle_seconds: float, jobs: i
 
 
 def _read_archive(job: Job, *, stats: bool) -> Iterator[Entry]:
-    """The entries of all replays in an archive, and of the archive itself."""
+    """Yield the entries of all replays in an archive, and then that of the archive itself."""
     for found in read_archive(job.file.path, stats=stats):
         yield member_entry(job.station, job.file, found)
     yield archive_entry(job.station, job.file)

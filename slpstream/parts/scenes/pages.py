@@ -1,8 +1,8 @@
-"""The pages of the scenes: `/overlay/{station}` and `/scenes/`. They are made from one template.
+"""The pages of the scenes, `/overlay/{station}` and `/scenes/`. All of them are made from one template.
 
-`static/page.html` is the template. `static/main_live.html` holds the parts of the live scene, and
-`static/main_boards.html` those of every other scene. Their addresses contain the token, because no one can type it on
-them.
+The template is `static/page.html`. `static/main_live.html` contains the parts of the live scene, and
+`static/main_boards.html` those of all other scenes. Their addresses contain the token, because there is no way to type
+it on such a page.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from slpstream.web.file_response import OpenFileResponse
 from slpstream.web.station_path import no_such_station
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
-"""The scenes of one station."""
+"""The scenes that are about one station."""
 _LIVE = "live"
 _TICKER = "ticker"
-"""The scene of all stations."""
+"""The scene that is about all stations."""
 _FILES = Assets(Path(__file__).parent / "static")
 
 
 def routes(exists: Callable[[str], bool]) -> list[Route]:
-    """The routes to the scenes. `exists` returns whether a station exists."""
+    """Return the routes to the scenes. `exists` returns whether a station exists."""
 
     async def overlay(request: Request) -> Response:
         check(request.path_params["station"])
@@ -57,7 +57,7 @@ def routes(exists: Callable[[str], bool]) -> list[Route]:
 
 
 async def _page(scene: str, request: Request) -> Response:
-    """The page of a scene, for the path of the request. Raises `HTTPException` 404."""
+    """Return the page of a scene, for the path of the request. Raises `HTTPException` 404 if there is no such page."""
     kind = _LIVE if scene == _LIVE else "boards"
     template, template_modified = await _FILES.read("page.html")
     main, main_modified = await _FILES.read(f"main_{kind}.html")

@@ -1,4 +1,4 @@
-"""Declares the scenes, whose files are in `static`."""
+"""Declares the scenes. Their files are in `static`."""
 
 from __future__ import annotations
 

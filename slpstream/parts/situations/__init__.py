@@ -1,1 +1,3 @@
-"""The configured situations: found in the games of stations, listed, marked, and passed to other parts."""
+"""The situations in the configuration. We find them in the games of stations, list them, mark them, and pass them on to
+other parts.
+"""

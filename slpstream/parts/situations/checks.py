@@ -1,4 +1,4 @@
-"""Checks of `[[situations]]`. The search checks the queries when it is made."""
+"""Checks `[[situations]]`. The queries themselves are checked when the search is made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slpstream.parts.situations.part import Situation
 
 
 def check(config: Config, file: str) -> None:
-    """Check that names are unique and printable. Raises `ConfigError`, which names `file`."""
+    """Check that the names are unique and printable. Raises `ConfigError`, which names `file`, if they aren't."""
     names = [wanted.name for wanted in config.sections(Situation)]
     for i, name in enumerate(names):
         if name in names[:i]:

@@ -1,7 +1,7 @@
 """`slpstream situations`: find situations in the frames of replays.
 
-`examine` searches one file and returns only the printed lines and the clips. It runs in this process or in several
-worker processes; the results come in the order of the files.
+`examine` searches one file, and only returns the lines to print and the clips. It runs either in this process or in
+several worker processes. The results come in the order of the files.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from slpstream.model.occurrence import Occurrence
 
 _MIN_PARALLEL_FILES = 64
-"""For fewer files, starting processes takes longer than it saves."""
+"""With fewer files than this, starting processes takes longer than it saves."""
 _FILES_PER_CHUNK = 16
 
 
 class Search(NamedTuple):
-    """The situation to search for, in all games or in those that match a query."""
+    """The situation to search for, either in all games or in those that match a query."""
 
     query: str
     as_json: bool
@@ -50,8 +50,9 @@ class Search(NamedTuple):
 
 
 class FileResult(NamedTuple):
-    """The result for a file: the lines to print, the parts to play, and the error message, if any, with its exit
-    code."""
+    """The result for a file: the lines to print, the parts to play, and (if there is one) the error message with its
+    exit code.
+    """
 
     lines: tuple[str, ...] = ()
     clips: tuple[Clip, ...] = ()
@@ -77,7 +78,7 @@ def _parse_query(context: click.Context, parameter: click.Parameter, value: str)
 
 
 def printable_lines(text: str) -> str:
-    """A text of several lines, safe for a terminal."""
+    """Return a text of several lines in a form that is safe for a terminal."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
@@ -203,7 +204,7 @@ def _text(occurrence: Occurrence, players: Any, time: str) -> str:
 
 
 def time_text(timer_frames: int) -> str:
-    """How long the timer of a game has run, in minutes and seconds."""
+    """Return how long the timer of a game has run, in minutes and seconds."""
     minutes, seconds = divmod(max(0, timer_frames) // 60, 60)
     return f"{minutes}:{seconds:02}"
 
@@ -212,7 +213,7 @@ def time_text(timer_frames: int) -> str:
 def _searched(
     files: list[ReplayFile], search: Callable[[FoundReplay], FileResult], jobs: int | None
 ) -> Iterator[Iterator[FileResult]]:
-    """Yield an iterator of the results in the order of the replays, computed by `jobs` processes."""
+    """Yield an iterator over the results, in the order of the replays. They are computed by `jobs` processes."""
     many = len(files) >= _MIN_PARALLEL_FILES or has_archives(files)
     count = jobs or (_cores() if many else 1)
     if not has_archives(files):

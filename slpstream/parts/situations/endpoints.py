@@ -15,7 +15,7 @@ from slpstream.web.launcher import with_launcher_link
 
 
 def endpoints(running: Situations | None) -> list[Endpoint]:
-    """The endpoint of this module. `running` is `None` if it is only described."""
+    """Make the endpoint of this module. `running` is `None` if it is only described."""
 
     async def list_situations(request: Request, query: SituationsQuery) -> Response:
         found = await cast(Situations, running).situations(query)

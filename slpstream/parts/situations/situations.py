@@ -1,6 +1,7 @@
-"""The situations of a daemon: the search for the configured ones, and the list of those found, from the index.
+"""The situations of a daemon: the search for those in the configuration, and the list of those that were found, from
+the index.
 
-A daemon without `[[situations]]` still lists those that it found before. It does not import the search.
+A daemon without `[[situations]]` still lists the ones that it found before, but it doesn't import the search.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Situations(RunningPart):
     """The situations of one daemon."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` for an invalid query."""
+        """Raises `ConfigError` if one of the queries is invalid."""
         self._host = host
         self._search: StationSearch | None = None
         wanted = host.config.sections(Situation)
@@ -62,7 +63,7 @@ class Situations(RunningPart):
             await self._search.follow(channel)
 
     async def situations(self, query: SituationsQuery) -> SituationList:
-        """A page of the situations that were found, without links for the Slippi Launcher."""
+        """Return a page of the situations that were found, without links for the Slippi Launcher."""
         index, games = self._host.index, self._host.games
         await index.written()
         page = await index.read(lambda database: stored_page(database, query)) or SituationPage([], None)

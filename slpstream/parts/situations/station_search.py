@@ -1,9 +1,9 @@
-"""The search for the configured situations in the games of stations while they are played.
+"""The search for the configured situations in the games of stations, while these are being played.
 
-Situations depend on the queries as well as on the bytes of a file, so they are not part of a game's log, and change no
-cursor. Each station is followed through its finalized log. A game that continues after a restart is read again from its
-beginning, and gives the same situations with the same numbers, by which the index and other parts know those that they
-had before.
+Situations don't only depend on the bytes of a file, but also on the queries. This is why they aren't part of a game's
+log, and don't change any cursor. We follow each station through its finalized log. If a game continues after a restart,
+it is read again from its beginning. This gives the same situations with the same numbers, so the index and other parts
+can tell which of them they already have.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KEPT_GAMES = 8
 
 
 class _Wanted(NamedTuple):
-    """A configured situation."""
+    """A situation from the configuration."""
 
     config: Situation
     query: Query
@@ -50,11 +50,11 @@ class _Search:
         self.wanted = wanted
         self.live = live
         self.count = 0
-        """The number of situations found."""
+        """The number of situations that were found."""
 
 
 class _Game(NamedTuple):
-    """A game that is searched."""
+    """A game that is being searched."""
 
     summary: GameSummary
     searches: Sequence[_Search]
@@ -64,7 +64,7 @@ class StationSearch:
     """The search of one daemon. Start `follow` for each station."""
 
     def __init__(self, wanted: Sequence[Situation], host: Host) -> None:
-        """Raises `ConfigError` for an invalid query."""
+        """Raises `ConfigError` if one of the queries is invalid."""
         self._host = host
         self._marked = {each.name for each in wanted if each.mark}
         self._scores = {each.name: each.score for each in wanted if each.highlight}
@@ -108,7 +108,10 @@ class StationSearch:
     def _search(
         self, wanted: Sequence[_Wanted], batch: ConsumedBatch, games: dict[str, _Game]
     ) -> Iterator[dict[str, Any]]:
-        """The payloads of the situations that a batch makes known. Updates `games`, those that are played."""
+        """Yield the payloads of the situations that a batch makes known.
+
+        This updates `games`, which are those that are being played.
+        """
         game_id = batch.game_id
         for message in batch.messages:
             if message.type == "game_start":
@@ -131,7 +134,7 @@ class StationSearch:
             games.pop(game_id, None)
 
     async def _mark(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Mark the moment of a situation unless it is marked."""
+        """Mark the moment of a situation, unless it is already marked."""
         marks = self._host.find(Marks)
         if marks is None:
             return
@@ -153,7 +156,10 @@ def _query(wanted: Situation, i: int) -> Query:
 
 
 def _begun(wanted: Sequence[_Wanted], message: LogMessage) -> _Game:
-    """A game that begins; it has no searches if it is not one of Slippi, or has no player that a query is about."""
+    """Return a game that begins.
+
+    It doesn't have any searches if it isn't a Slippi game, or if no query is about one of its players.
+    """
     start = msgspec.json.decode(b"{" + message.body, type=dict[str, Any])
     summary = DescribedGame.of_payloads("", start, None).summary()
     try:
@@ -181,7 +187,7 @@ def _payloads(game_id: str, game: _Game, search: _Search, found: Sequence[Occurr
 
 
 def _over(offsets: ConsumerOffsets) -> ConsumerOffsets:
-    """The offsets of games that are over. Others are read again from their beginning."""
+    """Return the offsets of the games that are over. All other games are read again from their beginning."""
     return ConsumerOffsets([offset for offset in offsets.offsets if offset.over])
 
 

@@ -1,1 +1,1 @@
-"""The command `start`: a daemon without a configuration, and its dashboard in a browser."""
+"""The command `start`, which runs a daemon without a configuration, and opens its dashboard in a browser."""

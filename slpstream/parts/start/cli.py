@@ -1,4 +1,4 @@
-"""`slpstream start`: watch the usual folders and open the dashboard. `slpstream` alone does the same on a terminal."""
+"""`slpstream start`: watch the usual folders and open the dashboard. On a terminal, `slpstream` alone does the same."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ async def _run(daemon: Daemon, folders: Mapping[str, Path], *, is_first: bool, s
 
 
 def has_display(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
-    """Whether a browser with windows can be opened."""
+    """Whether we can open a browser that has windows."""
     if is_remote(environ):
         return False
     return platform in ("win32", "darwin") or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
 def open_page(url: str) -> None:
-    """Open a page in the browser of the desktop, if there is one. A browser that runs in the terminal is not used."""
+    """Open a page in the browser of the desktop, if there is one. We don't use a browser that runs in the terminal."""
     try:
         browser = webbrowser.get()
     except webbrowser.Error:
@@ -90,7 +90,7 @@ def open_page(url: str) -> None:
 
 
 def _is_slpstream(base: str) -> bool:
-    """Whether slpstream answers at an address."""
+    """Whether slpstream answers at this address."""
     try:
         with urllib.request.urlopen(f"{base}/healthz", timeout=_ANSWER_SECONDS) as response:
             return b'"status":"ok"' in response.read(1024)

@@ -1,1 +1,1 @@
-"""The command `stats`: the stats of games as tables or JSON."""
+"""The command `stats`, which shows the stats of games as tables or JSON."""

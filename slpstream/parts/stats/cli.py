@@ -1,7 +1,7 @@
 """`slpstream stats`: show the stats of games, as tables or as JSON.
 
-`examine` reads a file, computes its stats and returns only the output: a line of JSON or the figures of a table
-row. It runs in this process or in several worker processes; the results come in the order of the files.
+`examine` reads a file, computes its stats and only returns the output, which is a line of JSON or the figures of a
+table row. It runs either in this process or in several worker processes. The results come in the order of the files.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from slpstream.parts.stats.rows import GameRow, Grouping
 
 MIN_PARALLEL_BYTES = 24_000_000
-"""For less data, starting processes takes longer than it saves."""
+"""With less data than this, starting processes takes longer than it saves."""
 _FILES_PER_CHUNK = 4
 _ARCHIVE_RATIO = 5
-"""About how much smaller replays are in archives."""
+"""Roughly how much smaller replays are in archives."""
 
 Compat = Literal["slippi-js"]
 
@@ -54,7 +54,7 @@ class Options(NamedTuple):
 
 
 def _endings() -> tuple[str, ...]:
-    """The file name endings of formats with Slippi stats."""
+    """Return the file name endings of the formats with Slippi stats."""
     from slpstream.formats.registry import formats
     from slpstream.formats.slippi.stats import SlippiStats
 
@@ -64,7 +64,7 @@ def _endings() -> tuple[str, ...]:
 def _has_stats(file: Path) -> bool:
     """Whether a file in a folder is of a format with stats. A replay log can be of any format.
 
-    True for a log that cannot be read, so that it is reported.
+    For a log that can't be read, this is true, so that the log is reported.
     """
     from slpstream.formats.slplog.container import SUFFIX
     from slpstream.formats.slplog.open_log import is_log, replay_name
@@ -78,7 +78,9 @@ def _has_stats(file: Path) -> bool:
 
 
 class FileResult(NamedTuple):
-    """The result for a file: a line of JSON or a table row, and the error message, if any, with its exit code."""
+    """The result for a file: a line of JSON or a table row, and (if there is one) the error message with its exit
+    code.
+    """
 
     line: bytes | None = None
     row: GameRow | None = None
@@ -130,7 +132,9 @@ def command(
 
 
 def json_object(replay: Replay, *, compat: bool = False, crew: bool = False) -> Any:
-    """The JSON object of `stats --json`. With `compat`, the members that slippi-js's `getStats()` returns."""
+    """Return the JSON object of `stats --json`. With `compat`, it has the members that slippi-js's `getStats()`
+    returns.
+    """
     stats = replay.stats(compat=compat, crew=crew)
     if compat:
         return stats
@@ -143,7 +147,7 @@ def json_object(replay: Replay, *, compat: bool = False, crew: bool = False) -> 
 
 
 def with_nulls(value: Any) -> Any:
-    """Convert stats to plain values, with `None` for absent members."""
+    """Convert stats to plain values, with `None` for members that are absent."""
     import msgspec
 
     if isinstance(value, msgspec.Struct):
@@ -180,7 +184,9 @@ def examine(options: Options, found: FoundReplay) -> FileResult:
 
 
 def _damage(replay: Replay) -> tuple[str | None, int]:
-    """The error message and exit code for a game with an unreadable part. Its stats cover the part before."""
+    """Return the error message and the exit code for a game with an unreadable part. Its stats cover everything before
+    this part.
+    """
     if replay.game_end.reason != "error":
         return None, 0
     worst = next(d for d in reversed(replay.diagnostics) if d.severity == "error")
@@ -231,7 +237,7 @@ def _report_error(result: FileResult) -> int:
 
 
 def _results(files: list[ReplayFile], options: Options, jobs: int | None) -> Iterator[FileResult]:
-    """Yield the results in the order of the files, with a progress bar if stderr is a terminal."""
+    """Yield the results in the order of the files. If stderr is a terminal, there is a progress bar."""
     archives = has_archives(files)
     shown = (archives or len(files) > 1) and not (options.as_json and sys.stdout.isatty())
     with progress_bar("stats", None if archives else len(files), shown=shown, transient=True) as update:
@@ -241,7 +247,7 @@ def _results(files: list[ReplayFile], options: Options, jobs: int | None) -> Ite
 
 
 def _computed(files: list[ReplayFile], options: Options, jobs: int | None) -> Iterator[FileResult]:
-    """Yield the results in the order of the files, computed by `jobs` processes."""
+    """Yield the results in the order of the files. They are computed by `jobs` processes."""
     count = jobs or _jobs(files)
     if not has_archives(files):
         count = min(len(files), count)
@@ -262,7 +268,7 @@ def _stats_endings() -> tuple[str, ...]:
 
 
 def _jobs(files: list[ReplayFile]) -> int:
-    """The default number of processes: one per core if there is enough data, otherwise 1."""
+    """Return the default number of processes. This is one per core if there is enough data, and otherwise 1."""
     size = 0
     for file in files:
         try:

@@ -17,28 +17,28 @@ Grouping = Literal["auto", "code", "tag", "port"]
 
 
 class Figures(NamedTuple):
-    """Counts of one player that can be added up over games."""
+    """Counts of one player that can be added up over several games."""
 
     games: int = 0
     won: int = 0
     decided: int = 0
-    """Games with a winner."""
+    """The number of games with a winner."""
     kills: int = 0
     deaths: int = 0
     openings: int = 0
     punishes: int = 0
-    """Conversions with more than one move."""
+    """The number of conversions with more than one move."""
     damage: float = 0.0
     neutral_wins: float = 0
     neutral_total: float = 0
     l_cancels: int = 0
     landings: int = 0
-    """Landings with a successful or failed L-cancel."""
+    """The number of landings with an L-cancel, whether it was successful or not."""
     inputs: int = 0
     minutes: float = 0.0
 
     def plus(self, other: Figures) -> Figures:
-        """The sums of both."""
+        """Return the sums of both."""
         return Figures._make(a + b for a, b in zip(self, other, strict=True))
 
 
@@ -54,7 +54,7 @@ class PlayerRow(NamedTuple):
     figures: Figures
 
     def key(self, by: Grouping) -> str:
-        """The key that identifies this player across games; empty if the replay does not have it."""
+        """Return the key that identifies this player across games. It is empty if the replay doesn't have it."""
         keys = {"code": self.code, "tag": self.tag or self.name, "port": f"P{self.port}"}
         return keys["code"] or keys["tag"] or keys["port"] if by == "auto" else keys[by]
 
@@ -74,12 +74,12 @@ class Summary(NamedTuple):
 
     key: str
     characters: list[tuple[str, int]]
-    """Characters and numbers of games, most played first."""
+    """The characters with their numbers of games, most played first."""
     figures: Figures
 
 
 def game_row(replay: Replay, *, compat: bool = False, crew: bool = False) -> GameRow:
-    """Compute the row of a replay. Raises `FormatError` and `SourceError`."""
+    """Compute the row of a replay. Raises `FormatError` or `SourceError` if it can't be read."""
     end = replay.game_end
     stats = replay.stats(compat=compat, crew=crew)
     summary = summary_of(replay.format, replay.settings, end)
@@ -106,7 +106,7 @@ def _player_row(player: PlayerSummary, stats: Stats, winners: Sequence[int]) -> 
 
 
 def figures_of(stats: Stats, index: int, *, won: bool, decided: bool) -> Figures:
-    """The counts of one player in one game."""
+    """Return the counts of one player in one game."""
     overall = next(entry for entry in stats.overall if entry.player_index == index)
     actions = next((entry for entry in stats.action_counts if entry.player_index == index), None)
     good, bad = (0, 0) if actions is None else (actions.l_cancel_count.success, actions.l_cancel_count.fail)
@@ -130,7 +130,10 @@ def figures_of(stats: Stats, index: int, *, won: bool, decided: bool) -> Figures
 
 
 def summaries(games: Iterable[GameRow], by: Grouping) -> list[Summary]:
-    """The players over all games, those with the most games first. Players without the key are counted as one, last."""
+    """Return the players over all games, beginning with those who have the most games.
+
+    Players without the key are counted together as one, which comes last.
+    """
     sums: dict[str, Figures] = {}
     characters: dict[str, Counter[str]] = {}
     for game in games:

@@ -1,4 +1,4 @@
-"""The tables of `slpstream stats`: one game in full, or a row for each player of every game and a summary."""
+"""The tables of `slpstream stats`: either one game in full, or a row for each player of every game, with a summary."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MAX_COMBOS = 6
 _MAX_CHARACTERS = 3
 
 Share = Callable[[float, float], str]
-"""How a share is written: `share_text`, or `percent_text` where there is little room."""
+"""Decides how a share is written. This is `share_text`, or `percent_text` if there is only little room."""
 
 _Columns = Sequence[tuple[str, Callable[[Figures, Share], str]]]
-"""Titles, and what makes the cells below them."""
+"""The titles, each with a function that makes the cells below it."""
 
 _COLUMNS: _Columns = (
     ("kills", lambda f, share: str(f.kills)),
@@ -43,31 +43,31 @@ _COLUMNS: _Columns = (
     ("L-\ncancels", lambda f, share: percent_text(f.l_cancels, f.landings)),
     ("inputs\n/min", lambda f, share: ratio_text(f.inputs, f.minutes, digits=0)),
 )
-"""Columns that the table of games and the summary have in common."""
+"""The columns that both the table of games and the summary have."""
 _RESULTS: _Columns = (
     ("games", lambda f, share: str(f.games)),
     ("won", lambda f, share: share(f.won, f.decided)),
     ("deaths", lambda f, share: str(f.deaths)),
     ("conver-\nsions", lambda f, share: share(f.punishes, f.openings)),
 )
-"""Columns that only the summary has."""
+"""The columns that only the summary has."""
 _GAP = 1
 _INDENT = "  "
 _PADDING = (0, 0, 0, len(_INDENT))
 
 
 def ratio_text(count: float, total: float, digits: int = 1) -> str:
-    """Format a ratio; a dash if `total` is 0."""
+    """Format a ratio. If `total` is 0, this is a dash."""
     return f"{count / total:.{digits}f}" if total else "-"
 
 
 def percent_text(count: float, total: float) -> str:
-    """Format a share in percent; a dash if `total` is 0."""
+    """Format a share in percent. If `total` is 0, this is a dash."""
     return f"{100 * count / total:.0f}%" if total else "-"
 
 
 def share_text(count: float, total: float) -> str:
-    """Format a share as `1 of 4 (25%)`; a dash if `total` is 0."""
+    """Format a share, for example as `1 of 4 (25%)`. If `total` is 0, this is a dash."""
     return f"{count:g} of {total:g} ({percent_text(count, total)})" if total else "-"
 
 
@@ -78,7 +78,7 @@ def time_text(frame: int, stats: Stats) -> str:
 
 
 class _GameFigures(NamedTuple):
-    """The figures of a game that the lines of its table are made from, by player index."""
+    """The figures of a game from which the lines of its table are made, by player index."""
 
     stats: Stats
     figures: Mapping[int, Figures]
@@ -127,7 +127,7 @@ def _stadium(stadium: TargetTest | HomeRun, stats: Stats) -> str:
 
 
 def _fitting(console: Console, tables: Sequence[Table]) -> Table:
-    """The first table that is not too wide for the console; the last if all are."""
+    """Return the first table that isn't too wide for the console. If all of them are too wide, return the last one."""
     return next((table for table in tables if table_width(table, console) <= console.width), tables[-1])
 
 
@@ -213,7 +213,7 @@ _LINES: Sequence[tuple[str, Callable[[_GameFigures, int], str]]] = (
     _extra("Stocks given up", lambda e, share: "" if e.stocks_given_up is UNSET else str(e.stocks_given_up)),
     ("First blood", _first_blood),
 )
-"""The lines of the table of a game. Lines that are empty for all players are left out."""
+"""The lines in the table of a game. A line that is empty for all players is left out."""
 
 
 def _per_minute(ratio: Any) -> str:
@@ -221,7 +221,7 @@ def _per_minute(ratio: Any) -> str:
 
 
 def _stocks(stats: Stats, names: Mapping[int, str], *, pair: bool) -> Table:
-    """A table of all lost stocks, in the order of the losses."""
+    """Return a table of all lost stocks, in the order of the losses."""
     table = _table("Lost stock", "at", "percent", "by", "with", right=(1, 2))
     kills = {}
     for conversion in stats.conversions:
@@ -245,7 +245,7 @@ def _end(stock: Stock) -> int:
 
 
 def _combos(stats: Stats, names: Mapping[int, str]) -> Table:
-    """A table of the notable combos with the most damage, in the order of the game."""
+    """Return a table of the notable combos with the most damage, in the order of the game."""
     table = _table("Combo", "at", "damage", "moves", right=(1, 2))
     notable = [c for c in stats.combos if c.moves and _is_notable(c)]
     best = sorted(notable, key=_damage, reverse=True)[:_MAX_COMBOS]
@@ -271,14 +271,16 @@ def _move(move: Move) -> str:
 
 
 def print_rows(games: Sequence[GameRow], by: Grouping) -> None:
-    """Print each game with a row for each of its players, then a summary of each player."""
+    """Print each game with a row for each of its players, and then a summary of each player."""
     console = table_console()
     for part in (*_games(games, console.width), *_summary(games, by, console)):
         console.print(part)
 
 
 def _games(games: Sequence[GameRow], width: int) -> Iterator[RenderableType]:
-    """A line for each game, with a table of its players below it. The columns of all tables have the same widths."""
+    """Yield a line for each game, and below it a table of its players. The columns of all tables have the same
+    widths.
+    """
     names = {id(player): _player_text(player) for game in games for player in game.players}
     longest = max(map(cell_len, ("players", *names.values())))
     for share in (share_text, percent_text):
@@ -318,7 +320,7 @@ def _player_table(rows: Iterable[Sequence[str]], widths: Sequence[int], style: s
 
 
 def _summary(games: Sequence[GameRow], by: Grouping, console: Console) -> Iterator[RenderableType]:
-    """The players over all games, in one table if it is not too wide, otherwise in two."""
+    """Yield the players over all games. They are in one table if it isn't too wide, and otherwise in two."""
     whole = _summary_table(games, by, (*_RESULTS, *_COLUMNS), share_text, characters=True)
     if table_width(whole, console) <= console.width:
         yield from ("", whole)

@@ -1,4 +1,6 @@
-"""Situations in the frames of games: actions of players, with places and percents, in order and within a time."""
+"""Situations in the frames of games. A situation consists of actions of players, with places and percents, which happen
+in order and within a certain time.
+"""
 
 from slpstream.parts.situations.search.live import LiveSituations
 from slpstream.parts.situations.search.messages import frame_of, setup_of

@@ -1,7 +1,8 @@
 """Finds situations in the final frames of a running game.
 
-A hit that may kill can be judged only when the opponent has died of it, or can no longer die of it. A query for kills
-therefore waits for at most `KILL_FRAMES` frames, and so do later frames of the same two players.
+A hit that may kill can only be judged when the opponent has died from it, or can't die from it any more. Because of
+this, a query for kills waits for at most `KILL_FRAMES` frames. Later frames of the same two players have to wait as
+well.
 """
 
 from __future__ import annotations
@@ -50,28 +51,28 @@ from slpstream.parts.situations.search.vocabulary import HIT_STATES, STATES
 
 
 class _Side:
-    """One player in a frame, as seen by one opponent."""
+    """One player in a frame, as one opponent sees it."""
 
     __slots__ = ("before", "hits", "kills", "post", "timer_frames")
 
     def __init__(self, post: Post, before: Post | None, timer_frames: int, *, hits: bool, kills: bool) -> None:
         self.post: Any = post
         self.timer_frames = timer_frames
-        """The number of frames that the timer has run."""
+        """How many frames the timer has run."""
         self.before: Any = before
-        """The player in the frame before, if both players were in it."""
+        """The player in the frame before, if both players were in that frame."""
         self.hits = hits
         """Whether the player hits the opponent in this frame."""
         self.kills = kills
-        """Whether the opponent dies of that hit."""
+        """Whether the opponent dies from this hit."""
 
 
 _Holds = Callable[[int, _Side, _Side], bool]
-"""Whether a condition holds, from the frame number, the player and the opponent."""
+"""Returns whether a condition holds, given the frame number, the player and the opponent."""
 
 
 class _Waiting(NamedTuple):
-    """A frame that waits to be judged."""
+    """A frame that is waiting to be judged."""
 
     position: int
     row: Row
@@ -92,14 +93,16 @@ class _Pair:
         self.opponent = opponent
         self.chain = chain
         self.runs = runs
-        """The number of frames for which the condition of each step has held."""
+        """For how many frames the condition of each step has held."""
         directions: Mapping[Whose, tuple[int, int]] = {"own": (player, opponent), "opponent": (opponent, player)}
         self.open_for = [directions[whose] for whose in whose_kills]
-        """The hits that must be decided before later frames are judged, as hitter and victim."""
+        """The hits that have to be decided before we can judge later frames. Each is a pair of hitter and victim."""
         self.waiting: deque[_Waiting] = deque()
 
     def copy(self, waiting: Mapping[int, _Waiting]) -> _Pair:
-        """An independent pair in the same state. `waiting` has copies of all waiting frames, by position."""
+        """Return an independent pair in the same state. `waiting` contains copies of all waiting frames, by
+        position.
+        """
         twin = _Pair(self.player, self.opponent, self.chain.copy(), list(self.runs), frozenset())
         twin.open_for = self.open_for
         twin.waiting = deque(waiting[each.position] for each in self.waiting)
@@ -127,15 +130,15 @@ class LiveSituations:
         self._count = 0
         self._timer_start = 0
         self._open: dict[tuple[int, int], _Waiting] = {}
-        """The latest hit of each player on each opponent while it may still kill."""
+        """The latest hit of each player on each opponent, as long as it may still kill."""
 
     @property
     def is_possible(self) -> bool:
-        """Whether the game has a player and an opponent that the query is about."""
+        """Whether there are a player and an opponent in the game that the query is about."""
         return bool(self._pairs)
 
     def copy(self) -> Self:
-        """An independent search in the same state."""
+        """Return an independent search in the same state."""
         twin = copy.copy(self)
         twin._final = self._final.copy()
         # Waiting frames are changed when a kill is found, so they are not shared.
@@ -146,19 +149,19 @@ class LiveSituations:
         return twin
 
     def take(self, events: Iterable[Event]) -> list[Occurrence]:
-        """Take the next events of the game. Returns the situations that are known now."""
+        """Take the next events of the game, and return the situations that we know now."""
         found: list[Occurrence] = []
         for frame in self._final.take(events):
             found += self.feed(frame)
         return found
 
     def finish(self) -> list[Occurrence]:
-        """End the game: judge the frames that still wait."""
+        """End the game, which judges the frames that are still waiting."""
         self._open.clear()
         return self._judge_waiting()
 
     def feed(self, frame: Frame) -> list[Occurrence]:
-        """Take the next final frame, each number once and in order, instead of events."""
+        """Take the next final frame. You can use this instead of events, with each number once and in order."""
         if not self._pairs:
             return []
         if not self._count:
@@ -189,7 +192,7 @@ class LiveSituations:
         return self._two_players or bool(post.last_hit_by == player)
 
     def _follow_kill(self, direction: tuple[int, int], new: _Waiting) -> None:
-        """Decide whether the latest hit of a player on an opponent kills, as far as this frame shows."""
+        """Decide whether the latest hit of a player on an opponent kills, as far as this frame shows it."""
         player, opponent = direction
         posts, last = new.row.posts, new.before.posts
         if direction in new.hits:
@@ -209,7 +212,7 @@ class LiveSituations:
             del self._open[direction]
 
     def _judge_waiting(self) -> list[Occurrence]:
-        """Judge the frames whose kills are decided."""
+        """Judge the frames for which we know whether their hits kill."""
         found: list[Occurrence] = []
         for pair in self._pairs:
             hits = (self._open.get(direction) for direction in pair.open_for)
@@ -337,7 +340,8 @@ _PLACES: Mapping[str, Callable[[float], _Holds]] = {
         lambda number, own, other: edge > 0 and own.post.is_airborne is False and own.post.position_y > PLATFORM
     ),
 }
-"""For each name of a place: whether a player is there, from the x of the ledge, NaN if it is unknown."""
+"""For each name of a place, a function that takes the x of the ledge (or NaN if this isn't known), and returns the test
+whether a player is there."""
 
 
 def _bound(term: Bound, edge: float | None) -> _Holds:

@@ -1,4 +1,4 @@
-"""Converts log messages to the input of the search, for programs that read a log and not a file."""
+"""Converts log messages to the input of the search. This is for programs that read a log and not a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SetupPlayer(msgspec.Struct, rename="camel"):
 
 @prepared
 class GameSetup(msgspec.Struct, rename="camel"):
-    """The part of the settings of a game that the search needs."""
+    """The part of a game's settings that the search needs."""
 
     stage_id: int
     players: list[SetupPlayer]
@@ -36,10 +36,10 @@ class GameSetup(msgspec.Struct, rename="camel"):
 
 
 class _Post(msgspec.Struct, rename="camel", gc=False):
-    """A part of a Post-Frame Update in JSON, where NaN is null.
+    """A part of a Post-Frame Update in JSON, in which NaN is null.
 
-    Infinities are null too, so a bound that holds for them in the columns of the file does not hold here. No game
-    writes infinities, and most frames of a log are undecoded bytes.
+    Infinities are null as well. If a bound holds for them in the columns of the file, it doesn't hold here. But no game
+    writes infinities, and most frames of a log are undecoded bytes anyway.
     """
 
     internal_character_id: int
@@ -73,13 +73,15 @@ _decode_entry = msgspec.json.Decoder(_Entry).decode
 
 
 def setup_of(settings: Mapping[str, Any]) -> GameSetup:
-    """The setup of a game from the settings in its `game_start`. Raises `msgspec.ValidationError` for the settings of
-    another format."""
+    """Return the setup of a game from the settings in its `game_start`.
+
+    Raises `msgspec.ValidationError` if these are the settings of another format.
+    """
     return msgspec.convert(settings, GameSetup)
 
 
 def frame_of(message: LogMessage) -> Frame:
-    """The frame of a `frame` message."""
+    """Return the frame in a `frame` message."""
     content = message.content
     number = 0 if message.frame is None else message.frame
     if isinstance(content, PackedEntry):

@@ -1,7 +1,7 @@
-"""Parses queries for situations. The grammar is in `docs/data/situations.md`.
+"""Parses queries for situations. You can find the grammar in `docs/data/situations.md`.
 
-A recursive descent over the words of a query, with one word of lookahead. The words before the first colon name the
-players.
+This is a recursive descent over the words of a query, with one word of lookahead. The words before the first colon name
+the players.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from slpstream.parts.situations.search.vocabulary import key_of, names, starts, 
 
 MAX_STEPS = 16
 MAX_DEPTH = 32
-"""Maximum nesting of parentheses and exclamation marks."""
+"""How deep parentheses and exclamation marks can be nested."""
 MAX_HELD_FRAMES = 28_800
-"""Eight minutes, the length of a game."""
+"""This is eight minutes, the length of a game."""
 _NAME_KINDS = ("word", "code", "text")
 _OPERATORS = ("<", "<=", ">", ">=")
 _MEASURES = ("percent", "stocks", "x", "y", "frame", "time")
 
 
 def parse(text: str) -> Query | QueryProblem:
-    """Parse a query. Returns the query, or the problem with its place."""
+    """Parse a query. Returns either the query, or the problem with its place."""
     found = tokens_of(text)
     if isinstance(found, QueryProblem):
         return found
@@ -57,7 +57,7 @@ def parse(text: str) -> Query | QueryProblem:
 
 @functools.lru_cache(maxsize=64)  # a command parses the same query for each replay
 def parsed(text: str) -> Query:
-    """Parse a valid query. Raises `ValueError` with the place of the problem."""
+    """Parse a query that should be valid. If it isn't, this raises `ValueError` with the place of the problem."""
     query = parse(text)
     if isinstance(query, QueryProblem):
         raise ValueError(described(query, text))
@@ -65,14 +65,14 @@ def parsed(text: str) -> Query:
 
 
 def described(problem: QueryProblem, text: str) -> str:
-    """The problem in one line, with the place."""
+    """Return the problem in one line, with its place."""
     wrong = text[problem.position : problem.position + problem.length]
     place = f"at character {problem.position + 1}" + (f", {wrong!r}" if wrong else "")
     return f"{place}: {problem.message}"
 
 
 def shown(problem: QueryProblem, text: str) -> str:
-    """The problem in three lines, with the place marked below the query."""
+    """Return the problem in three lines, with its place marked below the query."""
     line = "".join(" " if character.isspace() else character for character in text)
     return f"{problem.message}\n  {line}\n  {' ' * problem.position}{'^' * max(1, problem.length)}"
 
@@ -86,7 +86,7 @@ class _Invalid(Exception):
 
 
 class _Parser:
-    """The words of one query, and the reading position."""
+    """The words of one query, and how far we have read them."""
 
     def __init__(self, words: list[Token]) -> None:
         self._words = words
@@ -94,7 +94,7 @@ class _Parser:
         self._depth = 0
 
     def query(self) -> Query:
-        """The whole query."""
+        """Read the whole query."""
         player, opponent = self._who()
         steps = [self._step(first=True)]
         while self._takes("->"):
@@ -116,7 +116,7 @@ class _Parser:
         return word
 
     def _takes(self, mark: str) -> bool:
-        """Take a mark if it is the next word."""
+        """Take a mark if it is the next word. Returns whether it was."""
         if self._word.kind == "mark" and self._word.value == mark:
             self._next += 1
             return True
@@ -129,7 +129,7 @@ class _Parser:
         _fail(word, "unexpected", f"expected {expected}")
 
     def _who(self) -> tuple[Names, Names]:
-        """The names of the player and of the opponent: the words before a colon, if there is one."""
+        """Read the names of the player and of the opponent. These are the words before a colon, if there is one."""
         for word in self._words:
             if word.kind == "mark" and word.value == ":":
                 break
@@ -153,7 +153,7 @@ class _Parser:
         return () if () in found else tuple(found)
 
     def _all_names(self) -> tuple[Name, ...]:
-        """Names that must all match; empty for `any`."""
+        """Read names that all have to match. For `any`, there aren't any."""
         found: list[Name] = []
         first = self._word
         is_any = False
@@ -208,14 +208,14 @@ class _Parser:
         return Step(condition, held or 1, DEFAULT_WITHIN_FRAMES if within is None else within)
 
     def _limit(self) -> float:
-        """The time limit between the previous step and a step, in frames."""
+        """Read the time limit between the previous step and a step, in frames."""
         if self._word.kind == "word" and self._word.value == "any":
             self._take()
             return math.inf
         return self._duration()
 
     def _duration(self) -> float:
-        """A duration in frames."""
+        """Read a duration, and return it in frames."""
         word = self._word
         if word.kind != "duration":
             self._fail_unexpected("a duration such as `60f` or `1.5s`")
@@ -225,14 +225,14 @@ class _Parser:
         return number if word.value.endswith("f") else round(number * FRAMES_PER_SECOND, 6)
 
     def _condition(self) -> Condition:
-        """Alternatives."""
+        """Read alternatives."""
         parts = [self._factor()]
         while self._takes("|"):
             parts.append(self._factor())
         return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
     def _factor(self) -> Condition:
-        """A term, a negated term, or an expression in parentheses."""
+        """Read a term, a negated term, or an expression in parentheses."""
         word = self._word
         self._depth += 1
         if self._depth > MAX_DEPTH:
@@ -303,7 +303,7 @@ class _Parser:
         return states
 
     def _bounds(self) -> tuple[float | None, float | None, bool, bool]:
-        """Low and high bound, and whether they are included."""
+        """Read the low and the high bound, and return them together with whether they are included."""
         if self._word.kind == "mark" and self._word.value in _OPERATORS:
             operator = self._take().value
             number = self._number()
@@ -326,7 +326,7 @@ class _Parser:
 
 @functools.cache
 def state_numbered(number: int) -> StateSet:
-    """One action state by its id, for any fighter."""
+    """Return the state set that only contains the action state with this id, for any fighter."""
     return StateSet(frozenset({number}), {})
 
 

@@ -10,9 +10,9 @@ from slpstream.parts.situations.search.query import Name, Names, Query
 
 
 def pairs_of(query: Query, settings: Settings | GameSetup) -> list[tuple[int, int]]:
-    """Return the pairs of player indices, player and opponent, that match a query, in ascending order.
+    """Return the pairs of player indices (player and opponent) that match a query, in ascending order.
 
-    Players of the same team are not opponents.
+    Players of the same team aren't opponents.
     """
     found: Sequence[PlayerSettings | SetupPlayer] = settings.players
     players = sorted(found, key=lambda player: player.player_index)

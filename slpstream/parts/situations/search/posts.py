@@ -1,6 +1,6 @@
-"""The part of a frame that situations need: a few fields of each player's Post-Frame Update.
+"""The part of a frame that situations need, which is a few fields of each player's Post-Frame Update.
 
-Most frames of the live path are undecoded bytes (`PackedFrame`). Only these fields are read from them.
+When we read a game live, most of its frames are undecoded bytes (`PackedFrame`). Only these fields are read from them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_READERS = 64
 
 
 class Post(msgspec.Struct, gc=False):
-    """A part of a Post-Frame Update, in the order of the event. The oldest versions lack the last fields."""
+    """A part of a Post-Frame Update, in the order of the event. The oldest versions don't have the last fields."""
 
     internal_character_id: Any
     action_state_id: Any
@@ -33,7 +33,7 @@ class Post(msgspec.Struct, gc=False):
 
 
 class Row(NamedTuple):
-    """A final frame: its number, and the players in it by player index."""
+    """A final frame, with its number and the players in it (by player index)."""
 
     number: int
     posts: dict[int, Post]
@@ -46,7 +46,7 @@ class RowReader:
         self._readers: dict[FrameDecoder, list[tuple[int, FieldReader]] | None] = {}
 
     def row(self, frame: Frame) -> Row:
-        """The row of a frame. Players without a Post-Frame Update are left out."""
+        """Return the row of a frame. Players without a Post-Frame Update are left out."""
         content = frame.content
         if type(content) is PackedFrame and frame.decoded is None:
             try:
@@ -59,7 +59,7 @@ class RowReader:
         return Row(frame.number, {index: _selected(post) for index, post in posts.items()})
 
     def _learn(self, decoder: FrameDecoder) -> list[tuple[int, FieldReader]] | None:
-        """Return the readers for the frames of a layout; `None` if a field that all versions have is missing."""
+        """Return the readers for frames of this layout, or `None` if it lacks a field that exists in all versions."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         found: list[tuple[int, FieldReader]] | None = []

@@ -1,4 +1,6 @@
-"""A parsed query for situations: the players, and steps of conditions. Values without behaviour."""
+"""A parsed query for situations, which consists of the players and of steps with conditions. These are values without
+any behaviour.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from slpstream.formats.slippi.action_states import StateSet
 
 FRAMES_PER_SECOND = 60
 DEFAULT_WITHIN_FRAMES = 300
-"""Default time limit between a step and the previous step, in frames."""
+"""The default time limit between a step and the previous one, in frames."""
 KILL_FRAMES = 600
 """A hit kills if the opponent begins to die at most this long after it."""
 
@@ -20,8 +22,11 @@ Measure = Literal["percent", "stocks", "x", "y", "frame", "time"]
 
 
 class Name(msgspec.Struct, frozen=True):
-    """One way to name a player: by `character` (external id), `port` (1 to 4), connect `code` or `text`, which is a
-    name, a tag or a code. All of them are optional; the code and the text are casefolded."""
+    """One way to name a player. This can be by `character` (external id), `port` (1 to 4), connect `code`, or `text`,
+    which is a name, a tag or a code.
+
+    All of them are optional. The code and the text are casefolded.
+    """
 
     character: int | None = None
     port: int | None = None
@@ -30,7 +35,7 @@ class Name(msgspec.Struct, frozen=True):
 
 
 Names = tuple[tuple[Name, ...], ...]
-"""Alternatives. Each one has names that must all match. Empty matches any player."""
+"""Alternatives. Each consists of names, all of which have to match. An empty one matches any player."""
 
 
 class InStates(msgspec.Struct, frozen=True):
@@ -46,7 +51,7 @@ class Starts(msgspec.Struct, frozen=True):
 
 
 class Lands(msgspec.Struct, frozen=True):
-    """The player hits the opponent, with one of these moves; `None` for any."""
+    """The player hits the opponent with one of these moves, or with any move (`None`)."""
 
     moves: frozenset[int] | None
 
@@ -56,17 +61,17 @@ class Grabs(msgspec.Struct, frozen=True):
 
 
 class Kills(msgspec.Struct, frozen=True):
-    """The player hits the opponent, and the opponent dies from it."""
+    """The player hits the opponent, who dies from it."""
 
 
 class At(msgspec.Struct, frozen=True):
-    """The player is at a place."""
+    """The player is at this place."""
 
     place: PlaceName
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """A number is between two bounds, or beyond one bound."""
+    """A number is between two bounds, or beyond a single one."""
 
     measure: Measure
     low: float | None = None
@@ -86,7 +91,7 @@ class About(msgspec.Struct, frozen=True):
 
 
 class Not(msgspec.Struct, frozen=True):
-    """The condition does not hold."""
+    """The condition doesn't hold."""
 
     part: Condition
 
@@ -98,7 +103,7 @@ class AnyOf(msgspec.Struct, frozen=True):
 
 
 class AllOf(msgspec.Struct, frozen=True):
-    """All conditions hold."""
+    """All of the conditions hold."""
 
     parts: tuple[Condition, ...]
 
@@ -107,16 +112,17 @@ Condition = About | Not | AnyOf | AllOf
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One step: it happens in the frame in which its condition has held for `held_frames` frames."""
+    """One step. It happens in the frame in which its condition has held for `held_frames` frames."""
 
     condition: Condition
     held_frames: int = 1
     within_frames: float = DEFAULT_WITHIN_FRAMES
-    """Time limit since the previous step, in frames; infinite for no limit. Not used in the first step."""
+    """The time limit since the previous step, in frames. If it is infinite, there is no limit. It isn't used in the
+    first step."""
 
 
 class Query(msgspec.Struct, frozen=True):
-    """A query: the player, the opponent, and the steps."""
+    """A query, consisting of the player, the opponent, and the steps."""
 
     player: Names
     opponent: Names
@@ -124,13 +130,13 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def asks_for_kills(self) -> frozenset[Whose]:
-        """The players whose hits can be judged only after their kills are decided."""
+        """Return the players whose hits can only be judged once we know whether they kill."""
         abouts = (about for step in self.steps for about in terms_of(step.condition))
         return frozenset(about.whose for about in abouts if isinstance(about.term, Kills))
 
 
 def terms_of(condition: Condition) -> list[About]:
-    """All terms of a condition, in the order of the query."""
+    """Return all terms of a condition, in the order of the query."""
     if isinstance(condition, About):
         return [condition]
     if isinstance(condition, Not):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def find_situations(
     query: str, settings: Any, whole: WholeGame | None, batches: Iterable[Iterable[Event]]
 ) -> list[Occurrence] | None:
-    """The situations of a query in a game, in the order in which they are known; `None` if the game is not of Slippi.
+    """Return the situations in a game that match a query, in the order in which they are known.
 
-    `whole` is the game in columns, if they are available. Otherwise the events are read, from `batches`. Raises
-    `ValueError` for an invalid query.
+    `whole` is the game in columns, if these are available. Otherwise, we read the events from `batches`. Returns `None`
+    if it isn't a Slippi game, and raises `ValueError` if the query is invalid.
     """
     wanted = parsed(query)
     if not isinstance(settings, Settings):

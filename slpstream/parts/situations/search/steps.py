@@ -1,4 +1,4 @@
-"""Steps of a situation in order: finds the frames of the latest ones that fit together."""
+"""The steps of a situation in order. This finds the frames of the latest steps that fit together."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from collections.abc import Sequence
 class Chain:
     """The steps of one situation between one player and one opponent.
 
-    For each number of steps only the latest ones are kept, because they leave the most time for the next step.
+    For each number of steps, we only keep the latest ones, because these leave the most time for the next step.
     """
 
     __slots__ = ("_begun", "_limits")
 
     def __init__(self, limits: Sequence[float]) -> None:
-        """`limits` has the time limit of each step since the previous one, in frames. The first limit is not used."""
+        """`limits` contains the time limit of each step since the previous one, in frames. The first limit isn't
+        used.
+        """
         self._limits = limits
         self._begun: list[tuple[int, ...] | None] = [None] * (len(limits) - 1)
-        """The frames of the latest first step, the latest first two, and so on."""
+        """The frames of the latest first step, of the latest first two steps, and so on."""
 
     def happen(self, number: int, step: int) -> tuple[int, ...] | None:
         """Note that a step happens in a frame.
 
-        Returns the frames of all steps if the situation is complete. Within one frame, later steps must be noted before
-        earlier ones.
+        Returns the frames of all steps if the situation is complete. Within one frame, you have to note later steps
+        before earlier ones.
         """
         frames: tuple[int, ...] = (number,)
         if step:
@@ -38,7 +40,7 @@ class Chain:
         return frames
 
     def copy(self) -> Chain:
-        """An independent chain in the same state."""
+        """Return an independent chain in the same state."""
         twin = Chain(self._limits)
         twin._begun = list(self._begun)
         return twin

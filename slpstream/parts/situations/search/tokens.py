@@ -36,8 +36,10 @@ _PATTERN = re.compile(
 
 
 class Token(NamedTuple):
-    """A word of a query. `value` is its text: in lower case, and without the colon of a key, the dot of a subject and
-    the quotes of a text."""
+    """A word of a query.
+
+    `value` is its text in lower case, and without the colon of a key, the dot of a subject, or the quotes of a text.
+    """
 
     kind: Kind
     value: str
@@ -45,12 +47,12 @@ class Token(NamedTuple):
     length: int
 
     def problem(self, kind: str, message: str) -> QueryProblem:
-        """A problem with this word."""
+        """Return a problem with this word."""
         return QueryProblem(kind, message, self.position, self.length)
 
 
 def tokens_of(query: str) -> list[Token] | QueryProblem:
-    """Return the words of a query, ending with a word of the kind `end`, or the first problem."""
+    """Return the words of a query, or the first problem in it. The last word is always one of the kind `end`."""
     if len(query) > MAX_QUERY_CHARACTERS:
         message = f"the query is longer than {MAX_QUERY_CHARACTERS} characters"
         return QueryProblem("too_long", message, MAX_QUERY_CHARACTERS, len(query) - MAX_QUERY_CHARACTERS)

@@ -1,7 +1,7 @@
-"""The words of queries for situations: the players' names of states, moves and places.
+"""The words of queries for situations. These are the names that players use for states, moves and places.
 
-States are given by their names in the game, moves by their ids. Hyphens in words are optional, and the case does not
-matter.
+States are given by their names in the game, and moves by their ids. Hyphens in words are optional, and it doesn't
+matter whether a word is in upper or lower case.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ STATES: Final[Mapping[str, str]] = {
 
 _HIT = (*range(0x4B, 0x5C), 0x26, 0xB9, 0xC1, *range(0xDF, 0xE9), *range(0x10A, 0x125), *range(0x126, 0x131))
 HIT_STATES: Final = StateSet(frozenset((*_HIT, *range(0x147, 0x153))), {})
-"""Damaged, grabbed, or in a command grab: the effects of a hit, as in the stats."""
+"""Damaged, grabbed, or in a command grab. These are the effects of a hit, as in the stats."""
 
 PLACES: Final = get_args(PlaceName)
 
@@ -85,9 +85,9 @@ _GROUPS: Mapping[str, tuple[int, ...]] = {
     "shine": (21,),
     "rest": (21,),
 }
-"""Moves without a short name, by move id."""
+"""The moves without a short name, by move id."""
 _LEFT_OUT = {"dash", "getup", "edge", "edge-slow"}
-"""Short names with another meaning here."""
+"""Short names that mean something else here."""
 
 _STARTS: Mapping[str, str] = {
     "jab": r"Attack1[123]|Attack100\w+",
@@ -124,7 +124,7 @@ _STARTS: Mapping[str, str] = {
     "getup-attack": r"DownAttack[UD]",
     "ledge-attack": r"CliffAttack(Slow|Quick)",
 }
-"""The names of the states of moves that `starts:` accepts, as a pattern."""
+"""The names of the states of those moves that `starts:` accepts, as a pattern."""
 
 _CHARACTER_ALIASES: Mapping[str, int] = {
     "captainfalcon": 0, "cf": 0, "gnw": 3, "gameandwatch": 3, "mrgameandwatch": 3, "iceclimbers": 14, "ic": 14,
@@ -135,13 +135,13 @@ _PLAYABLE = 26
 
 
 def key_of(word: str) -> str:
-    """A word without its optional parts: hyphens, dots, spaces and differences in case."""
+    """Return a word without its optional parts: hyphens, dots, spaces and differences in case."""
     return re.sub(r"[^\w&]", "", word.casefold())
 
 
 @functools.cache
 def terms() -> Mapping[str, Term]:
-    """The meaning of each word, by `key_of` the word."""
+    """Return the meaning of each word, by `key_of` the word."""
     found: dict[str, Term] = {key_of(word): Lands(ids) for word, ids in move_ids().items()}
     found |= {key_of(word): InStates(states_called(pattern)) for word, pattern in STATES.items()}
     found |= {key_of(place): At(place) for place in PLACES}
@@ -151,7 +151,7 @@ def terms() -> Mapping[str, Term]:
 
 @functools.cache
 def move_ids() -> Mapping[str, frozenset[int]]:
-    """The moves that each word stands for, by the word."""
+    """Return the moves that each word stands for."""
     by_name: dict[str, set[int]] = {}
     for move_id, move in moves().items():
         if move.short_name not in _LEFT_OUT:
@@ -166,7 +166,7 @@ def move_ids() -> Mapping[str, frozenset[int]]:
 
 @functools.cache
 def starts() -> Mapping[str, StateSet]:
-    """The states in which the moves begin that `starts:` knows, by `key_of` the word."""
+    """Return the states in which those moves begin that `starts:` knows, by `key_of` the word."""
     found = {key_of(name): states_called(pattern) for name, pattern in _STARTS.items()}
     for name in _STARTS:
         for long_name in _long_names(name):
@@ -176,7 +176,7 @@ def starts() -> Mapping[str, StateSet]:
 
 @functools.cache
 def names() -> Mapping[str, Name]:
-    """The players for whom the words before the colon stand, by `key_of` the word."""
+    """Return the players that the words before the colon stand for, by `key_of` the word."""
     found = {f"port{port}": Name(port=port) for port in range(1, 5)} | {
         f"p{port}": Name(port=port) for port in range(1, 5)
     }
@@ -187,6 +187,6 @@ def names() -> Mapping[str, Name]:
 
 
 def _long_names(name: str) -> list[str]:
-    """Other ways to write the name of a move: `up-air` for `uair`, `up-throw` for `uthrow`."""
+    """Return other ways to write the name of a move, for example `up-air` for `uair`, or `up-throw` for `uthrow`."""
     match = re.fullmatch(r"([fbudn])(air|tilt|smash|throw)", name)
     return [] if match is None else [f"{_DIRECTIONS[match[1]]}-{match[2]}"]

@@ -1,6 +1,6 @@
-"""Finds situations in the columns of a whole game (extra `analysis`), with the same result as frame by frame.
+"""Finds situations in the columns of a whole game (extra `analysis`). The result is the same as frame by frame.
 
-Each condition becomes a mask over all frames. Only the columns that the query asks for are read from the file.
+Each condition becomes a mask over all frames. Only the columns that the query needs are read from the file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Array = npt.NDArray[Any]
 
 
 def whole_situations(query: Query, game: WholeGame) -> list[Occurrence] | None:
-    """The situations in a finished game; `None` if its events must be read one by one."""
+    """Return the situations in a finished game, or `None` if its events have to be read one by one."""
     settings = game.start.settings
     pairs = pairs_of(query, settings)
     if not pairs:
@@ -64,7 +64,7 @@ def whole_situations(query: Query, game: WholeGame) -> list[Occurrence] | None:
 
 
 class _Player:
-    """The columns of one player. Each is read from the file on first use."""
+    """The columns of one player. Each of them is read from the file when it is first used."""
 
     def __init__(self, post: EventColumns) -> None:
         self._post = post
@@ -77,11 +77,13 @@ class _Player:
         return self._post.present
 
     def has(self, name: str) -> bool:
-        """Whether the replay has a field."""
+        """Whether the replay has this field."""
         return name in self._post.fields
 
     def column(self, name: str) -> Array:
-        """A field over all frames, in the machine's byte order; floats with double precision, as in Python."""
+        """Return a field over all frames, in the byte order of this machine. Floats have double precision, as in
+        Python.
+        """
         column = self._columns.get(name)
         if column is None:
             values = self._post.alone(name)
@@ -91,7 +93,9 @@ class _Player:
 
     @cached_property
     def moves(self) -> bytes:
-        """The last move that the player has landed, by frame. A `bytes` finds one faster than an array does."""
+        """Return the last move that the player has landed, by frame. This is `bytes`, because finding a move in it is
+        faster than in an array.
+        """
         return self.column("last_attack_landed").tobytes()
 
     def is_in(self, states: StateSet) -> Mask:
@@ -116,7 +120,7 @@ def _lookup(states: frozenset[int]) -> Mask:
 
 
 def _shifted(mask: Mask) -> Mask:
-    """The mask one frame later; false in the first frame."""
+    """Return the mask one frame later. In the first frame, it is false."""
     shifted = np.zeros_like(mask)
     shifted[1:] = mask[:-1]
     return shifted
@@ -133,7 +137,7 @@ class _Game:
         self.players = {index: _Player(character.post) for index, character in frames.players.items()}
 
     def find(self, query: Query, player: int, opponent: int) -> Iterator[Occurrence]:
-        """The occurrences with one player and one opponent."""
+        """Yield the occurrences with one player and one opponent."""
         if player not in self.players or opponent not in self.players:
             return
         pair = _Pair(self, player, opponent)
@@ -166,7 +170,7 @@ class _Pair:
 
     @cached_property
     def reversed(self) -> _Pair:
-        """The pair with the roles exchanged."""
+        """Return the pair with the roles exchanged."""
         return _Pair(self.game, self.indices[1], self.indices[0])
 
     @cached_property
@@ -176,7 +180,7 @@ class _Pair:
 
     @cached_property
     def known(self) -> Mask:
-        """Whether both are in each frame and in the one before."""
+        """Whether both are in each frame and also in the frame before."""
         return self.present & _shifted(self.present)
 
     @cached_property
@@ -200,8 +204,9 @@ class _Pair:
 
     @cached_property
     def decided(self) -> tuple[Array, Array]:
-        """The rows of the player's hits, and for each hit the row in which its kill is decided; the number of rows if
-        the game ends before."""
+        """The rows of the player's hits, and for each hit the row in which we know whether it kills. If the game ends
+        before that, this is the number of rows.
+        """
         hits, numbers = np.flatnonzero(self.hits), self.game.number
         of_other = self.other.column("last_hit_by") != self.indices[0]
         deciding = np.flatnonzero(self.hits | self._dies | of_other | ~self.present)
@@ -211,7 +216,7 @@ class _Pair:
 
     @cached_property
     def kills(self) -> Mask:
-        """Whether the player hits the opponent and the opponent dies of it."""
+        """Whether the player hits the opponent, who dies from it."""
         hits, decided = self.decided
         within = decided < len(self.present)
         hits, decided = hits[within], decided[within]
@@ -222,7 +227,7 @@ class _Pair:
         return found
 
     def known_rows(self, whose_kills: Collection[Whose]) -> Array | None:
-        """The row in which each row can be judged; `None` if no row has to wait."""
+        """Return the row in which each row can be judged, or `None` if no row has to wait."""
         if not whose_kills:
             return None
         rows = np.arange(len(self.present))
@@ -246,7 +251,7 @@ _GRABBING = states_called(STATES["grabbing"])
 
 
 def _rows(step: Step, mask: Mask) -> list[int]:
-    """The rows in which a step happens."""
+    """Return the rows in which a step happens."""
     begins = np.flatnonzero(mask & ~_shifted(mask))
     if step.held_frames == 1:
         return [int(row) for row in begins]
@@ -258,8 +263,10 @@ def _rows(step: Step, mask: Mask) -> list[int]:
 
 
 def _is_possible(condition: Condition, pair: _Pair) -> bool:
-    """Whether the condition may hold in some frame, from the columns that are read fastest. Most games lack one of the
-    moves."""
+    """Whether the condition may hold in some frame. To find out, we use the columns that can be read fastest.
+
+    This is worth it, because most games lack one of the moves.
+    """
     if isinstance(condition, About):
         term = condition.term
         own = pair.own if condition.whose == "own" else pair.other
@@ -354,7 +361,8 @@ _PLACES: Mapping[str, Callable[[_Player, float], Mask]] = {
     "onstage": _on_stage,
     "platform": _on_platform,
 }
-"""For each name of a place: whether a player is there, from the x of the ledge, NaN if it is unknown."""
+"""For each name of a place, a function that returns whether a player is there. It takes the x of the ledge, or NaN if
+this isn't known."""
 
 _COLUMNS = {"percent": "percent", "stocks": "stocks_remaining", "x": "position_x", "y": "position_y"}
 
