@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.write_schedule import schedule
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
-from slpstream.parts.demo.schedule import schedule
 from tests.replays import existing, replay
 from tests.stats.games import Json
 

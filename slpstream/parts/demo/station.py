@@ -18,9 +18,9 @@ from slpstream.config import StationConfig, station_id
 from slpstream.daemon.setup import setup_of
 from slpstream.model.errors import SlpstreamError, SourceError
 from slpstream.parts.demo.bundled import bundled_match
-from slpstream.parts.demo.play import write_replay
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import DemoObjection
+from slpstream.sources.simulated import write_replay
 from slpstream.system.logs import get_logger
 from slpstream.web.schemas import Setup
 
