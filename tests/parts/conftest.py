@@ -1,4 +1,4 @@
-"""Virtual time without worker threads, and a record of replaced files."""
+"""Virtual time without worker threads, a store, a record of replaced files, and the fixtures of browsers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,19 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.store.deliveries import DeliveryStore
-from tests.parts.hooks import open_store
+from tests.browsers.fixtures import (
+    browser,
+    drawing_browser,
+    empty_daemon,
+    folder,
+    headless_browser,
+    page,
+    playwright,
+    watched,
+)
 from tests.virtual_time import inline
+
+__all__ = ["browser", "drawing_browser", "empty_daemon", "folder", "headless_browser", "page", "playwright", "watched"]
 
 
 @pytest.fixture
@@ -24,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[DeliveryStore]:
-    with closing(open_store(tmp_path)) as opened:
+    with closing(DeliveryStore(tmp_path / "deliveries.sqlite3")) as opened:
         yield opened
 
 

@@ -19,12 +19,12 @@ import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.model.setup import CodeList
-from slpstream.parts.bracket.reports import ReportEntry, ReportStore
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.store.highlights_query import HighlightsQuery
 from slpstream.store.situations_query import FoundSituation, SituationsQuery
 from slpstream.store.tables.games import Games
+from tests.project import has_part
 from tests.store import samples
 
 OnDamage = Callable[[Path, str], None]
@@ -53,12 +53,16 @@ def deliveries(path: Path, on_damage: OnDamage = lambda aside, what: None) -> No
 
 
 def reports(path: Path, on_damage: OnDamage = lambda aside, what: None) -> None:
+    from slpstream.parts.bracket.reports import ReportEntry, ReportStore
+
     with closing(ReportStore(path, on_damage=on_damage)) as store:
         store.keep("b", [ReportEntry("main", f"{number}", True, b"{}") for number in range(GAMES)], 5)
         assert len(store.entries("b")) >= GAMES
 
 
-STORES = {"index": (fill_index, use_index), "deliveries": (deliveries, deliveries), "reports": (reports, reports)}
+STORES = {"index": (fill_index, use_index), "deliveries": (deliveries, deliveries)}
+if has_part("bracket"):
+    STORES["reports"] = (reports, reports)
 
 
 def overwritten(seed: int, count: int) -> Callable[[Path], None]:

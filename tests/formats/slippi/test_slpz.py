@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from slpstream.api import messages
 from slpstream.formats.slippi import slpz
 from slpstream.model.errors import FormatError, Unsupported
-from slpstream.parts.archives.compressed import read_replay
 from tests.formats.slippi.built import Built, varied_replay
 from tests.formats.slippi.slpz_writer import Refused, assemble, block, pack, zstd
 from tests.replays import NOT_REPLAYS, replays
@@ -135,8 +134,11 @@ def test_block_of_another_size_is_refused() -> None:
             unpack(assemble(_PAYLOADS, _START, b"}", plain, size=size))
 
 
+@pytest.mark.parts("archives")
 @given(st.data())
 def test_mutated_files_are_refused_or_read_within_the_limit(data: st.DataObject) -> None:
+    from slpstream.parts.archives.compressed import read_replay
+
     packed = bytearray(pack(small()))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, min(len(packed), 900) - 1))
