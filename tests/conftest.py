@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.project import ROOT
+from tests.project import ROOT, deleted_part, has_part
 from tests.replays import SHARED, own_folder
 
 TESTS = ROOT / "tests"
@@ -51,7 +51,7 @@ MARKS: Mapping[str, str] = {
     "formats/slippi/test_kernel_columns.py": "sweep",
     "formats/slippi/test_peppi.py": "sweep",
     "formats/slippi/test_writer.py": "sweep",
-    "formats/slplog/test_commands.py": "sweep",
+    "parts/pack/test_commands.py": "sweep",
     "formats/slplog/test_figures.py": "sweep",
     "formats/slplog/test_frames.py": "sweep",
     "formats/slplog/test_log.py": "sweep",
@@ -77,8 +77,8 @@ MARKS: Mapping[str, str] = {
     "parts/demo/test_bundled.py": "sweep",
     "parts/demo/test_command.py": "process",
     "parts/demo/test_daemon.py": "process slow",
-    "parts/demo/test_play.py": "sweep",
-    "parts/demo/test_schedule.py": "sweep",
+    "sources/test_simulated.py": "sweep",
+    "formats/slippi/test_write_schedule.py": "sweep",
     "parts/export": "process",
     "parts/fanout": "redis process",
     "parts/find": "process",
@@ -130,21 +130,21 @@ MARKS: Mapping[str, str] = {
     "parts/handover/test_handed_set.py": "sweep",
     "web/test_client_js.py": "process slow",
     "web/test_client_module.py": "process slow",
-    "web/test_controllers.py": "process browser slow",
+    "parts/controllers/test_dashboard.py": "process browser slow",
     "web/test_delta_client.py": "process",
-    "web/test_instant_replay.py": "process browser slow",
+    "parts/dashboard/test_instant_replay.py": "process browser slow",
     "web/test_lighthouse.py": "process release",
-    "web/test_moments.py": "process browser slow",
+    "parts/playback_dolphin/test_moments.py": "process browser slow",
     "web/test_openapi.py": "process",
     "web/test_paths.py": "process",
     "web/test_playout.py": "process",
-    "web/test_set_on_air.py": "process browser slow",
-    "web/test_sets.py": "process browser slow",
+    "parts/scenes/test_set_on_air.py": "process browser slow",
+    "parts/dashboard/test_sets.py": "process browser slow",
     "web/test_types.py": "process slow",
 }
 """Marks by folder or module below `tests/`. `--quick` does not import these modules."""
 NOT_ON_WINDOWS: Mapping[str, str] = {
-    "cli/test_archives.py": "numpy does not load in Wine",
+    "parts/archives/test_commands.py": "numpy does not load in Wine",
     "parts/export/test_export.py": "numpy does not load in Wine",
     "parts/info/test_info.py": "it opens a pseudo-terminal, which requires Unix",
     "cli/test_process_pool.py": "it sends Unix signals to processes and threads",
@@ -191,7 +191,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    missing = [path for path in (*MARKS, *NOT_ON_WINDOWS) if not (TESTS / path).exists()]
+    listed = [path for path in (*MARKS, *NOT_ON_WINDOWS) if deleted_part(f"tests/{path}") is None]
+    missing = [path for path in listed if not (TESTS / path).exists()]
     if missing:
         raise pytest.UsageError(f"the tests list paths that are missing: {', '.join(missing)}")
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
@@ -200,6 +201,21 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.dont_write_bytecode = False
         sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(_BYTECODE)
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a module that imports a deleted part, and name the part in the reason."""
+    report = yield
+    failure = report.call.excinfo if report.failed else None
+    cause = failure.value.__cause__ if failure is not None else None
+    part = deleted_part(cause.name or "", ".") if isinstance(cause, ModuleNotFoundError) else None
+    if part is not None:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f"Skipped: the part {part} was deleted")
+    return report
 
 
 def _marks_of(path: Path) -> Iterator[str]:
@@ -234,6 +250,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for mark in _marks_of(item.path):
             item.add_marker(mark)
+        needed = {part for mark in item.iter_markers("parts") for part in mark.args}
+        for part in sorted(part for part in needed if not has_part(part)):
+            item.add_marker(pytest.mark.skip(reason=f"the part {part} was deleted"))
         reason = item.get_closest_marker("not_on_windows")
         if sys.platform == "win32" and reason is not None:
             item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason.args[0]}"))

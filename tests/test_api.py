@@ -22,7 +22,7 @@ import slpstream
 from slpstream import api
 from slpstream.model.errors import FormatError, SourceError, Unsupported
 from slpstream.model.events import Frame
-from slpstream.parts.demo.play import write_replay
+from slpstream.sources.simulated import write_replay
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 

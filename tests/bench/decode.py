@@ -19,8 +19,8 @@ from slpstream.formats import kernel as room
 from slpstream.formats.registry import new_stats
 from slpstream.formats.slippi import frame_decoder, frame_forms
 from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.write_schedule import Timeline
 from slpstream.game.pipeline import Pipeline
-from slpstream.parts.demo.schedule import Timeline
 from tests.bench import slippi_js
 from tests.bench.games import replays
 from tests.bench.report import Figure, Form

@@ -10,10 +10,7 @@ import trio
 
 from slpstream.api import messages
 from slpstream.daemon.station.services import Timing
-from slpstream.formats.registry import of_name
-from slpstream.game.log_reader import MODES, archived_game
-from slpstream.game.pipeline import Pipeline
-from slpstream.parts.verify.replay_check import ReplayCheck
+from slpstream.game.log_reader import archived_game
 from tests.daemons.played_game import game_id_of
 from tests.daemons.station import running_station, until, whole_log
 from tests.synthetic.match import synthetic_match
@@ -88,21 +85,3 @@ async def test_log_of_an_archived_game_ends_at_the_hole(tmp_path: Path) -> None:
         lines = [message.json() for message in await whole_log(game)]
         assert lines[:-1] == expected
         assert b"trailing_bytes" in lines[-1]
-
-
-async def test_check_of_a_finished_game_ends_at_the_hole(tmp_path: Path) -> None:
-    results: list[str] = []
-    check = ReplayCheck(lambda station, result: results.append(result))
-    replay = synthetic_match(frames=130) + bytes(300_000)
-    path = tmp_path / "Game_1.slp"
-    path.write_bytes(replay)
-    os.truncate(path, TERABYTE)
-    pipeline = Pipeline(of_name(path.name).new_reader(path.name), MODES)
-    check.published(pipeline, pipeline.feed(replay))
-    check.released("setup", path, pipeline)
-    with trio.fail_after(60):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(check.run)
-            await until(lambda: bool(results))
-            nursery.cancel_scope.cancel()
-    assert results == ["equal"]

@@ -33,7 +33,7 @@ REASONS: Mapping[str, str] = {
     r"launchctl": "needs macOS",
     r"curl .* http://192\.168": "needs a second machine; tests/web/test_access.py has requests from other addresses",
     r"slpstream info game\.tap|slpstream serve ~/races": "tests/formats/test_third_party.py installs that format",
-    r"slpstream (?:serve|gateway) --config /etc/slpstream": "needs a broker; tests/deploy/test_gateway_unit.py",
+    r"slpstream (?:serve|gateway) --config /etc/slpstream": "needs a broker; tests/parts/fanout/test_gateway_unit.py",
     r"python3 -m pip install uv && .* pytest": "runs the test that you are reading",
     r"python -m tests\.(formats|stats|replays)|SLPSTREAM_WRITE_GOLDEN=": "writes golden files",
     r"cd |g\+\+|LD_PRELOAD=": "takes minutes, and needs the libraries of AddressSanitizer",

@@ -34,10 +34,10 @@ from slpstream.config import (
     Watch,
 )
 from slpstream.daemon.daemon import Daemon
+from slpstream.formats.slippi.another_game import as_another_game
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.controllers.part import Controllers
-from slpstream.parts.demo.bundled import as_another_game
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.playback_dolphin.part import Playback

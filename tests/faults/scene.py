@@ -20,8 +20,8 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 from slpstream.formats.registry import of_name
+from slpstream.formats.slippi.write_schedule import Write, schedule
 from slpstream.game.pipeline import Pipeline
-from slpstream.parts.demo.schedule import Write, schedule
 from tests.daemons.process import DaemonProcess, LogReader
 from tests.synthetic.match import synthetic_match
 

@@ -1,4 +1,4 @@
-"""Virtual time without worker threads, a record of replaced files, and a new database of the index."""
+"""Virtual time without worker threads, a store, a record of replaced files, and the fixtures of browsers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,30 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.parts.deliveries.store import DeliveryStore
-from tests.parts.hooks import open_store
+from tests.browsers.fixtures import (
+    browser,
+    drawing_browser,
+    empty_daemon,
+    folder,
+    headless_browser,
+    page,
+    playwright,
+    watched,
+)
 from tests.store.conftest import database
 from tests.virtual_time import inline
 
-__all__ = ["clock", "database", "replaced", "store"]
+__all__ = [
+    "browser",
+    "database",
+    "drawing_browser",
+    "empty_daemon",
+    "folder",
+    "headless_browser",
+    "page",
+    "playwright",
+    "watched",
+]
 
 
 @pytest.fixture
@@ -27,7 +46,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[DeliveryStore]:
-    with closing(open_store(tmp_path)) as opened:
+    with closing(DeliveryStore(tmp_path / "deliveries.sqlite3")) as opened:
         yield opened
 
 

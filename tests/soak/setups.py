@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trio
 
-from slpstream.parts.demo.schedule import Write, schedule
+from slpstream.formats.slippi.write_schedule import Write, schedule
 from tests.synthetic.match import synthetic_match
 
 _SEED_OFFSET = 0x13D

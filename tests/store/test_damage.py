@@ -20,7 +20,6 @@ import trio
 from slpstream.model.errors import SinkError
 from slpstream.model.setup import CodeList
 from slpstream.parts.audit.indexed_setups import newest_setups
-from slpstream.parts.bracket.reports import ReportEntry, ReportStore
 from slpstream.parts.deliveries.store import DeliveryStore
 from slpstream.parts.highlights import pages as highlights
 from slpstream.parts.services import Delivery
@@ -29,6 +28,7 @@ from slpstream.parts.situations.query import FoundSituation, SituationsQuery
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.store.highlights_query import HighlightsQuery
 from slpstream.store.tables.games import Games
+from tests.project import has_part
 from tests.store import samples
 
 OnDamage = Callable[[Path, str], None]
@@ -57,12 +57,16 @@ def deliveries(path: Path, on_damage: OnDamage = lambda aside, what: None) -> No
 
 
 def reports(path: Path, on_damage: OnDamage = lambda aside, what: None) -> None:
+    from slpstream.parts.bracket.reports import ReportEntry, ReportStore
+
     with closing(ReportStore(path, on_damage=on_damage)) as store:
         store.keep("b", [ReportEntry("main", f"{number}", True, b"{}") for number in range(GAMES)], 5)
         assert len(store.entries("b")) >= GAMES
 
 
-STORES = {"index": (fill_index, use_index), "deliveries": (deliveries, deliveries), "reports": (reports, reports)}
+STORES = {"index": (fill_index, use_index), "deliveries": (deliveries, deliveries)}
+if has_part("bracket"):
+    STORES["reports"] = (reports, reports)
 
 
 def overwritten(seed: int, count: int) -> Callable[[Path], None]:

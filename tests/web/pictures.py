@@ -32,10 +32,10 @@ from tests.daemons.configuration import configuration
 from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
 from tests.parts.obs import obs_pictures
+from tests.parts.scenes.on_air import game_picture
 from tests.project import ROOT
 from tests.replays.in_progress import begun
 from tests.web import setups, tournament_pictures
-from tests.web.on_air import game_picture
 from tests.web.shown import written_live
 
 PICTURES = ROOT / "docs" / "pictures"

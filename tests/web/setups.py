@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.api import messages
-from slpstream.parts.demo.schedule import Write, schedule
+from slpstream.formats.slippi.write_schedule import Write, schedule
 from tests.synthetic.match import synthetic_match
 
 COUNT = 16

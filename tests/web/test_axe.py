@@ -19,7 +19,7 @@ from tests.browsers.axe import check_with_axe, needs_axe
 from tests.browsers.pages import PHONE, WIDE, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
-from tests.web.on_air import THEMES, game_picture
+from tests.parts.scenes.on_air import THEMES, game_picture
 from tests.web.whole_site import whole_site
 
 pytestmark = [

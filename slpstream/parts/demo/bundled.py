@@ -14,13 +14,8 @@ from __future__ import annotations
 from datetime import datetime
 from importlib.resources import files
 
-from slpstream.formats.slippi import metadata
-from slpstream.formats.slippi.commands import GAME_START
-from slpstream.formats.slippi.container import CLOSE, HEADER_BYTES, raw_length
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
-from slpstream.formats.slippi.game_start import set_field
+from slpstream.formats.slippi.another_game import as_another_game
 from slpstream.formats.slplog.reader import ReplayLog
-from slpstream.model.errors import FramingError
 
 MATCHES = (
     "1_battlefield.slplog",
@@ -45,24 +40,3 @@ def bundled_match(play: int, *, started_at: datetime) -> bytes:
     name = MATCHES[(play - 1) % len(MATCHES)]
     recorded = ReplayLog.of((_FOLDER / name).read_bytes()).unpack()
     return as_another_game(recorded, random_seed=play * _SEED_STEP & 0xFFFF_FFFF, started_at=started_at)
-
-
-def as_another_game(replay: bytes, *, random_seed: int, started_at: datetime) -> bytes:
-    """Return a finished replay with another random seed in Game Start and another `startAt` in its metadata.
-
-    `started_at` is in UTC. Raises `FramingError` if the replay doesn't begin with Event Payloads and Game Start.
-    """
-    width = width_of_event_payloads(replay, HEADER_BYTES, HEADER_BYTES)
-    start_offset = HEADER_BYTES + (width or 0)
-    widths = read_event_payloads(replay[HEADER_BYTES:start_offset]).widths
-    if replay[start_offset] != GAME_START:
-        raise FramingError(f"expected Game Start, found {replay[start_offset]:#04x}", offset=start_offset)
-    start_end = start_offset + widths[GAME_START]
-    game_start = bytearray(replay[start_offset:start_end])
-    set_field(game_start, "random_seed", random_seed)
-    metadata_offset = HEADER_BYTES + raw_length(replay) + len(metadata.MARKER)
-    values = metadata.decode(replay[metadata_offset : -len(CLOSE)], offset=metadata_offset).values
-    values["startAt"] = f"{started_at:%Y-%m-%dT%H:%M:%SZ}"
-    return b"".join(
-        (replay[:start_offset], game_start, replay[start_end:metadata_offset], metadata.encode(values), CLOSE),
-    )

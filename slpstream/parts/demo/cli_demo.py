@@ -80,7 +80,7 @@ def command(
 
     With --obs, OBS follows: it needs scenes and text sources with the names that are printed. Nothing is created in it.
     """
-    from slpstream.parts.demo.schedule import cutter
+    from slpstream.formats.slippi.write_schedule import cutter
 
     if not math.isfinite(speed):  # click's range accepts NaN and infinity
         raise click.UsageError(f"--speed expects a number, found {speed}")
@@ -133,7 +133,7 @@ async def _cancel_when_stopping(daemon: Daemon, playing: trio.CancelScope) -> No
 async def play_matches(folder: Path, *, seed: int, speed: float, writer: str, once: bool) -> None:
     """Write one match after another into the folder, beginning with number `seed`. With `once`, only write that one."""
     from slpstream.parts.demo.bundled import bundled_match
-    from slpstream.parts.demo.play import write_replay
+    from slpstream.sources.simulated import write_replay
 
     while True:
         data = await trio.to_thread.run_sync(partial(bundled_match, seed, started_at=datetime.now(UTC)))

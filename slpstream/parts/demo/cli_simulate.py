@@ -30,8 +30,8 @@ def command(file: Path, into: Path, speed: float, writer: str) -> None:
     import trio
 
     from slpstream.api import read_chunks
-    from slpstream.parts.demo.play import write_replay
-    from slpstream.parts.demo.schedule import cutter, time_scale
+    from slpstream.formats.slippi.write_schedule import cutter, time_scale
+    from slpstream.sources.simulated import write_replay
 
     try:
         cutter(writer)

@@ -11,7 +11,6 @@ import pytest
 from slpstream import api
 from slpstream.formats.slippi.preview import read_preview
 from slpstream.model.events import Diagnostic, GameEnd, first_of
-from slpstream.parts.situations.search import LiveSituations, parsed
 from tests.cli.command_line import exit_code
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import Built
@@ -90,8 +89,11 @@ def test_length_of_slo_mo_is_found(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert "game.slp" in capfd.readouterr().out
 
 
+@pytest.mark.parts("situations")
 @pytest.mark.parametrize("query", ["time:1..2", "time:<0.5", "time:>2.5"])
 def test_time_of_situations_counts_from_the_first_frame(query: str, tmp_path: Path) -> None:
+    from slpstream.parts.situations.search import LiveSituations, parsed
+
     for name, data in (("usual", usual()), ("odd", beginning_at(SLO_MO))):
         (tmp_path / f"{name}.slp").write_bytes(data)
     expected, odd = (api.open_replay(tmp_path / f"{name}.slp") for name in ("usual", "odd"))
@@ -103,6 +105,7 @@ def test_time_of_situations_counts_from_the_first_frame(query: str, tmp_path: Pa
     assert [tuple(frame - offset for frame in each.frames) for each in live] == found
 
 
+@pytest.mark.parts("situations", "stats")
 def test_times_on_the_terminal_count_from_the_first_frame(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     printed = []
     for data in (usual(), beginning_at(SLO_MO)):

@@ -135,8 +135,10 @@ def test_block_of_another_size_is_refused() -> None:
             unpack(assemble(_PAYLOADS, _START, b"}", plain, size=size))
 
 
+@pytest.mark.parts("archives")
 @given(st.data())
 def test_mutated_files_are_refused_or_read_within_the_limit(data: st.DataObject) -> None:
+
     packed = bytearray(pack(small()))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, min(len(packed), 900) - 1))

@@ -13,8 +13,8 @@ from slpstream.parts.chapters.clips import Clip, clips_of
 from slpstream.parts.chapters.cut_lists import MAX_EVENTS, cuts, edit_decision_list, table, timecode
 from slpstream.parts.chapters.youtube import MAX_CHARACTERS, NoChapters, chapters, text
 from slpstream.sets import Rules, sets_of
-from tests.parts.scoreboards.sets import game, player
 from tests.sets.games import CorrectedGames
+from tests.sets.played_sets import game, player
 
 START_MS = 1_800_000_000_000
 

@@ -13,7 +13,7 @@ from slpstream.parts.chat.messages import Templates, game_results, message, set_
 from slpstream.parts.chat.part import CHAT_PLACEHOLDERS, Chat
 from slpstream.parts.chat.template import Template
 from tests.parts.chat.discord_double import valid
-from tests.parts.scoreboards.sets import FALCO, FOX, MARTH, Station, game, player
+from tests.sets.played_sets import FALCO, FOX, MARTH, Station, game, player
 
 VIXEN, ALTEA = player(0, "Vixen", FOX), player(1, "Altea", MARTH)
 SUMMARY = GameSummary(

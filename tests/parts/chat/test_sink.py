@@ -22,7 +22,7 @@ from slpstream.parts.services import Receiver
 from slpstream.system.http_client import Post, PostResponse
 from slpstream.system.internal_errors import InternalErrors
 from tests.parts.chat.discord_double import DiscordDouble, answer
-from tests.parts.scoreboards.sets import Station, game, player
+from tests.sets.played_sets import Station, game, player
 from tests.stream.fakes import FakeLog, FakeStation
 from tests.virtual_time import now
 

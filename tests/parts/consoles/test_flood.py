@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from slpstream.api import messages
-from slpstream.parts.demo.play import write_replay
+from slpstream.sources.simulated import write_replay
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, LogReader
 from tests.parts.consoles.flooders import ENET, TCP, flooding

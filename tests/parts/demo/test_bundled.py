@@ -12,12 +12,10 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.model import events
-from slpstream.model.errors import FramingError
-from slpstream.parts.demo.bundled import MATCHES, as_another_game, bundled_match
+from slpstream.parts.demo.bundled import MATCHES, bundled_match
 from tests.marks import slow
 from tests.sets.games import CorrectedGames, Folder
 from tests.synthetic import record_demo
-from tests.synthetic.match import synthetic_match
 
 MAX_BYTES = 400_000
 STARTED_AT = datetime(2026, 11, 22, 16, 30, 5, tzinfo=UTC)
@@ -95,13 +93,6 @@ def test_the_same_play_is_the_same_game() -> None:
     later = bundled_match(2, started_at=STARTED_AT + timedelta(hours=1))
     assert later != played(2)
     assert start_of(later).game_id == start_of(played(2)).game_id
-
-
-def test_a_replay_without_game_start_is_refused() -> None:
-    data = synthetic_match(frames=5)
-    at = game_start_at(data)
-    with pytest.raises(FramingError, match="expected Game Start, found 0x37"):
-        as_another_game(data[:at] + b"\x37" + data[at + 1 :], random_seed=1, started_at=STARTED_AT)
 
 
 @pytest.mark.slow

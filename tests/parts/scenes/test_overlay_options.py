@@ -17,9 +17,9 @@ from slpstream.web.app import STATIC
 from tests.browsers.pages import WatchedPage
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
+from tests.parts.scenes.on_air import Station, opened
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run
-from tests.web.on_air import Station, opened
 
 EVERYTHING = "show=names,stocks,percent,combo,timer,stage,score,controller"
 

@@ -15,8 +15,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from tests.browsers.pages import WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
-from tests.web.javascript import needs_node, run
-from tests.web.on_air import (
+from tests.parts.scenes.on_air import (
     ASPECTS,
     CELLS,
     CROWDED,
@@ -34,6 +33,7 @@ from tests.web.on_air import (
     poor_contrasts,
     settle,
 )
+from tests.web.javascript import needs_node, run
 
 PERCENTS = (0, 9, 47, 99, 134, 999)
 LONG = "Golden Guardians | Zain"

@@ -15,8 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browsers.pages import WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
-from tests.sets.bundled_set import DECISIVE, GAMES, add_game, best_of_five
-from tests.web.on_air import (
+from tests.parts.scenes.on_air import (
     CELLS,
     CROWDED,
     CUT,
@@ -31,6 +30,7 @@ from tests.web.on_air import (
     scene_address,
     settle,
 )
+from tests.sets.bundled_set import DECISIVE, GAMES, add_game, best_of_five
 
 SCENES = ("versus", "game-result", "set-result", "up-next", "replay", "controller", "ticker")
 

@@ -13,7 +13,7 @@ from slpstream.parts.scoreboards.tournament_stream_helper import CHECK_SECONDS
 from slpstream.sets import PlayedGame
 from tests.parts.scoreboards.desk import desk
 from tests.parts.scoreboards.helper_double import VERSIONS, HelperDouble, Version
-from tests.parts.scoreboards.sets import Station, game, player
+from tests.sets.played_sets import Station, game, player
 
 SETTLED = 10 * CHECK_SECONDS
 PEOPLE = ("Ann", "Bob", "Carol", "Dave", "Eve", "Frank")

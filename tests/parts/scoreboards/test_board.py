@@ -12,7 +12,7 @@ from slpstream.formats.slippi.stream_tool_names import character_name, character
 from slpstream.parts.scoreboards.board import Board, board_of, values_of
 from slpstream.parts.scoreboards.followed_station import FollowedStation
 from slpstream.parts.scoreboards.part import SCOREBOARD_VALUES
-from tests.parts.scoreboards.sets import FOX, MARTH, Station, game, player
+from tests.sets.played_sets import FOX, MARTH, Station, game, player
 
 VIXEN, ALTEA = player(0, "Vixen", FOX, 1, code="VIXN#1"), player(1, "Altea", MARTH)
 

@@ -24,7 +24,7 @@ from slpstream.parts.scoreboards.streamcontrol import StreamControl
 from slpstream.parts.scoreboards.text_files import TextScoreboard
 from slpstream.system.replaced_files import replace_file
 from tests.daemons.hosts import host_of
-from tests.parts.scoreboards.sets import DONKEY_KONG, SHEIK, Station, game, player
+from tests.sets.played_sets import DONKEY_KONG, SHEIK, Station, game, player
 
 VIXEN, ALTEA = player(0, "Vixen", DONKEY_KONG, 3), player(1, "Altea", SHEIK, 4)
 # The keys of the file shipped with Melee Stream Tool, commit 1b0afae, with values typed by its user.

@@ -13,7 +13,7 @@ from slpstream.parts.scoreboards.tournament_stream_helper import TournamentStrea
 from slpstream.system.http_client import PostResponse
 from tests.parts.scoreboards.desk import SETTLED, desk
 from tests.parts.scoreboards.helper_double import VERSIONS, HelperDouble, Version
-from tests.parts.scoreboards.sets import FALCO, FOX, MARTH, PEACH, SHEIK, Station, game, player
+from tests.sets.played_sets import FALCO, FOX, MARTH, PEACH, SHEIK, Station, game, player
 
 pytestmark = pytest.mark.trio
 VIXEN, ALTEA = player(0, "Vixen", FOX, 1), player(1, "Altea", MARTH, 0)

@@ -20,8 +20,8 @@ from slpstream.parts.deliveries.store import DeliveryStore
 from slpstream.parts.services import Delivery
 from slpstream.system.http_client import PostResponse, post, signature, target_of
 from slpstream.system.internal_errors import InternalErrors
-from tests.parts.hooks import ALL, Hook, keys_of, unique
 from tests.parts.receivers import OK, SECRET, FakeReceiver, Request, real_receiver, verified
+from tests.parts.webhooks.hooks import ALL, Hook, keys_of, unique
 from tests.project import IN_CI
 from tests.stream.fakes import FakeLog, FakeStation
 from tests.virtual_time import START

@@ -26,7 +26,6 @@ import trio.testing
 from watchdog.observers.api import BaseObserver
 
 from slpstream.model.errors import Vanished
-from slpstream.parts.platforms.kqueue import KqueueReader
 from slpstream.sources.tail import (
     FolderTail,
     Grew,
@@ -47,6 +46,7 @@ from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.notifications import Connection, Strategy
 from slpstream.sources.tail.threads import TrioThreads
 from slpstream.sources.tail.watcher import ReadersOf, readers_of_platform
+from tests.project import has_part
 from tests.sources.tail.driver import REWRITABLE, append
 
 pytestmark = [
@@ -65,6 +65,7 @@ Readers = tuple[Strategy, ChangeReader | None, GrowthReader | None]
 
 def kqueue_readers(token: trio.lowlevel.TrioToken) -> Readers:
     """As on macOS."""
+    from slpstream.parts.platforms.kqueue import KqueueReader
     from tests.sources.tail import fake_kqueue  # it needs Linux
 
     reader = KqueueReader(fake_kqueue.kernel())
@@ -89,7 +90,8 @@ ON_PLATFORM: Strategy = {"linux": "inotify", "win32": "directory changes"}.get(s
 WAYS = [
     Way(ON_PLATFORM),
     Way(ON_PLATFORM, hands_over=True),
-    *([Way("watchdog", no_readers), Way("kqueue", kqueue_readers)] if sys.platform == "linux" else []),
+    *([Way("watchdog", no_readers)] if sys.platform == "linux" else []),
+    *([Way("kqueue", kqueue_readers)] if sys.platform == "linux" and has_part("platforms") else []),
 ]
 each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.strategy}{'-handed-over' * way.hands_over}")
 
@@ -683,6 +685,7 @@ async def test_inotify_reports_overflow_to_all_listeners(root: Path, monkeypatch
 
 
 @on_windows
+@pytest.mark.parts("platforms")
 @pytest.mark.parametrize("has_run", [True, False])
 async def test_late_scan_finds_the_reader_stopped(root: Path, has_run: bool) -> None:
     """It falls between the end of `run` and `close`, or waits for a `run` that never comes."""

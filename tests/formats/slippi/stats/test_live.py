@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.write_schedule import schedule
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
-from slpstream.parts.demo.schedule import schedule
 from tests.formats.slippi.stats.games import Json
 from tests.replays import existing, replay
 

@@ -10,9 +10,9 @@ import pytest
 
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.write_schedule import BLOCK_BYTES, DRAIN_SECONDS, Timeline, Write, schedule
 from slpstream.model.errors import WrongFormat
 from slpstream.model.events import Frame
-from slpstream.parts.demo.schedule import BLOCK_BYTES, DRAIN_SECONDS, Timeline, Write, schedule
 from tests.replays import real_replays, replay_path
 from tests.synthetic.match import synthetic_match
 

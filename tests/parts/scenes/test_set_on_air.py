@@ -19,9 +19,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browsers.pages import LONG_MS, WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
+from tests.parts.scenes.on_air import scene_address
 from tests.replays.in_progress import begun
 from tests.sets.bundled_set import DECISIVE, GAMES, SCORES, STAGES, WINNERS, best_of_five, game_of_the_set
-from tests.web.on_air import scene_address
 
 MAX_ATTEMPTS = 5
 TICK_MS = 50

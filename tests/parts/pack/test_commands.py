@@ -16,9 +16,9 @@ from slpstream.formats.slplog.container import END_BYTES, HEADER_BYTES, MAGIC
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import pack as packed
 from slpstream.model.errors import FormatError
-from slpstream.parts.demo.play import write_replay
 from slpstream.parts.pack.growing import pack_growing
 from slpstream.parts.play.cli import frames
+from slpstream.sources.simulated import write_replay
 from tests.cli.command_line import exit_code
 from tests.formats.games import games
 from tests.formats.slplog.logs import synthetic

@@ -18,16 +18,16 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.formats.slippi import names as melee
-from slpstream.parts.demo.bundled import as_another_game
+from slpstream.formats.slippi.another_game import as_another_game
 from tests.browsers.held import Held
 from tests.browsers.pages import LONG_MS, WatchedPage, open_page, screenshot
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess
 from tests.daemons.requests import correct_set
 from tests.marks import release
+from tests.parts.scenes.on_air import opened, scene_address
 from tests.replays.in_progress import begun
 from tests.synthetic.match import synthetic_match
-from tests.web.on_air import opened, scene_address
 
 SEEDS = (11, 4, 10)
 """Seeds of short games, which the first player wins 2-1. No stock is lost in the first half of the first game."""

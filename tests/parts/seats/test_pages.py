@@ -15,8 +15,8 @@ from tests.browsers.pages import PHONE, WIDE, WatchedPage, open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import ask, correct_set
+from tests.parts.seats.qr import text_in
 from tests.sets.games import MARTH, Seat, replay
-from tests.web.qr import text_in
 
 
 @pytest.fixture

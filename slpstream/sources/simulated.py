@@ -13,8 +13,8 @@ from pathlib import Path
 
 import trio
 
+from slpstream.formats.slippi.write_schedule import Write, schedule
 from slpstream.model.errors import SourceError
-from slpstream.parts.demo.schedule import Write, schedule
 
 _MAX_WRITES_PER_CALL = 256
 """Limits the time between checkpoints, which is when the task can be cancelled."""
