@@ -215,6 +215,7 @@ def make_web_server(
             name_folders=name_folders(),
             overlay_folder=Path(folder).expanduser() if folder else None,
             claim_paths=registry.claim_paths(),
+            describe=registry.function("describe_api"),
         ),
         more=more,
     )

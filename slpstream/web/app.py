@@ -24,7 +24,6 @@ from slpstream.model.version import __version__
 from slpstream.stream import Hub
 from slpstream.web import (
     events,
-    openapi,
     sets,
 )
 from slpstream.web import games as games_module
@@ -32,7 +31,6 @@ from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
-from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
 from slpstream.web.site import CUSTOM_PATH, STATIC_PATH, Page, PageList, Site
 from slpstream.web.stations import Stations
@@ -80,8 +78,7 @@ def make_app(
     """The application of a daemon or a gateway.
 
     The files in `site.overlay_folder` are limited to types that pages use. They need no token, because a stylesheet
-    cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A
-    gateway has none of the endpoints in `more`.
+    cannot pass one on. A gateway has none of the endpoints in `more`.
     """
     overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)
@@ -100,16 +97,12 @@ def make_app(
 
         return Route(page.path, respond)
 
-    async def pictures(request: Request) -> Response:
-        return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
-
     return _App(
         routes=[
             *(route(page) for page in site.pages),
-            *site.make_routes(exists),
+            *site.make_routes(exists, overlay_folder),
             *routes(api_endpoints(stations, games, more, site), lambda station: station in hub.channels),
             *(Mount(f"{STATIC_PATH}/names/{name}", Assets(path, {".json"})) for name, path in tables),
-            Route(f"{STATIC_PATH}/icons/own.json", pictures),
             *(Mount(f"{STATIC_PATH}/{name}", Assets(folder)) for name, folder in site.static_folders.items()),
             Mount(STATIC_PATH, assets),
             *([Mount(CUSTOM_PATH, Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
@@ -126,7 +119,8 @@ def api_endpoints(
     site: Site | None = None,
 ) -> list[Endpoint]:
     """All endpoints of the HTTP API. Making them asks nothing of the arguments."""
-    listed = (site or Site()).listed()
+    site = site or Site()
+    listed, describe = site.listed(), site.describe
 
     async def pages(request: Request, _: NoParameters) -> Response:
         return await json_response(request, listed, final=True)
@@ -141,20 +135,17 @@ def api_endpoints(
         *games_module.endpoints(games),
         *more,
         Endpoint("/v1/pages", "listPages", "The pages that parts add, and the parts themselves.", pages, PageList),
-        Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
-
-    @functools.cache
-    def document() -> dict[str, Any]:
-        """Made for the first reader only, because the schemas of all types take a tenth of the time of a start."""
-        return openapi.document(endpoints, __version__)
-
+    if describe is not None:
+        endpoints.append(Endpoint("/openapi.json", "getDescription", "This description.", description, dict))
+        # Made for the first reader only, because the schemas of all types take a tenth of the time of a start.
+        document = functools.cache(functools.partial(describe, endpoints, __version__))
     return endpoints
 
 
 def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
-    return api_endpoints(cast(Stations, None), cast(Games, None), of_parts)
+    return api_endpoints(cast(Stations, None), cast(Games, None), of_parts, Site(describe=lambda *_: {}))
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:

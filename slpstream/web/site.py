@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
 from starlette.routing import Route, compile_path
 
 STATIC_PATH, CUSTOM_PATH = "/static", "/custom"
-MakeRoutes = Callable[[Callable[[str], bool]], Sequence[Route]]
-"""Takes a function that returns whether a station exists."""
+MakeRoutes = Callable[[Callable[[str], bool], Path | None], Sequence[Route]]
+"""Takes a function that returns whether a station exists, and the overlay folder, if there is one."""
 
 
 class Page(NamedTuple):
@@ -52,21 +52,24 @@ class Site:
         self,
         pages: Sequence[Page] = (),
         *,
-        make_routes: MakeRoutes = lambda exists: (),
+        make_routes: MakeRoutes = lambda exists, overlay_folder: (),
         static_folders: Mapping[str, Path] | None = None,
         name_folders: Mapping[str, Path] | None = None,
         overlay_folder: Path | None = None,
         claim_paths: Sequence[str] = (),
+        describe: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         """`make_routes` makes the routes to pages that need a token. `static_folders` are served below `/static/` under
         their names. The JSON files in `name_folders` are served as `/static/names/{format}/`. `overlay_folder` holds
         the user's own stylesheets and pages and is served as `/custom/`. `claim_paths` are the prefixes of paths that
-        need `Role.CLAIM` only."""
+        need `Role.CLAIM` only. `describe` makes the description of the API from its endpoints and the version; without
+        it, there is no `/openapi.json`."""
         self.pages = pages
         self.make_routes = make_routes
         self.static_folders = static_folders or {}
         self.name_folders = name_folders or {}
         self.overlay_folder = overlay_folder
+        self.describe = describe
         self._claim_paths = tuple(claim_paths)
         self._patterns = [compile_path(page.path)[0] for page in pages]
 

@@ -16,9 +16,9 @@ from slpstream import config
 from slpstream.cli import cli
 from slpstream.model.version import __version__
 from slpstream.parts import registry
+from slpstream.parts.api_docs import openapi
 from slpstream.parts.reference.cli import PAGES as REFERENCE
 from slpstream.system import metrics
-from slpstream.web import openapi
 from slpstream.web.app import described_endpoints
 from tests.docs.pages import DOCUMENTS, Block, blocks, code_in_text
 from tests.project import ROOT

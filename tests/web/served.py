@@ -333,6 +333,7 @@ async def served(
             name_folders=name_folders,
             overlay_folder=overlay_folder,
             claim_paths=registry.claim_paths(),
+            describe=registry.function("describe_api"),
         ),
     )
     running = Served(port, server, hub, stations)

@@ -12,8 +12,8 @@ from websockets.sync.client import connect
 from slpstream.model.errors import SubscriberError
 from slpstream.model.messages import PAYLOADS, STATUS_PAYLOADS
 from slpstream.parts import registry
+from slpstream.parts.api_docs import stream_reference
 from slpstream.stream.subscription import SubscribeRequest
-from slpstream.web import stream_reference
 from slpstream.web.app import described_endpoints
 from tests.browsers.pages import WatchedPage
 from tests.daemons.demo import Demo, demo

@@ -115,10 +115,12 @@ def _command(described: click.Command, context: click.Context) -> Iterator[str]:
 def http_page() -> Iterator[str]:
     """Every endpoint of the HTTP API with its parameters."""
     from slpstream.model.version import __version__
-    from slpstream.web import openapi
     from slpstream.web.app import described_endpoints
 
-    document = openapi.document(described_endpoints(registry.endpoints({})), __version__)
+    describe = registry.function("describe_api")
+    if describe is None:
+        raise click.ClickException("the page of the HTTP API needs the part api_docs")
+    document = describe(described_endpoints(registry.endpoints({})), __version__)
     yield from ("# HTTP", "", "This page lists the endpoints of the daemon's HTTP interface, for programmers.", "")
     yield from (document["info"]["description"], "")
     yield "`/openapi.json` describes the same in the form that client generators read, with the types of all bodies."

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from slpstream.web import schemas, stream_reference
+from slpstream.parts.api_docs import stream_reference
+from slpstream.web import schemas
 from slpstream.web.endpoint import BODY_TYPES, JSON, Endpoint
 
 VERSION = "3.1.0"
