@@ -85,8 +85,9 @@ class Part(NamedTuple):
     """The prefixes of paths whose requests have separate tokens, which the endpoints check: they need `Role.CLAIM`."""
     pages: Sequence[Page] = ()
     routes: str = ""
-    """The function that makes its pages that need a token and are more than a file, as `module:function`. It takes the
-    test whether a station exists, a function of its name, and returns a list of `starlette.routing.Route`."""
+    """The function that makes its pages and files that have to be computed, as `module:function`. It takes the test
+    whether a station exists, a function of its name, and the folder with the user's own files, or `None`. It returns a
+    list of `starlette.routing.Route`."""
     commands: Sequence[Command] = ()
     functions: Mapping[str, str] = MappingProxyType({})
     """Functions that the part implements for the core, for commands and for other parts, each as `module:function`, by

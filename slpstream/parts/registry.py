@@ -146,9 +146,9 @@ def pages() -> list[Page]:
     ]
 
 
-def page_routes(exists: Callable[[str], bool]) -> list[Route]:
-    """The routes of all parts to pages that need a token. `exists` returns whether a station exists."""
-    return [route for part in parts() if part.routes for route in resolve_name(part.routes)(exists)]
+def page_routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[Route]:
+    """Return the routes of all parts that are more than a file. `exists` returns whether a station exists."""
+    return [route for part in parts() if part.routes for route in resolve_name(part.routes)(exists, overlay_folder)]
 
 
 def claim_paths() -> list[str]:

@@ -31,7 +31,6 @@ from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
-from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
 from slpstream.web.site import CUSTOM_PATH, STATIC_PATH, Page, PageList, Site
 from slpstream.web.stations import Stations
@@ -79,8 +78,7 @@ def make_app(
     """Make the application of a daemon or a gateway.
 
     The files in `site.overlay_folder` are limited to the types that pages use. They don't need a token, because a
-    stylesheet cannot pass one on. `/static/icons/own.json` lists the pictures among them, as `OwnPictures`. A gateway
-    does not have any of the endpoints in `more`.
+    stylesheet cannot pass one on. A gateway does not have any of the endpoints in `more`.
     """
     overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)
@@ -99,16 +97,12 @@ def make_app(
 
         return Route(page.path, respond)
 
-    async def pictures(request: Request) -> Response:
-        return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
-
     return _App(
         routes=[
             *(route(page) for page in site.pages),
-            *site.make_routes(exists),
+            *site.make_routes(exists, overlay_folder),
             *routes(api_endpoints(stations, games, more, site), lambda station: station in hub.channels),
             *(Mount(f"{STATIC_PATH}/names/{name}", Assets(path, {".json"})) for name, path in tables),
-            Route(f"{STATIC_PATH}/icons/own.json", pictures),
             *(Mount(f"{STATIC_PATH}/{name}", Assets(folder)) for name, folder in site.static_folders.items()),
             Mount(STATIC_PATH, assets),
             *([Mount(CUSTOM_PATH, Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
@@ -141,22 +135,17 @@ def api_endpoints(
         *games_module.endpoints(games),
         *more,
         Endpoint("/v1/pages", "listPages", "The pages that parts add, and the parts themselves.", pages, PageList),
-        Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
-
-    @functools.cache
-    def document() -> dict[str, Any]:
-        """Made for the first reader only, because the schemas of all types take a tenth of the time of a start."""
-        if describe is None:
-            raise HTTPException(404, "this installation does not describe its API")
-        return describe(endpoints, __version__)
-
+    if describe is not None:
+        endpoints.append(Endpoint("/openapi.json", "getDescription", "This description.", description, dict))
+        # Made for the first reader only, because the schemas of all types take a tenth of the time of a start.
+        document = functools.cache(functools.partial(describe, endpoints, __version__))
     return endpoints
 
 
 def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
     """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
-    return api_endpoints(cast(Stations, None), cast(Games, None), of_parts)
+    return api_endpoints(cast(Stations, None), cast(Games, None), of_parts, Site(describe=lambda *_: {}))
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:

@@ -10,11 +10,9 @@ import msgspec
 from msgspec import Meta
 from starlette.routing import Route, compile_path
 
-from slpstream.web.endpoint import Endpoint
-
 STATIC_PATH, CUSTOM_PATH = "/static", "/custom"
-MakeRoutes = Callable[[Callable[[str], bool]], Sequence[Route]]
-"""Takes a function that returns whether a station exists, and returns the routes."""
+MakeRoutes = Callable[[Callable[[str], bool], Path | None], Sequence[Route]]
+"""Takes a function that returns whether a station exists, and the overlay folder, if there is one."""
 
 
 class Page(NamedTuple):
@@ -54,17 +52,18 @@ class Site:
         self,
         pages: Sequence[Page] = (),
         *,
-        make_routes: MakeRoutes = lambda exists: (),
+        make_routes: MakeRoutes = lambda exists, overlay_folder: (),
         static_folders: Mapping[str, Path] | None = None,
         name_folders: Mapping[str, Path] | None = None,
         overlay_folder: Path | None = None,
         claim_paths: Sequence[str] = (),
-        describe: Callable[[Sequence[Endpoint], str], dict[str, Any]] | None = None,
+        describe: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         """`make_routes` makes the routes to pages that need a token. `static_folders` are served below `/static/` under
         their names. The JSON files in `name_folders` are served as `/static/names/{format}/`. `overlay_folder` holds
         the user's own stylesheets and pages and is served as `/custom/`. `claim_paths` are the prefixes of paths that
-        need `Role.CLAIM` only. `describe` makes `/openapi.json` from the endpoints and the version."""
+        need `Role.CLAIM` only. `describe` makes the description of the API from its endpoints and the version; without
+        it, there is no `/openapi.json`."""
         self.pages = pages
         self.make_routes = make_routes
         self.static_folders = static_folders or {}

@@ -8,10 +8,10 @@ import msgspec
 from playwright.sync_api import Page, Route
 
 from slpstream.formats.registry import name_folders
+from slpstream.parts.pictures.own_pictures import own_pictures
 from slpstream.parts.registry import static_folders
 from slpstream.web.app import STATIC
 from slpstream.web.assets import MEDIA_TYPES
-from slpstream.web.own_pictures import own_pictures
 
 BASE = "http://static.test"
 

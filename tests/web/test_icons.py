@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from slpstream.formats.slippi import names
+from slpstream.parts.pictures.own_pictures import OwnPictures, own_pictures
 from slpstream.web.app import STATIC
-from slpstream.web.own_pictures import OwnPictures, own_pictures
 from tests.browsers.pages import open_page
 from tests.web.served import served
 from tests.web.static_site import BASE, serve_static

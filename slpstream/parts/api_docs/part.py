@@ -1,4 +1,4 @@
-"""Declares the description of the HTTP API and its page `/docs`."""
+"""Declares the page `/docs`, and the description of the API that it shows."""
 
 from __future__ import annotations
 

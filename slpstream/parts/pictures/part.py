@@ -1,4 +1,4 @@
-"""Declares the command `import-pictures`."""
+"""Declares the command `import-pictures`, and the list of the user's own pictures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from slpstream.parts.interface import Command, Part
 
 PART = Part(
     name="pictures",
+    routes="slpstream.parts.pictures.own_pictures:routes",
     commands=[
         Command(
             "import-pictures",

@@ -119,7 +119,7 @@ def http_page() -> Iterator[str]:
 
     describe = registry.function("describe_api")
     if describe is None:
-        return
+        raise click.ClickException("the page of the HTTP API needs the part api_docs")
     document = describe(described_endpoints(registry.endpoints({})), __version__)
     yield from ("# HTTP", "", "This page lists the endpoints of the daemon's HTTP interface, for programmers.", "")
     yield from (document["info"]["description"], "")

@@ -28,7 +28,7 @@ _TICKER = "ticker"
 _FILES = Assets(Path(__file__).parent / "static")
 
 
-def routes(exists: Callable[[str], bool]) -> list[Route]:
+def routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[Route]:
     """Return the routes to the scenes. `exists` returns whether a station exists."""
 
     async def overlay(request: Request) -> Response:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from slpstream.parts.pictures import own_pictures
 from slpstream.parts.pictures.cli import command
-from slpstream.web import own_pictures
-from slpstream.web.own_pictures import OwnPictures
+from slpstream.parts.pictures.own_pictures import OwnPictures
 from tests.cli.command_line import called, error_line
 
 

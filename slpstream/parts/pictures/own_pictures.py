@@ -1,13 +1,20 @@
-"""The user's own pictures of characters and stages. They are below the folder that is served as `/custom/`."""
+"""The list of the user's own pictures of characters and stages, below the folder that is served as `/custom/`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
+import trio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from slpstream.web.endpoint import json_response
+from slpstream.web.site import STATIC_PATH
 
 SUFFIXES: Final = (".png", ".svg", ".webp")
 """The types of pictures. If several pictures show the same thing, we use the one whose type comes first here."""
@@ -23,6 +30,15 @@ class OwnPictures(msgspec.Struct, frozen=True):
     """The large pictures, by external character id and then by costume index."""
     stages: dict[str, str] = {}
     """The pictures of stages, by stage id."""
+
+
+def routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[Route]:
+    """Return the route to the list of pictures."""
+
+    async def pictures(request: Request) -> Response:
+        return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
+
+    return [Route(f"{STATIC_PATH}/icons/own.json", pictures)]
 
 
 def own_pictures(folder: Path | None) -> OwnPictures:

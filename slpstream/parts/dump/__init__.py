@@ -1,0 +1,1 @@
+"""The command `dump`: the log messages of replays as JSON lines."""
