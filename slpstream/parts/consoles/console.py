@@ -1,4 +1,6 @@
-"""Receive from a console on the network. The session knows the protocol; this task connects and enforces timeouts."""
+"""Receives from a console on the network. The session knows the protocol, and the task here connects and enforces
+timeouts.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,20 @@ from slpstream.parts.consoles.turns import SLICE_BYTES, Turns
 
 _CONNECT_SECONDS = 5.0
 _SILENCE_SECONDS = 5.0
-"""A console sends data at least twice a second. After this long without data, the connection counts as broken."""
+"""A console sends data at least twice a second. After this long without any data, we consider the connection broken."""
 _BUSY_SECONDS = 25.0
-"""Timeout for the handshake. A console that has another client accepts the connection, and answers when the other
-client leaves. A launcher's relay answers with its first events.
-"""
+"""The timeout for the handshake. If a console has another client, it accepts the connection, but only answers when the
+other client leaves. A launcher's relay answers with its first events."""
 _RAW_SILENCE_SECONDS = 60.0
-"""Replaces `_SILENCE_SECONDS` for raw events: a launcher's relay sends nothing between games."""
+"""This replaces `_SILENCE_SECONDS` for raw events, because a launcher's relay doesn't send anything between games."""
 _IDLE_SECONDS = 0.3
-"""After this long without data, a game that has ended is closed."""
+"""A game that has ended is closed after this long without data."""
 
 Connect = Callable[[], Awaitable[trio.abc.Stream]]
 
 
 class ConsoleSource:
-    """Records one console, or a relay with the same protocol. Run `run` once; it ends only by cancellation."""
+    """Records one console, or a relay with the same protocol. Call `run` once. It only ends by being cancelled."""
 
     def __init__(
         self,

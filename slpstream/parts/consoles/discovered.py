@@ -1,8 +1,8 @@
-"""Discovered consoles: each console that calls by broadcast gets a station.
+"""Discovered consoles. Each console that calls by broadcast gets a station.
 
-Calls are not authenticated: any machine on the network can send them, under any name. So the number of stations is
-limited. A console that has answered keeps its station. Any other console loses it when it stops calling, or to another
-console that calls while all places are taken.
+Calls aren't authenticated, so any machine on the network can send them under any name. This is why the number of
+stations is limited. A console that has answered keeps its station. Any other console loses it when it stops calling. If
+all places are taken, it can also lose it to another console that calls.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from slpstream.parts.consoles import discovery, wire
 from slpstream.system.logs import get_logger
 
 _CALL_SECONDS = 60.0
-"""Calls of one console within this time are ignored after the first."""
+"""If a console calls several times within this time, only the first call counts."""
 _MAX_CALLERS = 1024
 _MAX_DISCOVERED = 64
 _SILENT_SECONDS = 180.0
-"""A discovered console that neither answers nor calls for this long loses its station."""
+"""If a discovered console neither answers nor calls for this long, it loses its station."""
 _GRACE_SECONDS = 10.0
-"""While all places are taken, a console that calls gets the place of one that has not answered for this long."""
+"""If all places are taken, a console that calls gets the place of one that hasn't answered for this long."""
 _EXPIRY_SECONDS = 5.0
 
 
 class Registry(NamedTuple):
-    """Access to the stations of a daemon."""
+    """Gives access to the stations of a daemon."""
 
     known: Callable[[], Iterable[StationConfig]]
-    """Returns the present stations."""
+    """Returns the stations that exist now."""
     discovered: Callable[[], Iterable[str]]
-    """Returns the ids of the stations that were added by discovery."""
+    """Returns the ids of those stations that were added by discovery."""
     answered: Callable[[], Collection[str]]
-    """Returns the ids of the stations whose console has answered."""
+    """Returns the ids of those stations whose console has answered."""
     add: Callable[[StationConfig], Awaitable[object]]
     remove: Callable[[str, str], Awaitable[object]]
-    """Removes a station by its id, for a reason."""
+    """Removes a station by its id, for the given reason."""
 
 
 class ConsoleDiscovery:
@@ -52,13 +52,15 @@ class ConsoleDiscovery:
         self._last_calls: dict[str, float] = {}
         """When each console last called, by MAC address."""
         self._heard_at: dict[str, float] = {}
-        """When the console of each discovered station was last heard."""
+        """When we last heard from the console of each discovered station."""
         self._added_at: dict[str, float] = {}
         self._full = False
         self._log = get_logger()
 
     async def run(self) -> None:
-        """Add and remove stations until cancelled. Return if discovery is off or its port cannot be opened."""
+        """Add and remove stations until cancelled. If discovery is off or its port can't be opened, this just
+        returns.
+        """
         if not self._relay.discovery:
             return
         host, port = self._relay.discovery_host, self._relay.discovery_port
@@ -78,7 +80,7 @@ class ConsoleDiscovery:
                     await self._answer(call, now)
 
     async def _expire(self, now: float) -> None:
-        """Remove the stations of consoles that neither answer nor call."""
+        """Remove the stations of those consoles that neither answer nor call."""
         present = set(self._registry.discovered())
         for times in (self._heard_at, self._added_at):
             for station_id in times.keys() - present:
@@ -90,12 +92,12 @@ class ConsoleDiscovery:
                 await self._registry.remove(station_id, "its console neither answers nor calls")
 
     def _unanswered(self) -> list[str]:
-        """The discovered stations whose console has not answered, in the order in which they were added."""
+        """Return the discovered stations whose console hasn't answered, in the order in which they were added."""
         unanswered = set(self._registry.discovered()) - set(self._registry.answered())
         return sorted(unanswered & self._added_at.keys(), key=self._added_at.__getitem__)
 
     def _is_first(self, call: discovery.Call, now: float) -> bool:
-        """Whether the console has not called for a while. If so, record the call."""
+        """Whether the console hasn't called for a while. If so, this records the call."""
         if now - self._last_calls.get(call.mac, -_CALL_SECONDS) < _CALL_SECONDS:
             return False
         if len(self._last_calls) >= _MAX_CALLERS:
@@ -104,7 +106,7 @@ class ConsoleDiscovery:
         return True
 
     async def _answer(self, call: discovery.Call, now: float) -> None:
-        """Add a station for a console that calls, unless it has one or there is no place."""
+        """Add a station for a console that calls, unless it already has one or there is no place."""
         stations = list(self._registry.known())
         if call.mac in {discovery.own_mac(station.id) for station in stations if station.relay_port}:
             return  # a station of this machine, which is announced as a console
@@ -121,7 +123,9 @@ class ConsoleDiscovery:
         await self._registry.add(wanted)
 
     async def _make_room(self, now: float) -> bool:
-        """Whether there is a place for another station, if necessary that of a console that does not answer."""
+        """Whether there is a place for another station. If necessary, this takes the place of a console that doesn't
+        answer.
+        """
         was_full, self._full = self._full, len(set(self._registry.discovered())) >= _MAX_DISCOVERED
         if not self._full:
             return True
@@ -135,7 +139,9 @@ class ConsoleDiscovery:
 
 
 def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
-    """The station for a console that called, named after it; with `-2`, `-3` and so on if the name is taken."""
+    """Return the station for a console that has called. It is named after the console, with `-2`, `-3` and so on if
+    this name is taken.
+    """
     names = set(taken)
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", call.nick).strip("-._")[:60] or f"wii-{call.mac.replace(':', '')[-6:]}"
     name, count = base, 1
@@ -146,7 +152,7 @@ def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
 
 
 async def same_consoles(configured: Sequence[StationConfig], discovered: Sequence[StationConfig]) -> list[str]:
-    """The ids of discovered stations whose consoles are configured too."""
+    """Return the ids of those discovered stations whose consoles are also in the configuration."""
     if not discovered:
         return []
     hosts = await _hosts_of(configured)
@@ -154,7 +160,7 @@ async def same_consoles(configured: Sequence[StationConfig], discovered: Sequenc
 
 
 async def _hosts_of(stations: Iterable[StationConfig]) -> set[str]:
-    """The names and addresses of all consoles that have a station."""
+    """Return the names and addresses of all consoles that have a station."""
     hosts: set[str] = set()
     for station in stations:
         if station.console:

@@ -1,7 +1,7 @@
-"""Discovery of consoles on the local network.
+"""The discovery of consoles on the local network.
 
-A console without a client broadcasts a UDP datagram every ten seconds: `SLIP_READY`, the MAC address in six bytes, and
-the nickname in 32 bytes, zero-terminated. A relayed station can be announced in the same way.
+A console without a client broadcasts a UDP datagram every ten seconds. It consists of `SLIP_READY`, the MAC address in
+six bytes, and the nickname in 32 bytes, zero-terminated. We can announce a relayed station in the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ERROR_SECONDS = 0.1
 
 
 class Call(Struct, frozen=True):
-    """The broadcast of a console that waits for a client. `host` is the address that sent it."""
+    """The broadcast of a console that is waiting for a client. `host` is the address that has sent it."""
 
     nick: str
     mac: str
@@ -30,7 +30,7 @@ class Call(Struct, frozen=True):
 
 
 def read_call(datagram: bytes, host: str) -> Call | None:
-    """Parse a datagram; `None` if it is not a console's broadcast."""
+    """Parse a datagram. Returns `None` if it isn't the broadcast of a console."""
     if not datagram.startswith(_MAGIC) or len(datagram) < len(_MAGIC) + _MAC_BYTES:
         return None
     mac = datagram[len(_MAGIC) : len(_MAGIC) + _MAC_BYTES]
@@ -39,24 +39,24 @@ def read_call(datagram: bytes, host: str) -> Call | None:
 
 
 def own_mac(station: str) -> str:
-    """The MAC address under which this machine announces a station.
+    """Return the MAC address under which this machine announces a station.
 
-    It stays the same after a restart, and belongs to no device.
+    It stays the same after a restart, and doesn't belong to any device.
     """
     digest = hashlib.sha256(f"{uuid.getnode():x} {station}".encode()).digest()
     return bytes([0x02, *digest[: _MAC_BYTES - 1]]).hex(":")
 
 
 def write_call(nick: str, mac: str) -> bytes:
-    """Encode the broadcast of a console. A nickname that is too long is cut."""
+    """Encode the broadcast of a console. If the nickname is too long, it is cut."""
     name = nick.encode()[: _NICK_BYTES - 1].decode("utf-8", "ignore").encode()
     return _MAGIC + bytes.fromhex(mac.replace(":", "")) + name.ljust(_NICK_BYTES, b"\0")
 
 
 async def call(station: str, name: str, source: str, target: tuple[str, int]) -> None:
-    """Broadcast the call of a console for a station of this machine. Raises `OSError`.
+    """Broadcast the call of a console for a station of this machine. Raises `OSError` if this fails.
 
-    `source` is the address to send it from, `target` the address and port to broadcast to.
+    `source` is the address to send it from, and `target` is the address and the port to broadcast to.
     """
     with trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM) as socket:
         socket.setsockopt(SOL_SOCKET, SO_BROADCAST, 1)
@@ -67,7 +67,7 @@ async def call(station: str, name: str, source: str, target: tuple[str, int]) ->
 async def hear(host: str, port: int) -> trio.socket.SocketType:
     """Open a socket that receives broadcasts and shares its port with other programs.
 
-    An empty `host` stands for every address. Raises `OSError`.
+    An empty `host` stands for every address. Raises `OSError` if the socket can't be opened.
     """
     socket = trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
     try:
@@ -81,7 +81,7 @@ async def hear(host: str, port: int) -> trio.socket.SocketType:
 
 
 async def next_call(socket: trio.socket.SocketType) -> Call:
-    """Receive the next broadcast. A waiting console repeats its broadcast."""
+    """Receive the next broadcast. As long as a console is waiting, it repeats its broadcast."""
     while True:
         try:
             datagram, address = await socket.recvfrom(_MAX_DATAGRAM_BYTES)

@@ -1,8 +1,8 @@
-"""Write recordings to disk from a separate task, because the disk may be slower than the event loop.
+"""Writes recordings to disk in a separate task, because the disk may be slower than the event loop.
 
-Bytes that the disk does not accept (because it is full, read-only or hanging) wait in memory. They are passed to the
-station directly, which continues to stream; once the disk works again the file is completed, and the station skips the
-bytes that it has.
+If the disk doesn't accept bytes (because it is full, read-only or hanging), they wait in memory. In the meantime, we
+pass them to the station directly, so it can continue to stream. When the disk works again, the file is completed, and
+the station skips the bytes that it already has.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from slpstream.parts.consoles.recording import Recording, RecordingFile, Recordi
 _WRITE_BYTES = 256 * 1024
 _RETRY_SECONDS = 1.0
 _HANGING_SECONDS = 1.0
-"""Duration of a write after which pending bytes are passed to the station."""
+"""If a write takes longer than this, pending bytes are passed to the station."""
 _STOP_SECONDS = 2.0
-"""Time for a last write when the daemon stops."""
+"""How much time there is for a last write when the daemon stops."""
 _MAX_UNFINISHED = 8
-"""Limit for recordings that wait for the disk. Pending bytes of older ones are dropped."""
+"""The limit for recordings that are waiting for the disk. If there are more, the pending bytes of the oldest ones are
+dropped."""
 
 
 InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -32,22 +33,22 @@ InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 class RecordingListener(Protocol):
-    """Receives bytes and notices about the recordings of one station. The methods do not wait."""
+    """Receives bytes and notices about the recordings of one station. The methods don't wait."""
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Take bytes of a file that are not on disk. Returns the file offset up to which all bytes are known."""
+        """Take bytes of a file that aren't on disk. Returns the file offset up to which all bytes are known."""
 
     def recording_trouble(self, reason: str | None) -> None:
-        """Writing has failed for this reason, or works again (`None`)."""
+        """Note that writing has failed for this reason, or that it works again (`None`)."""
 
     def gap(self, path: Path | None, offset: int, reason: str) -> None:
-        """Bytes of a game are missing or unusable."""
+        """Note that bytes of a game are missing or unusable."""
 
 
 class DiskWriter:
     """Writes the recordings of one station, in the order in which they were added.
 
-    One task runs `run`. The other methods are called in the event loop and do not wait.
+    One task runs `run`. The other methods are called in the event loop, and don't wait.
     """
 
     def __init__(self, listener: RecordingListener, in_thread: InThread) -> None:
@@ -60,18 +61,22 @@ class DiskWriter:
 
     @property
     def unwritten_bytes(self) -> int:
-        """Number of pending bytes. May be read from a worker thread."""
+        """The number of pending bytes. You can read this from a worker thread."""
         return sum(len(recording.unwritten.pending) for recording in list(self._recordings))
 
     def read_unwritten(self, path: Path, offset: int, max_bytes: int) -> bytes:
-        """Bytes of a recording that are not in its file yet, possibly none. May be called from any thread."""
+        """Return bytes of a recording that aren't in its file yet. There may be none. You can call this from any
+        thread.
+        """
         for recording in list(self._recordings):
             if recording.file.path == path:
                 return recording.unwritten.read(offset, max_bytes)
         return b""
 
     def add(self, recording: Recording) -> None:
-        """Write another recording. Drops the pending bytes of the oldest if too many wait for the disk."""
+        """Write another recording. If too many are waiting for the disk, the pending bytes of the oldest one are
+        dropped.
+        """
         self._recordings.append(recording)
         self.wake()
         waiting = [each for each in self._recordings if each.state is not RecordingState.ABANDONED]
@@ -86,7 +91,7 @@ class DiskWriter:
         self._work.set()
 
     def stream_if_failing(self) -> None:
-        """Pass pending bytes to the station if the last write has failed or hangs."""
+        """Pass pending bytes to the station if the last write has failed or is hanging."""
         if self._error is None:
             began = self._write_began
             if began is None or trio.current_time() - began < _HANGING_SECONDS:
@@ -95,14 +100,14 @@ class DiskWriter:
         self._stream_pending()
 
     def stream_unrecorded(self, recording: Recording, data: bytes) -> None:
-        """Pass bytes to the station that will not be in any file."""
+        """Pass bytes to the station that won't be in any file."""
         self._stream_pending()
         offset = recording.size_bytes + recording.unrecorded_bytes
         self._listener.feed_unwritten(recording.file.path, offset, data)
         recording.unrecorded_bytes += len(data)
 
     async def run(self) -> None:
-        """Write recordings to disk, until cancelled."""
+        """Write recordings to disk until cancelled."""
         try:
             while True:
                 await self._work.wait()
@@ -117,7 +122,7 @@ class DiskWriter:
                 await self._in_thread(lambda: _close_all(files))
 
     def _stream_pending(self) -> None:
-        """Pass pending bytes to the station. Bytes that it does not take now are offered again."""
+        """Pass pending bytes to the station. If it doesn't take some of them now, we offer them again later."""
         for recording in self._recordings:
             offset = max(recording.unwritten.written_bytes, recording.streamed_offset)
             while offset < recording.size_bytes:
@@ -134,7 +139,7 @@ class DiskWriter:
             self._listener.recording_trouble(reason)
 
     async def _write_all(self) -> bool:
-        """Write all pending bytes. Returns false if the disk does not accept them."""
+        """Write all pending bytes. Returns False if the disk doesn't accept them."""
         for recording in list(self._recordings):
             while recording.has_work:
                 try:

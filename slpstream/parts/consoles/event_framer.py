@@ -1,12 +1,13 @@
-"""Split the bytes of a console into games and whole events. Sans-IO.
+"""Splits the bytes of a console into games and whole events. This doesn't do any I/O.
 
-A console sends events without an envelope: Event Payloads begins a game, its table gives the size of each event, and
-the next Event Payloads begins the next game. Game End does not end the bytes: a second Game End can follow.
+A console sends events without an envelope. Event Payloads begins a game, and its table gives the size of each event.
+The next Event Payloads begins the next game. Game End doesn't end the bytes, because a second Game End can follow.
 
-Only whole events come out, so that a recording is a valid replay wherever the connection breaks. After missing bytes
-(`gap`) or an undeclared command the event boundaries are lost. They are found again by byte sequences that hardly occur
-by chance: Event Payloads followed by Game Start, which is another game; or, after a gap, a run of declared events whose
-frame numbers are close to each other and continue the game.
+Only whole events come out. This means that a recording is a valid replay wherever the connection breaks. After missing
+bytes (`gap`) or an undeclared command, we no longer know where events begin. To find this out again, we look for byte
+sequences that hardly occur by chance. One of them is Event Payloads followed by Game Start, which is another game.
+After a gap, a run of declared events works as well, provided that their frame numbers are close to each other and
+continue the game.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ _POST = POST_FRAME.command
 _FRAME_NUMBER = slice(1, 5)
 _PLAYER_AT, _CHARACTER_AT = 5, 7
 _RUN_EVENTS = 6
-"""Number of events in a row that cannot be a coincidence."""
+"""This many events in a row can't be a coincidence."""
 _RUN_FRAMES = 60
-"""Limit for the difference between the frame numbers in such a run."""
+"""The limit for the difference between the frame numbers in such a run."""
 _BACKWARD_FRAMES = 10
-"""Limit for a step back to an earlier frame number. It is longer than any rollback, so a frame number further back
-belongs to another game."""
+"""The limit for a step back to an earlier frame number. It is longer than any rollback, so a frame number that is
+further back must belong to another game."""
 _MAX_SEARCH_BYTES = 256 * 1024
 _MAX_CANDIDATES = 4096
-"""Limit for the candidates that are tried in one search. In as many bytes as are searched, half of these occur by
-chance."""
+"""The limit for the candidates that are tried in one search. In the number of bytes that we search, half as many occur
+by chance."""
 _MAX_MAJOR_VERSION = 9
 
 
@@ -55,7 +56,7 @@ Characters: TypeAlias = dict[int, dict[int, int]]
 
 
 class GameBegan(Struct, frozen=True):
-    """A game begins. `head` is its Event Payloads and Game Start."""
+    """A game begins. `head` consists of its Event Payloads and Game Start."""
 
     head: bytes
 
@@ -63,7 +64,7 @@ class GameBegan(Struct, frozen=True):
 class GameEvents(Struct, frozen=True):
     """Whole events of the current game, after its head.
 
-    `ended`: Game End was received. `frame` is the highest frame number so far.
+    `ended` means that Game End was received. `frame` is the highest frame number so far.
     """
 
     data: bytes
@@ -73,14 +74,16 @@ class GameEvents(Struct, frozen=True):
 
 
 class SkippedBytes(Struct, frozen=True):
-    """Bytes outside of any game whose beginning is known."""
+    """Bytes that don't belong to any game whose beginning we know."""
 
     size_bytes: int
     reason: str
 
 
 class GameBroken(Struct, frozen=True):
-    """The current game cannot be continued: its boundaries are lost, or a game follows whose beginning is missing."""
+    """The current game can't be continued. Either its boundaries are lost, or a game follows whose beginning is
+    missing.
+    """
 
     reason: str
 
@@ -89,16 +92,17 @@ FramerOutput: TypeAlias = GameBegan | GameEvents | SkippedBytes | GameBroken
 
 
 class GameFramer:
-    """Splits the bytes of a source, over any number of connections, into games and whole events."""
+    """Splits the bytes of a source into games and whole events. They can come from any number of connections."""
 
     def __init__(self) -> None:
         self._buffer = b""
         self._widths: list[int] | None = None
-        """Sizes of the current game's events by command byte, command byte included; 0 for undeclared commands."""
+        """The sizes of the current game's events by command byte. They include the command byte, and are 0 for
+        undeclared commands."""
         self._lost_reason: str | None = None
-        """The reason why the buffer may not begin at an event boundary; `None` if it does."""
+        """The reason why the buffer may not begin at an event boundary, or `None` if it does."""
         self._searched = 0
-        """Number of bytes at the start of the buffer that cannot contain a boundary."""
+        """How many bytes at the start of the buffer can't contain a boundary."""
         self._ended = False
         self.first_frame: int | None = None
         self.frame: int | None = None
@@ -107,16 +111,18 @@ class GameFramer:
 
     @property
     def in_game(self) -> bool:
-        """Whether a game has begun and not ended."""
+        """Whether a game has begun and hasn't ended."""
         return self._widths is not None and not self._ended
 
     @property
     def buffered_bytes(self) -> int:
-        """Number of bytes held: an incomplete event, or a part whose boundaries are not found yet."""
+        """How many bytes we hold. These are an incomplete event, or a part whose boundaries we haven't found yet."""
         return len(self._buffer)
 
     def restart(self) -> None:
-        """The next bytes begin at an event boundary, usually that of a game, and do not continue the previous bytes."""
+        """Note that the next bytes begin at an event boundary (usually that of a game), and don't continue the previous
+        bytes.
+        """
         self._buffer = b""
         self._widths = self._lost_reason = None
         self._ended = False
@@ -124,9 +130,9 @@ class GameFramer:
         self.characters = {}
 
     def gap(self) -> int:
-        """Bytes are missing before the next ones.
+        """Note that bytes are missing before the next ones.
 
-        Returns the number of bytes of an incomplete event that are also dropped.
+        If there is an incomplete event, it is dropped too. Returns the number of its bytes.
         """
         dropped = len(self._buffer)
         self._buffer = b""
@@ -134,7 +140,7 @@ class GameFramer:
         return dropped
 
     def feed(self, data: bytes) -> list[FramerOutput]:
-        """Take the next bytes."""
+        """Take the next bytes, and return what comes out of them."""
         self._buffer += data
         output: list[FramerOutput] = []
         while self._find_boundary(output) and self._take_next(output):
@@ -142,7 +148,9 @@ class GameFramer:
         return output
 
     def _take_next(self, output: list[FramerOutput]) -> bool:
-        """Take the next part of the buffer, which begins at a boundary. Returns false when more bytes are needed."""
+        """Take the next part of the buffer, which begins at a boundary. Returns False if we need more bytes for
+        this.
+        """
         if not self._buffer:
             return False
         if self._buffer[0] == EVENT_PAYLOADS:
@@ -229,7 +237,7 @@ class GameFramer:
         self._lost_reason, self._searched = reason, 0
 
     def _find_boundary(self, output: list[FramerOutput]) -> bool:
-        """Search for a boundary if it is lost. Returns whether the buffer begins at one."""
+        """Search for a boundary if we have lost it. Returns whether the buffer begins at one."""
         reason = self._lost_reason
         if reason is None:
             return True
@@ -254,7 +262,7 @@ class GameFramer:
         return False
 
     def _candidates(self) -> re.Pattern[bytes]:
-        """A pattern for the commands that can stand at a boundary."""
+        """Return a pattern for the commands that can stand at a boundary."""
         commands = [EVENT_PAYLOADS] if self._widths is None else [EVENT_PAYLOADS, _first_of_frame(self._widths)]
         return re.compile(b"[%b]" % b"".join(b"\\x%02x" % command for command in commands))
 
@@ -270,7 +278,7 @@ class GameFramer:
         return True
 
     def _is_boundary(self, buffer: bytes, position: int) -> bool | None:
-        """Whether an event begins at `position`; `None` when more bytes are needed to decide."""
+        """Whether an event begins at `position`, or `None` if we need more bytes to decide this."""
         if buffer[position] == EVENT_PAYLOADS:
             if position + 1 < len(buffer):
                 game_start = position + 1 + buffer[position + 1]
@@ -282,12 +290,14 @@ class GameFramer:
 
 
 def _first_of_frame(widths: list[int]) -> int:
-    """The command of the first event of a frame."""
+    """Return the command of the first event of a frame."""
     return FRAME_START.command if widths[FRAME_START.command] else PRE_FRAME.command
 
 
 def _is_run(buffer: bytes, position: int, widths: list[int]) -> bool | None:
-    """Whether a run of events with neighbouring frame numbers begins here; `None` when more bytes are needed."""
+    """Whether a run of events with neighbouring frame numbers begins here, or `None` if we need more bytes to decide
+    this.
+    """
     numbers: list[int] = []
     if buffer[position] != _first_of_frame(widths):
         return False
@@ -312,9 +322,9 @@ def _is_run(buffer: bytes, position: int, widths: list[int]) -> bool | None:
 
 
 def _head_of(buffer: bytes) -> bytes | None:
-    """Event Payloads and Game Start at the start of the buffer.
+    """Return Event Payloads and Game Start at the start of the buffer.
 
-    `None` when bytes are missing; empty when the buffer begins with something else.
+    Returns `None` if bytes are missing. If the buffer begins with something else, the result is empty.
     """
     try:
         width = width_of_event_payloads(buffer, 0, 0)

@@ -1,9 +1,9 @@
 """The games of a station as one stream of event bytes with cursors, for clients.
 
 The feed takes the bytes of the station's files as they arrive. The newest game is the current one. Each game begins at
-the cursor where the previous one stopped, so cursors only grow. The newest bytes are kept in memory; slower clients
-read from the file, so no client delays another. Several games are kept, so that a client can finish the previous game
-after an interruption.
+the cursor where the previous one stopped, so cursors only ever grow. The newest bytes are kept in memory. Clients that
+are slower than this read from the file, so no client delays another one. We keep several games, so that a client can
+finish the previous game after an interruption.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ _MAX_GAMES = 4
 _MAX_FILES = 16
 
 ReadFile = Callable[[Path, int, int], Awaitable[bytes]]
-"""Reads from (path, offset, max_bytes) in a worker thread. Raises `OSError`."""
+"""Reads from a file in a worker thread, given the path, the offset and the maximum number of bytes. Raises
+`OSError`."""
 
 
 Unwritten = Callable[[Path, int, int], bytes]
-"""Returns bytes from (path, offset, max_bytes) that are not on disk yet. Called in a worker thread."""
+"""Returns bytes that aren't on disk yet, given the path, the offset and the maximum number of bytes. This is called in
+a worker thread."""
 
 
 async def read_file(
@@ -40,7 +42,7 @@ async def read_file(
     limiter: trio.CapacityLimiter,
     unwritten: Callable[[], Unwritten | None] = lambda: None,
 ) -> bytes:
-    """Read a slice of a file in a thread, including bytes that are not on disk yet. Raises `OSError`."""
+    """Read a slice of a file in a thread, including bytes that aren't on disk yet. Raises `OSError` if this fails."""
     read_unwritten = unwritten()
 
     def read() -> bytes:
@@ -79,37 +81,38 @@ class ServedGame:
             del self._recent[:-_RECENT_BYTES]
 
     def recent(self, position: int, max_bytes: int) -> bytes | None:
-        """Bytes from a position in the game, or `None` if they are no longer in memory."""
+        """Return bytes from a position in the game, or `None` if they are no longer in memory."""
         start = position - (self.size_bytes - len(self._recent))
         return None if start < 0 else bytes(self._recent[start : start + max_bytes])
 
 
 class _FileReader:
-    """The state of one followed file."""
+    """The state of one file that is followed."""
 
     def __init__(self) -> None:
         self.framer = GameFramer()
         self.game: ServedGame | None = None
         self.position = 0
-        """Position in the game of the next event."""
+        """The position of the next event in the game."""
         self.finished = False
-        """The rest of the file is ignored."""
+        """Whether the rest of the file is ignored."""
 
 
 class RelayFeed:
-    """The stream of one station. The station's bytes go in with `grew`; clients `read` from a cursor."""
+    """The stream of one station. The bytes of the station go in with `grew`, and clients `read` from a cursor."""
 
     def __init__(self, read: ReadFile) -> None:
         self._read = read
         self._files: WeakKeyDictionary[object, _FileReader] = WeakKeyDictionary()
-        """Keyed by the station's object for the file, so that a released file is freed here too."""
+        """The keys are the station's objects for its files. If the station releases a file, it is freed here as
+        well."""
         self._games: deque[ServedGame] = deque(maxlen=_MAX_GAMES)
         self._changed = trio.Event()
 
     def grew(self, followed: object, file: TailedFile, offset: int, data: bytes) -> None:
         """Take the next bytes of a file, in order and without gaps.
 
-        `followed` is the same object for all bytes of one file; `file` has the current path.
+        `followed` must be the same object for all bytes of one file. `file` has the current path.
         """
         if offset == 0:
             self._files[followed] = _FileReader()
@@ -172,7 +175,9 @@ class RelayFeed:
 
     @property
     def start_cursor(self) -> int:
-        """The cursor for a new client: the start of the game in progress, or the end if there is no such game."""
+        """The cursor for a new client. This is the start of the game in progress, or the end if there is no such
+        game.
+        """
         current = self.current
         return self.end_cursor if current is None or current.ended else current.base_cursor
 
@@ -185,16 +190,16 @@ class RelayFeed:
         await self._changed.wait()
 
     def game_at(self, cursor: int) -> ServedGame | None:
-        """The game that contains the byte at a cursor.
+        """Return the game that contains the byte at a cursor.
 
-        `None` at the end of the stream, and for bytes that are no longer available.
+        Returns `None` at the end of the stream, and for bytes that are no longer available.
         """
         return next((game for game in self._games if game.base_cursor <= cursor < game.end_cursor), None)
 
     async def read(self, cursor: int, max_bytes: int) -> bytes | None:
-        """Read event bytes of one game, starting at a cursor. Empty at the end of the stream.
+        """Read event bytes of one game, starting at a cursor. At the end of the stream, there are none.
 
-        `None` if the bytes are neither in memory nor in the file any more.
+        Returns `None` if the bytes are neither in memory nor in the file any more.
         """
         game = self.game_at(cursor)
         if game is None:

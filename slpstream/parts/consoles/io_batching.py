@@ -1,8 +1,8 @@
-"""I/O batching: the blocking work of many recorders in few trips to a worker thread.
+"""I/O batching, which does the blocking work of many recorders in a few trips to a worker thread.
 
-A trip costs a hundred microseconds or more, mostly for the interpreter lock, and fifty consoles would make three
-thousand a second. So one caller runs the work of all waiting callers, and trips are at least two milliseconds apart. A
-single console is never delayed.
+A trip costs a hundred microseconds or more, mostly because of the interpreter lock, and fifty consoles would make three
+thousand of them a second. So one of the callers runs the work of all who are waiting, and there are at least two
+milliseconds between trips. If there is only a single console, it is never delayed.
 """
 
 from __future__ import annotations

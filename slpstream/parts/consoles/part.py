@@ -1,4 +1,4 @@
-"""Declares consoles: recorded stations (`console`, `dolphin`), their discovery, and relay ports."""
+"""Declares consoles: stations that are recorded (`console`, `dolphin`), the discovery of consoles, and relay ports."""
 
 from __future__ import annotations
 

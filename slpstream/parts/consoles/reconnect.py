@@ -1,7 +1,7 @@
-"""Reconnect for ever, with exponential backoff and jitter.
+"""Reconnects for ever, with exponential backoff and jitter.
 
-The session interprets a connection; its bytes go to the recorder. The jitter spreads the attempts of fifty consoles
-once the network is back.
+The session interprets a connection, and its bytes go to the recorder. The jitter spreads the attempts of fifty consoles
+when the network is back.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ class ConnectionObserver(Protocol):
     """Receives notices about the connection to a source."""
 
     def connected(self, nick: str, version: str) -> None:
-        """The source has answered."""
+        """Note that the source has answered."""
 
     def disconnected(self, reason: str) -> None:
-        """An established connection has ended. Another attempt follows."""
+        """Note that an established connection has ended. Another attempt will follow."""
 
     def unreachable(self, reason: str) -> None:
-        """The source does not answer. Another attempt follows."""
+        """Note that the source doesn't answer. Another attempt will follow."""
 
     def received(self, size_bytes: int) -> None:
-        """Event bytes have arrived."""
+        """Note that event bytes have arrived."""
 
 
 class Session(Protocol):
-    """The protocol state of the connections to one source."""
+    """The protocol state of all connections to one source."""
 
     handshake_done: bool
     """Whether the source has answered on this connection."""
     token: int
-    """The client token, `NO_TOKEN` for a source without tokens."""
+    """The client token. For a source without tokens, this is `NO_TOKEN`."""
 
     def receive(self, data: bytes) -> list[SessionEvent]:
-        """Take the next bytes or the next packet. Raises `FormatError`."""
+        """Take the next bytes or the next packet. Raises `FormatError` if it is invalid."""
 
 
 class Reconnector:
@@ -59,16 +59,16 @@ class Reconnector:
         rng: random.Random | None = None,
         turns: Turns | None = None,
     ) -> None:
-        """`turns` is shared by all sources of the daemon. Without it, the source has the event loop to itself."""
+        """All sources of the daemon share the same `turns`. Without it, the source has the event loop to itself."""
         self._recorder = recorder
         self._observer = observer
         self._pace = Pace(turns or Turns())
         self._backoff = Backoff(rng or random.Random())  # noqa: S311 -- delays, not secrets
 
     async def run(self, session: Session, connect: Callable[[], Awaitable[str]]) -> Never:
-        """Connect, and reconnect after each connection, until cancelled.
+        """Connect, and connect again after each connection, until cancelled.
 
-        `connect` makes one connection and serves it. It returns the reason why the connection ended, or raises
+        `connect` makes one connection and serves it. It returns the reason why the connection has ended, or raises
         `OSError`, `BrokenResourceError`, `TooSlowError` or `FormatError`.
         """
         while True:
@@ -93,10 +93,11 @@ class Reconnector:
             await trio.sleep(self._backoff.next_delay_seconds())
 
     async def receive(self, session: Session, data: bytes) -> None:
-        """Decode `data`, and pass the session events to the recorder and the observer. Raises `FormatError`.
+        """Decode `data`, and pass the session events to the recorder and the observer. Raises `FormatError` if it is
+        invalid.
 
-        Other tasks run in between. If the call is cancelled, a part of the events is lost although the session has
-        counted them, so it must not be cancelled by a timeout, only by the end of the source.
+        Other tasks can run in between. If the call is cancelled, a part of the events is lost, although the session has
+        already counted them. Because of this, it must not be cancelled by a timeout, but only when the source ends.
         """
         began = thread_time()
         for event in session.receive(data):
@@ -137,7 +138,9 @@ class Reconnector:
 
 
 class Backoff:
-    """Delays between attempts. Each base delay is twice the previous one; up to a quarter is subtracted at random."""
+    """The delays between attempts. Each base delay is twice the previous one, and up to a quarter is subtracted at
+    random.
+    """
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -148,6 +151,6 @@ class Backoff:
         self._next = _FIRST_DELAY_SECONDS
 
     def next_delay_seconds(self) -> float:
-        """The delay before the next attempt."""
+        """Return the delay before the next attempt."""
         seconds, self._next = self._next, min(self._next * 2, _MAX_DELAY_SECONDS)
         return seconds * self._rng.uniform(0.75, 1.0)

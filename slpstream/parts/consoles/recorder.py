@@ -1,15 +1,16 @@
-"""Record the games of a console as files in its station's folder, which the station tails like any others.
+"""Records the games of a console as files in the folder of its station, which tails them like any others.
 
-The file is the log, so it must stay a valid replay whatever happens to the connection, and contain each event once.
-Only whole events are written. A position in a game is the number of bytes since its Event Payloads began, including
-lost ones. A console that sends a game again from the beginning (because it no longer knows our token, or the daemon was
-restarted) is recognised by its Game Start, and bytes that are already recorded are skipped. A gap does not end a
-recording: it continues with the next whole event, because the stocks, percents and end of the game are still useful.
-The metadata lists where bytes are missing, and the listener is notified immediately. If another game begins, a
-recording without Game End is closed as it is.
+The file is the log. Whatever happens to the connection, it must stay a valid replay, and contain each event once. This
+is why we only write whole events. A position in a game is the number of bytes since its Event Payloads began, including
+those that were lost. A console can send a game again from the beginning, because it no longer knows our token or
+because the daemon was restarted. We recognise such a game by its Game Start, and skip the bytes that are already
+recorded. A gap doesn't end a recording. It continues with the next whole event, because the stocks, the percents and
+the end of the game are still useful. The metadata lists where bytes are missing, and the listener is notified
+immediately. If another game begins, a recording without Game End is closed as it is.
 
-The disk may be slower than the event loop, so a separate task writes, in a thread. Pending bytes wait in memory up to a
-limit (see `disk_writer`). Beyond it, the rest of that game is streamed but not recorded, and the listener is notified.
+The disk may be slower than the event loop, so a separate task does the writing, in a thread. Pending bytes wait in
+memory up to a limit (see `disk_writer`). If there are more, the rest of that game is streamed but not recorded, and the
+listener is notified.
 """
 
 from __future__ import annotations
@@ -40,24 +41,24 @@ from slpstream.parts.consoles.recording import (
 
 
 class GamePosition:
-    """Positions in the newest game, in bytes since its Event Payloads began, including lost bytes."""
+    """Positions in the newest game. All of them are in bytes since its Event Payloads began, including lost bytes."""
 
     def __init__(self) -> None:
         self.head: bytes | None = None
         """Event Payloads and Game Start."""
         self.received = 0
-        """Position of the next byte that the framer returns."""
+        """The position of the next byte that the framer will return."""
         self.recorded = 0
-        """Position up to which the game is recorded."""
+        """The position up to which the game is recorded."""
         self.is_known = True
-        """False after an unknown number of bytes was lost."""
+        """Whether we know the position. After an unknown number of bytes was lost, we don't."""
         self.lost_bytes = 0
-        """Number of bytes that are missing in the recording."""
+        """The number of bytes that are missing in the recording."""
         self.saved_point: tuple[int, int, int] | None = None
-        """Token, base cursor and lost bytes of the last resume point."""
+        """The token, the base cursor and the lost bytes of the last resume point."""
 
     def begin(self, head: bytes) -> bool:
-        """A game begins. Returns false if it is the same game again, sent from its beginning."""
+        """Note that a game begins. Returns False if it is the same game again, sent from its beginning."""
         self.received = len(head)
         if head == self.head and self.is_known:
             return False
@@ -66,7 +67,7 @@ class GamePosition:
         return True
 
     def resume(self, last: LastRecording) -> ResumePoint | None:
-        """Continue after the bytes of an earlier recording. Returns the point to continue from, if it is known."""
+        """Continue after the bytes of an earlier recording. Returns the point from which to continue, if we know it."""
         self.head = last.head
         self.lost_bytes = 0 if last.point is None else last.point.lost_bytes
         # If the file ends in the middle of an event, the beginning of that event is both in the file and in the framer.
@@ -87,7 +88,7 @@ class GamePosition:
         return new
 
     def changed_resume_point(self, token: int, base_cursor: int) -> ResumePoint | None:
-        """The resume point, if it is known and has changed since the last call."""
+        """Return the resume point, if it is known and has changed since the last call."""
         point = (token, base_cursor, self.lost_bytes)
         if not self.is_known or base_cursor < 0 or point == self.saved_point:
             return None
@@ -96,19 +97,19 @@ class GamePosition:
 
 
 class FileNames:
-    """Names recordings after their start. A name is unique even before its file exists.
+    """Names recordings after the time when they start. A name is unique even before its file exists.
 
-    Two games of one second need different names immediately, because bytes that are not on disk are identified by the
-    file's path.
+    If two games start in the same second, they need different names immediately, because bytes that aren't on disk are
+    identified by the path of the file.
     """
 
     def __init__(self) -> None:
         self._stem = ""
         self._repetitions = 0
-        """Number of recordings in a row with this stem."""
+        """How many recordings in a row have this stem."""
 
     def next_name(self, unix_seconds: float) -> str:
-        """Name a recording that starts now."""
+        """Return the name for a recording that starts now."""
         stem = datetime.fromtimestamp(unix_seconds, UTC).astimezone().strftime("Game_%Y%m%dT%H%M%S")
         self._repetitions = self._repetitions + 1 if stem == self._stem else 1
         self._stem = stem
@@ -118,7 +119,7 @@ class FileNames:
 class Recorder:
     """Records the games of one station.
 
-    One task runs `run`. The other methods are called in the event loop and, except for `prepare`, do not wait.
+    One task runs `run`. The other methods are called in the event loop and, except for `prepare`, don't wait.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class Recorder:
     ) -> None:
         """`played_on` goes into the metadata. `max_unwritten_bytes` limits the pending bytes of a recording."""
         self.nick = ""
-        """The console's name, for the metadata."""
+        """The name of the console, for the metadata."""
         self._folder = folder
         self._listener = listener
         self._played_on = played_on
@@ -154,9 +155,10 @@ class Recorder:
         return None if self._newest is None or self._newest.is_over else self._newest
 
     async def prepare(self) -> ResumePoint | None:
-        """Find the last recording of an earlier daemon, to continue it, or to skip its game if it is sent again.
+        """Find the last recording of an earlier daemon. It is continued, or if its game is sent again, this is skipped.
 
-        Returns the point from which to continue, if it is known; its `base_cursor` is the cursor to request.
+        Returns the point from which to continue, if we know it. Its `base_cursor` is the cursor that you should
+        request.
         """
         last = await self._in_thread(lambda: find_last_recording(self._folder, _iso))
         if last is None or (last.closed and not last.ended):
@@ -174,23 +176,27 @@ class Recorder:
 
     @property
     def unwritten_bytes(self) -> int:
-        """Number of pending bytes. May be read from a worker thread."""
+        """The number of pending bytes. You can read this from a worker thread."""
         return self._writer.unwritten_bytes
 
     def read_unwritten(self, path: Path, offset: int, max_bytes: int) -> bytes:
-        """Bytes of a recording that are not in its file yet, possibly none. May be called from any thread."""
+        """Return bytes of a recording that aren't in its file yet. There may be none. You can call this from any
+        thread.
+        """
         return self._writer.read_unwritten(path, offset, max_bytes)
 
     async def run(self) -> None:
-        """Write recordings to disk, until cancelled."""
+        """Write recordings to disk until cancelled."""
         await self._writer.run()
 
     def restart(self) -> None:
-        """The next bytes begin at the start of a game or between two games, not where the source stopped."""
+        """Note that the next bytes begin at the start of a game or between two games, and not where the source
+        stopped.
+        """
         self._framer.restart()
 
     def gap(self, lost_bytes: int | None) -> None:
-        """Bytes are missing before the next ones; `None` if it is unknown how many."""
+        """Note that bytes are missing before the next ones. `None` means that we don't know how many."""
         recording = self._recording
         if recording is None or not recording.is_open or not self._framer.in_game:
             self._framer.restart()
@@ -209,7 +215,7 @@ class Recorder:
         recording.add_gap(lost)
 
     def receive(self, data: bytes, *, token: int = 0, end_cursor: int | None = None) -> None:
-        """Take the next bytes. `end_cursor` is the console's cursor after them, if it has cursors."""
+        """Take the next bytes. If the console has cursors, `end_cursor` is its cursor after these bytes."""
         for output in self._framer.feed(data):
             self._process(output)
         if end_cursor is not None:
@@ -285,7 +291,7 @@ class Recorder:
         self._writer.wake()
 
     def _abandon(self, recording: Recording) -> None:
-        """Leave a file as the earlier daemon left it, because the bytes that continue it were not received."""
+        """Leave a file as the earlier daemon left it, because we didn't receive the bytes that continue it."""
         recording.state = RecordingState.ABANDONED
         self._position.head = None
         self._writer.wake()

@@ -1,8 +1,8 @@
-"""Record one game of a console as a growing `.slp` file.
+"""Records one game of a console as a growing `.slp` file.
 
-The file is created under an unused name, appended to, and closed in the game's way: metadata, then the raw length.
-`Recording` runs in the event loop and keeps the bytes that are not on disk yet. `RecordingFile` makes the blocking
-calls, and is used in worker threads only.
+The file is created under an unused name. Events are appended to it, and in the end it is closed in the same way as the
+game does it: first the metadata, and then the raw length. `Recording` runs in the event loop, and keeps the bytes that
+aren't on disk yet. `RecordingFile` makes the blocking calls, and is only used in worker threads.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _MAX_ADOPTED_BYTES = 256 << 20
 
 @prepared
 class ResumePoint(Struct, frozen=True):
-    """How to continue a game after a restart, as stored in the file next to a recording.
+    """Everything that we need to continue a game after a restart. It is stored in the file next to a recording.
 
-    `token` is the client token, `base_cursor` the console's cursor of the game's first byte, and `lost_bytes` the
-    number of bytes that are missing in the file.
+    `token` is the client token, `base_cursor` is the console's cursor of the first byte of the game, and `lost_bytes`
+    is the number of bytes that are missing in the file.
     """
 
     file: str
@@ -54,15 +54,15 @@ class ResumePoint(Struct, frozen=True):
 
 
 class RecordingFile:
-    """The file of a recording. All methods block and raise `OSError`."""
+    """The file of a recording. All methods block, and raise `OSError` if they fail."""
 
     def __init__(self, path: Path) -> None:
-        """`path` is the preferred name. `create` appends `-2`, `-3` and so on when it is taken."""
+        """`path` is the name that we would like to have. If it is taken, `create` appends `-2`, `-3` and so on."""
         self.path = path
         self._descriptor = -1
 
     def create(self) -> None:
-        """Create the file. Does nothing if it is open."""
+        """Create the file. If it is already open, this does nothing."""
         if self._descriptor >= 0:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,12 +82,12 @@ class RecordingFile:
         self._descriptor = os.open(self.path, _FLAGS)
 
     def write(self, offset: int, data: bytes) -> int:
-        """Write at an offset. Returns the number of bytes written, which may be fewer."""
+        """Write at an offset. Returns how many bytes were written, which can be fewer than `data` has."""
         os.lseek(self._descriptor, offset, os.SEEK_SET)
         return os.write(self._descriptor, data)
 
     def close(self) -> None:
-        """Close the file. Does nothing if it is closed already."""
+        """Close the file. If it is already closed, this does nothing."""
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
@@ -104,14 +104,14 @@ OpenFile = Callable[[Path], RecordingFile]
 
 
 class UnwrittenBytes:
-    """The bytes that follow those in a file and wait to be written."""
+    """The bytes that come after those in a file, and are waiting to be written."""
 
     def __init__(self) -> None:
         self.written_bytes = 0
-        """Number of bytes in the file."""
+        """The number of bytes in the file."""
         self.pending = bytearray()
         self._lock = threading.Lock()
-        """Guards both, since `read` is called in worker threads."""
+        """Guards both of them, because `read` is called in worker threads."""
 
     def append(self, data: bytes) -> None:
         """Add bytes at the end."""
@@ -119,20 +119,20 @@ class UnwrittenBytes:
             self.pending += data
 
     def mark_written(self, size_bytes: int) -> None:
-        """Record that the first `size_bytes` of the pending bytes are in the file."""
+        """Record that the first `size_bytes` of the pending bytes are in the file now."""
         with self._lock:
             del self.pending[:size_bytes]
             self.written_bytes += size_bytes
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Pending bytes at a file offset, possibly none. May be called from any thread."""
+        """Return pending bytes at a file offset. There may be none. You can call this from any thread."""
         with self._lock:
             start = offset - self.written_bytes
             return bytes(self.pending[start : start + max_bytes]) if start >= 0 else b""
 
 
 class GameProgress(Struct, frozen=True):
-    """The part of a game that its events have shown so far. `ended`: Game End was received."""
+    """The part of a game that its events have shown so far. `ended` means that we have received Game End."""
 
     ended: bool = False
     last_frame: int | None = None
@@ -144,46 +144,46 @@ class RecordingState(Enum):
 
     OPEN = auto()
     CLOSING = auto()
-    """The metadata is written or pending; only the raw length follows."""
+    """The metadata is written or pending, and only the raw length has to follow."""
     DONE = auto()
     """Everything is written, including the raw length."""
     ABANDONED = auto()
-    """The file is not written to any more."""
+    """The file won't be written to any more."""
 
 
 class Recording:
-    """A game that is being recorded, with the bytes that wait to be written."""
+    """A game that is being recorded, with the bytes that are waiting to be written."""
 
     def __init__(self, file: RecordingFile, head: bytes, *, started_at: str) -> None:
-        """`head` is Event Payloads and Game Start; `started_at` is the wall-clock time in ISO 8601."""
+        """`head` consists of Event Payloads and Game Start. `started_at` is the wall-clock time in ISO 8601."""
         self.file = file
         self.head = head
         self.started_at = started_at
         self.gaps: list[dict[str, int]] = []
-        """Where bytes are missing: `lostBytes` before the file offset `offset`."""
+        """Where bytes are missing. Each gap has the number `lostBytes` of bytes before the file offset `offset`."""
         self.unwritten = UnwrittenBytes()
         self.streamed_offset = 0
-        """File offset up to which the station has received bytes directly."""
+        """The file offset up to which the station has received bytes directly."""
         self.unrecorded_bytes = 0
-        """Number of bytes that were streamed and are in no file, because too many bytes were pending."""
+        """How many bytes were streamed but aren't in any file, because too many bytes were pending."""
         self.state = RecordingState.OPEN
         self.complete = False
-        """Whether everything is written, as worker threads see it."""
+        """Whether everything is written, from the view of worker threads."""
         self.stream_only = False
-        """Too many bytes were pending, so the rest of the game is not recorded."""
+        """Whether too many bytes were pending, so that the rest of the game isn't recorded."""
         self.progress = GameProgress()
         self.untouched = False
-        """An earlier daemon left this file, and it has not grown since."""
+        """Whether an earlier daemon left this file and it has not grown since then."""
         self.has_partial_event = False
-        """The file ends in the middle of an event."""
+        """Whether the file ends in the middle of an event."""
         self.point: ResumePoint | None = None
-        """A changed resume point that waits to be saved."""
+        """A resume point that has changed and is waiting to be saved."""
         self._writer = RawWriter()
         self.unwritten.append(self._writer.open() + self._writer.raw(head))
 
     @property
     def size_bytes(self) -> int:
-        """Size of the file once everything is written."""
+        """The size that the file will have once everything is written."""
         return self.unwritten.written_bytes + len(self.unwritten.pending)
 
     @property
@@ -193,12 +193,12 @@ class Recording:
 
     @property
     def is_over(self) -> bool:
-        """Whether the file is not written to any more."""
+        """Whether the file won't be written to any more."""
         return self.state is RecordingState.DONE or self.state is RecordingState.ABANDONED
 
     @property
     def has_work(self) -> bool:
-        """Whether something waits to be written."""
+        """Whether something is waiting to be written."""
         if self.is_open:
             return bool(self.unwritten.pending) or self.point is not None
         return self.state is RecordingState.CLOSING
@@ -209,12 +209,14 @@ class Recording:
         self.untouched = self.has_partial_event = False
 
     def add_gap(self, lost_bytes: int | None) -> None:
-        """Record that bytes are missing before the next ones; `None` if it is unknown how many."""
+        """Record that bytes are missing before the next ones. `None` means that we don't know how many."""
         del self.gaps[_MAX_GAPS:]
         self.gaps.append({"offset": self.size_bytes} | ({} if lost_bytes is None else {"lostBytes": lost_bytes}))
 
     def extend_gap(self, size_bytes: int) -> bool:
-        """Add unusable bytes to the gap at the end of the recording. Returns false if it does not end with a gap."""
+        """Add unusable bytes to the gap at the end of the recording. Returns False if the recording doesn't end with a
+        gap.
+        """
         if not self.is_open or not self.gaps or self.gaps[-1]["offset"] != self.size_bytes:
             return False
         if "lostBytes" in self.gaps[-1]:
@@ -222,7 +224,7 @@ class Recording:
         return True
 
     def close(self, *, played_on: str, nick: str) -> bytes:
-        """Append the metadata and the closing brace, and return them. No more events may follow."""
+        """Append the metadata and the closing brace, and return them. After that, no more events may follow."""
         values: dict[str, Any] = {"startAt": self.started_at}
         if self.progress.last_frame is not None:
             values["lastFrame"] = self.progress.last_frame
@@ -238,9 +240,10 @@ class Recording:
         return element
 
     def _players(self) -> dict[str, dict[str, Any]]:
-        """The players of the metadata, like those that the file writer of slippi-js writes: `characters` and `names`.
+        """Return the players for the metadata, in the same form as the file writer of slippi-js: `characters` and
+        `names`.
 
-        All players of Game Start are listed; missing names are empty.
+        These are all players in Game Start. Names that are missing are empty.
         """
         names: dict[int, dict[str, str]] = {}
         with contextlib.suppress(FieldError):  # a Game Start that is too small is recorded nevertheless
@@ -257,11 +260,11 @@ class Recording:
         }
 
     def write(self, data: bytes, offset: int, point: ResumePoint | None, last: bool) -> int:
-        """Create the file if necessary and write `data` at `offset`. Call it in a worker thread.
+        """Create the file if necessary, and write `data` at `offset`. Call this in a worker thread.
 
-        `point` is saved first if given. If `last`, the raw length is written after all of `data`, and the file is
-        closed. Returns the number of bytes of `data` that were written. Raises `OSError`; steps that have succeeded
-        are not undone.
+        If there is a `point`, it is saved first. With `last`, the raw length is written after all of `data`, and the
+        file is closed. Returns how many bytes of `data` were written. Raises `OSError` if a step fails, which doesn't
+        undo the steps before it.
         """
         if self.complete:
             return len(data)  # an earlier call was cancelled, but its work was completed
@@ -294,8 +297,8 @@ class Recording:
 class LastRecording(Struct, frozen=True):
     """The newest recording that an earlier daemon left in a folder.
 
-    `framer` has read its events, and holds the part of an incomplete event at the end. `ended`: it contains Game End.
-    `closed`: its raw length is set.
+    `framer` has read its events, and holds the part of an incomplete event at the end. `ended` means that the recording
+    contains Game End, and `closed` that its raw length is set.
     """
 
     path: Path
@@ -309,9 +312,9 @@ class LastRecording(Struct, frozen=True):
 
 
 def find_last_recording(folder: Path, timestamp: Callable[[float], str]) -> LastRecording | None:
-    """Find the newest recording in a folder. Blocks. `timestamp` formats a Unix time.
+    """Find the newest recording in a folder. This blocks. `timestamp` formats a Unix time.
 
-    `None` if there is no recording, or if something other than events follows the header.
+    Returns `None` if there is no recording, or if its header is followed by something other than events.
     """
     try:
         newest = max(

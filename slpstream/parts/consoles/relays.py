@@ -1,6 +1,7 @@
-"""The relay ports that serve stations to other programs: as a console, as bare events, or to Dolphin's spectators.
+"""The relay ports, which serve stations to other programs. They do this as a console, as bare events, or in the way of
+Dolphin for its spectators.
 
-The tasks of a station's ports run in its nursery and end with it. A port that another program has is tried again.
+The tasks of a station's ports run in its nursery, and end with it. If another program has a port, we try again.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ class Relays:
         self._log = get_logger()
 
     def clients_by_station(self) -> dict[str, int]:
-        """The number of clients of each relayed station."""
+        """Return the number of clients of each relayed station."""
         return {name: sum(count() for count in counts) for name, counts in list(self._clients.items())}
 
     def clients(self, station: str) -> int | None:
-        """The number of clients of a station's TCP ports; `None` if it has no such port."""
+        """Return the number of clients of a station's TCP ports, or `None` if it doesn't have such a port."""
         server = self._servers.get(station)
         return None if server is None else server.clients
 
     def start(self, running: RunningStation) -> None:
-        """Start the relay ports of a station in its nursery, before the station runs."""
+        """Start the relay ports of a station in its nursery. This must happen before the station runs."""
         config, station = running.config, running.station
         serving = [self._serve] if config.relay_port or config.raw_relay_port else []
         if config.relay_enet_port:
@@ -114,7 +115,7 @@ class Relays:
                     await spectators.run(socket)
 
     async def _opened(self, port: int, opening: Callable[[], Awaitable[T]], **about: str) -> T:
-        """Open a port. Retry while another program has it."""
+        """Open a port. As long as another program has it, we try again."""
         reported = ""
         while True:
             try:
@@ -130,7 +131,7 @@ class Relays:
 
     @contextmanager
     def _counted(self, station: str, clients: Callable[[], int]) -> Iterator[None]:
-        """Include the clients of a server of a station in the gauge while the context is open."""
+        """Include the clients of a station's server in the gauge while the context is open."""
         self._clients[station] = [*self._clients.get(station, ()), clients]
         try:
             yield

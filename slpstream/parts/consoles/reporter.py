@@ -17,15 +17,15 @@ RECEIVED_BYTES = "slpstream_source_received_bytes_total"
 RECONNECTS = "slpstream_source_reconnects_total"
 GAPS = "slpstream_source_gaps_total"
 _MAX_LINES, _LINES_SECONDS = 20, 60.0
-"""A source can break its connection, or lose bytes, thousands of times a second. This many events of each kind are
-logged."""
+"""A source can break its connection or lose bytes thousands of times a second. Of each kind of event, only this many
+are logged in this time."""
 
 
 class SourceReporter:
     """Reports the events of a source and its recorder to the station, the metrics and the log."""
 
     def __init__(self, station: Station, metrics: Metrics, kind: str) -> None:
-        """`kind` names the source for people: `console` or `Dolphin`."""
+        """`kind` is how people call the source: `console` or `Dolphin`."""
         self._station = station
         self._received_bytes = metrics.counter(RECEIVED_BYTES, station.id)
         self._reconnects = metrics.counter(RECONNECTS, station.id)
@@ -38,7 +38,7 @@ class SourceReporter:
         station.set_reachable(f"connecting to the {kind}")
 
     def connected(self, nick: str, version: str) -> None:
-        """The source answered."""
+        """Note that the source has answered."""
         if self.answered:
             self._reconnects.inc()
         self.answered = True
@@ -48,26 +48,28 @@ class SourceReporter:
         self._station.set_reachable(None)
 
     def disconnected(self, what: str) -> None:
-        """The connection broke. The station shows it only if reconnecting fails (`unreachable`)."""
+        """Note that the connection is broken. The station only shows this if it isn't possible to reconnect
+        (`unreachable`).
+        """
         suppressed = self._limit.admit("source disconnected")
         if suppressed is not None:
             self._log.info("source disconnected", source=self._kind, what=what, **suppressed)
 
     def unreachable(self, what: str) -> None:
-        """The source did not answer; it is tried again."""
+        """Note that the source hasn't answered. Another attempt will follow."""
         self._log.debug("source unreachable", source=self._kind, what=what)
         self._station.set_reachable(f"{self._kind} cannot be reached: {what}")
 
     def received(self, size_bytes: int) -> None:
-        """Count received bytes of events."""
+        """Count bytes of events that were received."""
         self._received_bytes.inc(size_bytes)
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Pass bytes to the station that are not on disk yet, see `Station.feed_unwritten`."""
+        """Pass bytes to the station that aren't on disk yet (see `Station.feed_unwritten`)."""
         return self._station.feed_unwritten(path, offset, data)
 
     def recording_trouble(self, what: str | None) -> None:
-        """The disk cannot be written to, for the reason `what`; with `None`, it can again."""
+        """Note that the disk can't be written to, for the reason `what`. With `None`, it works again."""
         if what is None:
             self._log.info("recording resumed")
         else:
@@ -75,7 +77,7 @@ class SourceReporter:
         self._station.set_remark(None if what is None else f"not recorded: {what}")
 
     def gap(self, path: Path | None, offset: int, what: str) -> None:
-        """Bytes of a game are missing or unusable. Beyond a limit, gaps are only counted."""
+        """Note that bytes of a game are missing or unusable. If there are too many gaps, they are only counted."""
         self._gaps.inc()
         suppressed = self._limit.admit("gap")
         if suppressed is None:

@@ -1,8 +1,8 @@
-"""The retention of recordings, which are kept within age and size limits.
+"""The retention of recordings, which keeps them within limits for their age and size.
 
-Only files that slpstream itself recorded are deleted: replays below the recordings folder, except below a folder that
-is configured as the source of a station. A file that a station follows, or that was written to in the last hour, stays
-regardless of the limits.
+We only delete files that slpstream itself has recorded. These are the replays below the recordings folder, except for
+those below a folder that is configured as the source of a station. A file that a station follows, or that was written
+to in the last hour, is always kept, regardless of the limits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StoredFile(NamedTuple):
 
     path: Path
     mtime: float
-    """Unix time in seconds."""
+    """The Unix time in seconds."""
     size_bytes: int
 
 
@@ -44,11 +44,11 @@ class Sweep(NamedTuple):
 
     deleted: list[StoredFile]
     failed: dict[Path, str]
-    """Files that could not be deleted, with the reason."""
+    """The files that could not be deleted, each with the reason."""
 
 
 class Retention:
-    """Enforces the limits of recordings. Call `run` in one task; after a bug, call it again."""
+    """Enforces the limits of recordings. Call `run` in one task, and call it again after a bug."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Retention:
         look_seconds: float = _LOOK_SECONDS,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`recordings` is the folder of recordings; it need not exist."""
+        """`recordings` is the folder of recordings. It doesn't have to exist."""
         self._recordings = recordings
         self._index = index
         self._running = running
@@ -68,7 +68,7 @@ class Retention:
         self._look_seconds = look_seconds
         self._wall_clock = wall_clock
         self._undeletable: set[Path] = set()
-        """Files that were reported in the last sweep, so that each is reported once."""
+        """The files that were reported in the last sweep. We keep them so that each file is only reported once."""
         self._log = get_logger()
 
     async def run(self, limits: Callable[[], Recordings]) -> None:
@@ -115,11 +115,12 @@ def select_files(
     protected: Collection[Path] = (),
     fresh_seconds: float = 0.0,
 ) -> list[StoredFile]:
-    """Select the files to delete to satisfy the age and size limits, oldest first.
+    """Select the files that have to be deleted to satisfy the limits for age and size, oldest first.
 
-    These are all files older than `max_age_seconds`, then the oldest ones until the total size is at most
-    `max_size_bytes`. `None` disables a limit. Files that are protected, or that were written to in the last
-    `fresh_seconds` and so may be in progress, are never selected, but their size counts.
+    First, these are all files that are older than `max_age_seconds`. Then, they are the oldest ones, until the total
+    size is at most `max_size_bytes`. `None` disables a limit. Two kinds of files are never selected, but their size
+    counts: those that are protected, and those that were written to in the last `fresh_seconds`, because they may be in
+    progress.
     """
     oldest_first = sorted(files, key=lambda file: (file.mtime, file.path))
     size_bytes = sum(file.size_bytes for file in oldest_first)
@@ -143,10 +144,10 @@ def sweep(
     sources: Collection[str] = (),
     in_use: Collection[Path] = (),
 ) -> Sweep:
-    """Delete recordings beyond the limit, and the folders that this leaves empty. Blocks.
+    """Delete the recordings that exceed the limit, and the folders that become empty by this. This blocks.
 
-    Files in `followed` stay. Files below `sources` belong to the user and stay too, even below `folder`. Folders in
-    `in_use` stay even if they are empty.
+    Files in `followed` are kept. Files below `sources` belong to the user, so they are kept too, even if they are below
+    `folder`. Folders in `in_use` are kept even if they are empty.
     """
     files = list(_recordings(folder, {real_path(Path(source).expanduser()) for source in sources}))
     chosen = select_files(
@@ -176,7 +177,7 @@ def sweep(
 
 
 def _recordings(folder: Path, sources: Collection[Path]) -> Iterator[StoredFile]:
-    """Yield the replays in the stations' subfolders of the recordings folder. Follows no links."""
+    """Yield the replays in the stations' subfolders of the recordings folder. This doesn't follow any links."""
     top = real_path(folder)
     if any(top.is_relative_to(source) for source in sources):
         return  # the recordings folder lies inside a user's replay folder: any file in it may be the user's

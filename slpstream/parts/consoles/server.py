@@ -1,8 +1,9 @@
-"""Serve one station to many clients, in the protocol of consoles or as raw events like the launcher's relay.
+"""Serves one station to many clients. They can use the protocol of consoles, or get raw events, like from the
+launcher's relay.
 
-A real console takes one client; this server takes as many as the configuration allows. Each client has its own task,
-which reads from the feed at its own pace. A slow client delays no others: once its next bytes are no longer in the
-feed's memory, it continues from the file.
+A real console only takes one client, but this server takes as many as the configuration allows. Each client has its own
+task, which reads from the feed at its own pace. A slow client doesn't delay any others. When its next bytes are no
+longer in the memory of the feed, it continues from the file.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from slpstream.parts.consoles.feed import RelayFeed
 from slpstream.system.logs import get_logger
 
 CONSOLE_VERSION = "1.9.0"
-"""The version of Nintendont that this protocol belongs to. Clients receive it as the console's version."""
+"""The version of Nintendont that this protocol belongs to. Clients receive it as the version of the console."""
 
 _SEND_SECONDS = 30.0
-"""A client that does not take a message within this time counts as gone."""
+"""If a client doesn't take a message within this time, it counts as gone."""
 _MAX_TOKENS = 1024
 _MAX_HANDSHAKE_BYTES = 4096
 _READ_BYTES = 4096
@@ -32,7 +33,7 @@ _GONE = (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError)
 
 
 class RelayServer:
-    """The server of one station. `serve` and `serve_raw` handle one connection each."""
+    """The server of one station. Each call of `serve` and `serve_raw` handles one connection."""
 
     def __init__(self, feed: RelayFeed, nick: str, max_clients: int) -> None:
         """Clients receive `nick` as the name of the console."""
@@ -42,7 +43,7 @@ class RelayServer:
         self._tokens: OrderedDict[int, None] = OrderedDict()
         self._log = get_logger()
         self.clients = 0
-        """Number of open connections."""
+        """The number of open connections."""
 
     async def serve(self, stream: trio.SocketStream) -> None:
         """Serve a client in the protocol of consoles, until it leaves."""
@@ -127,7 +128,9 @@ async def _send(stream: trio.SocketStream, data: bytes) -> None:
 
 
 async def _read_handshake(stream: trio.SocketStream) -> wire.ClientHandshake | None:
-    """Read the first message of a client; `None` if it leaves without one. Raises `FormatError`."""
+    """Read the first message of a client, or return `None` if it leaves without one. Raises `FormatError` if it is
+    invalid.
+    """
     messages = wire.MessageFramer(_MAX_HANDSHAKE_BYTES)
     while True:
         data = await stream.receive_some(_READ_BYTES)

@@ -1,14 +1,14 @@
-"""The client's side of the console protocol: bytes in, session events out. Sans-IO.
+"""The client's side of the console protocol: bytes go in, and session events come out. This doesn't do any I/O.
 
-A session outlives its connections, because it keeps the client token and the cursor of the next byte. When it connects
-again, the console answers with the cursor from which it continues:
+A session lives longer than its connections, because it keeps the client token and the cursor of the next byte. When it
+connects again, the console answers with the cursor from which it continues. There are three cases:
 
-- our cursor, normally;
-- a smaller one, when it sends its game again from the beginning;
-- a larger one, when the bytes in between are no longer in its memory.
+- Normally, this is our cursor.
+- It is smaller if the console sends its game again from the beginning.
+- It is larger if the bytes in between are no longer in the console's memory.
 
-A console that does not know our token may have been switched off in the meantime. Its cursors then mean nothing to us,
-and only the game itself shows where we are.
+A console that doesn't know our token may have been switched off in the meantime. Its cursors don't mean anything to us
+then, and only the game itself shows where we are.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from slpstream.model.errors import FieldError
 from slpstream.parts.consoles import wire
 
 _RAW_FIRST_BYTES = frozenset({0x35, wire.HELO[0]})
-"""First byte of a connection without messages: Event Payloads, or `HELO`. The length of a message begins with 0."""
+"""The first byte of a connection without messages. This is either Event Payloads or `HELO`. In contrast, the length of
+a message begins with 0."""
 
 _MAX_KEEP_ALIVES = 100
-"""Limit for the keep-alives that arrive together with nothing else. A console sends two a second."""
+"""The limit for keep-alives that arrive together with nothing else. A console sends two of them a second."""
 _REPEATED = "the source repeats its keep-alive without a pause"
 
 
 class HandshakeDone(Struct, frozen=True):
     """The console has accepted us.
 
-    `restarted`: the next bytes start at the beginning of a game, or between two games, and not where the last
+    `restarted` means that the next bytes start at the beginning of a game, or between two games, and not where the last
     connection ended.
     """
 
@@ -41,30 +42,30 @@ class HandshakeDone(Struct, frozen=True):
 
 
 class EventBytes(Struct, frozen=True):
-    """Event bytes. `end_cursor` is the cursor after them, `None` for a source without cursors."""
+    """Event bytes. `end_cursor` is the cursor after them, or `None` for a source without cursors."""
 
     data: bytes
     end_cursor: int | None
 
 
 class BytesLost(Struct, frozen=True):
-    """Bytes are missing before the next ones. `size_bytes` is `None` if it is unknown how many."""
+    """Bytes are missing before the next ones. `size_bytes` is `None` if we don't know how many."""
 
     size_bytes: int | None
 
 
 class Idle(Struct, frozen=True):
-    """A keep-alive: the console is connected, and nothing happens."""
+    """A keep-alive. The console is connected, but nothing is happening."""
 
 
 SessionEvent: TypeAlias = HandshakeDone | EventBytes | BytesLost | Idle
 
 
 class ConsoleSession:
-    """A session with one console. Call `connect` at the start of each connection, then `receive` for all bytes."""
+    """A session with one console. At the start of each connection, call `connect`, and then `receive` for all bytes."""
 
     def __init__(self, token: int = wire.NO_TOKEN, cursor: int = 0) -> None:
-        """`token` and `cursor` continue an earlier session."""
+        """With `token` and `cursor`, you can continue an earlier session."""
         self.token = token
         self.cursor = cursor
         self.handshake_done = False
@@ -73,14 +74,14 @@ class ConsoleSession:
         self._is_raw: bool | None = None
 
     def connect(self) -> bytes:
-        """Begin a connection. Returns the bytes to send first."""
+        """Begin a connection. Returns the bytes that you have to send first."""
         self._messages = wire.MessageFramer()
         self._is_raw = None
         self.handshake_done = False
         return wire.encode_client_handshake(self.cursor, self.token)
 
     def receive(self, data: bytes) -> list[SessionEvent]:
-        """Take the next bytes. Raises `FormatError`; the connection must then be closed."""
+        """Take the next bytes. If this raises `FormatError`, you have to close the connection."""
         if self._is_raw is None and data:
             self._is_raw = data[0] in _RAW_FIRST_BYTES
         if self._is_raw:

@@ -1,6 +1,7 @@
-"""The stations whose games come from a console or from Dolphin: each is recorded to a folder, which the station tails.
+"""The stations whose games come from a console or from Dolphin. Each of them is recorded to a folder, which the station
+tails.
 
-The tasks of a station run in its nursery and end with it.
+The tasks of a station run in its nursery, and end with it.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ _PLAYED_ON_CONSOLE, _PLAYED_ON_DOLPHIN = "nintendont", "dolphin"
 
 
 class Consoles(RunningPart):
-    """The recorded and relayed stations of a daemon. Provides `RelayedStations`."""
+    """The recorded and relayed stations of a daemon. This provides `RelayedStations`."""
 
     def __init__(self, host: Host) -> None:
-        """Raises `ConfigError` for a station that needs a library that is not installed."""
+        """Raises `ConfigError` if a station needs a library that isn't installed."""
         for i, station in enumerate(host.config.stations):
             if station.dolphin and not _is_enet_installed():
                 raise ConfigError(
@@ -67,7 +68,7 @@ class Consoles(RunningPart):
         self._config = config
 
     async def run(self) -> None:
-        """Discover consoles and delete old recordings until cancelled."""
+        """Discover consoles and delete old recordings, until cancelled."""
         errors, stations = self._host.errors, self._host.stations
         registry = Registry(
             lambda: [running.config for running in stations.values()],
@@ -84,7 +85,9 @@ class Consoles(RunningPart):
             nursery.start_soon(errors.keep_running, "retention", sweeping)
 
     async def stations_configured(self, stations: Sequence[StationConfig]) -> None:
-        """End the discovered stations whose consoles are configured: a console accepts one client only."""
+        """End those discovered stations whose consoles are also in the configuration, because a console only accepts
+        one client.
+        """
         running = self._host.stations
         for name in await same_consoles(stations, [running[name].config for name in running.discovered()]):
             await running.remove(name, "the configuration has this console", origin="discovered")
@@ -100,15 +103,15 @@ class Consoles(RunningPart):
             running.nursery.start_soon(partial(self._host.errors.keep_running, "console", record, station=config.id))
 
     def answered(self) -> set[str]:
-        """The ids of the stations whose console has answered."""
+        """Return the ids of the stations whose console has answered."""
         return {name for name, reporter in self._reporters.items() if reporter.answered}
 
     def relay_clients(self, station: str) -> int | None:
-        """The number of clients of a station's TCP ports; `None` if it has no such port."""
+        """Return the number of clients of a station's TCP ports, or `None` if it doesn't have such a port."""
         return self._relays.clients(station)
 
     async def call(self, station: str, name: str, source: str, target: tuple[str, int]) -> None:
-        """Broadcast the call of a console for a station. Raises `OSError`."""
+        """Broadcast the call of a console for a station. Raises `OSError` if this fails."""
         await discovery.call(station, name, source, target)
 
     async def _record(self, config: StationConfig, station: Station) -> None:

@@ -1,9 +1,10 @@
-"""Share the event loop between sources that have more to process than a live game.
+"""Shares the event loop between sources that have more to process than a live game.
 
-A live game needs about a hundredth of the loop and is never delayed. A source that has more (a game that is sent from
-its beginning, or a source that sends as fast as it can) processes it in slices of about a millisecond. After each slice
-it waits for its turn and then pauses. Turns are granted one at a time, first come, first served. The loop therefore
-stays as responsive with twenty such sources as with one, and most of it remains free.
+A live game needs about a hundredth of the loop, and is never delayed. Other sources have more to do, for example a game
+that is sent from its beginning, or a source that sends as fast as it can. They process it in slices of about a
+millisecond. After each slice, the source waits for its turn and then pauses. Turns are granted one at a time, on a
+first come, first served basis. Because of this, the loop is as responsive with twenty such sources as with one, and
+most of it stays free.
 """
 
 from __future__ import annotations
@@ -11,32 +12,32 @@ from __future__ import annotations
 import trio
 
 SLICE_BYTES = 4096
-"""Limit for the bytes that are processed between two calls of `Pace.spend`."""
+"""The limit for the bytes that are processed between two calls of `Pace.spend`."""
 
 _SLICE_SECONDS = 0.001
 _SECONDS_PER_BYTE = 0.25e-6
-"""Time that the station needs, in the same event loop, for each byte that it will read back from the recording."""
+"""How much time the station will need for each byte, in the same event loop, when it reads the recording back."""
 _SHARE = 0.02
-"""Share of the loop that one source may use without waiting for its turn."""
+"""The share of the loop that a source can use without waiting for its turn."""
 _BURST_SECONDS = 0.02
 _PAUSE_FACTOR = 3.0
-"""Length of a pause, as a multiple of the slice before it."""
+"""The length of a pause, as a multiple of the slice before it."""
 
 
 class Turns:
-    """The turns of the sources of one daemon."""
+    """The turns of all sources in a daemon."""
 
     def __init__(self) -> None:
         self._lock = trio.Lock()  # first come, first served
 
     async def pause(self, seconds: float) -> None:
-        """Wait for a turn, and pause."""
+        """Wait for a turn, and then pause."""
         async with self._lock:
             await trio.sleep(seconds)
 
 
 class Pace:
-    """The recent use of the event loop by one source."""
+    """How much one source has used the event loop recently."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
@@ -45,9 +46,9 @@ class Pace:
         self._updated_at: float | None = None
 
     async def spend(self, seconds: float, size_bytes: int) -> None:
-        """Account for processing that took `seconds`, of `size_bytes` of events. Waits if a slice is used up.
+        """Account for the processing of `size_bytes` of events, which took `seconds`. If this uses up a slice, we wait.
 
-        Not a checkpoint while the slice lasts.
+        As long as the slice lasts, this isn't a checkpoint.
         """
         self._slice_seconds += seconds + size_bytes * _SECONDS_PER_BYTE
         if self._slice_seconds < _SLICE_SECONDS:

@@ -1,16 +1,16 @@
-"""The protocol of consoles: decode and encode UBJSON messages with a length prefix. Sans-IO.
+"""The protocol of consoles: decodes and encodes UBJSON messages with a length prefix. This doesn't do any I/O.
 
-A message is a big-endian u32, the number of bytes that follow, and one UBJSON object `{type, payload}`. It is decoded
-here, not by py-ubjson, for two reasons: messages consist of typed arrays, which py-ubjson must never see from an
-untrusted peer (see `slippi.metadata`), and 25,000 bytes of events should become bytes, not a list of numbers. Length,
-depth and number of values are limited.
+A message is a big-endian u32 with the number of bytes that follow, and then one UBJSON object `{type, payload}`. We
+decode it here and not with py-ubjson, for two reasons. Messages consist of typed arrays, and py-ubjson must never see
+these from an untrusted peer (see `slippi.metadata`). Also, 25,000 bytes of events should become bytes, and not a list
+of numbers. The length, the depth and the number of values are limited.
 
-There is also a second form without messages, recognised by its first byte: consoles up to 1.8 and the launcher's relay
-send raw events, with `HELO` from time to time.
+There is a second form without messages, which we recognise by its first byte. Consoles up to 1.8 and the launcher's
+relay send raw events, with `HELO` from time to time.
 
-Messages to send are laid out by hand, key by key, in the types that consoles and slippi-js write. A console does not
-parse the handshake of a client; it reads fixed offsets. And slippi-js distinguishes the two forms by the first nine
-bytes of a console's handshake, which include the type of the first key's length.
+When we send messages, we lay them out by hand, key by key, with the types that consoles and slippi-js write. This is
+because a console doesn't parse the handshake of a client, but reads fixed offsets. slippi-js, on the other hand, tells
+the two forms apart by the first nine bytes of a console's handshake, which include the type of the first key's length.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ HANDSHAKE, REPLAY, KEEP_ALIVE = 1, 2, 3
 
 PORT = 51441
 MAX_REPLAY_BYTES = 25_000
-"""Limit for the event bytes in one replay message, the same as that of consoles."""
+"""The limit for the event bytes in one replay message. It is the same as that of consoles."""
 
 MAX_MESSAGE_BYTES = 1 << 20
-"""Limit for the length of a message. Messages of a console stay below 25,200 bytes."""
+"""The limit for the length of a message. Messages of a console stay below 25,200 bytes."""
 
 HELO = b"HELO\0"
 """The keep-alive of the form without messages."""
@@ -39,10 +39,10 @@ KEEP_ALIVE_SECONDS = 0.5
 """A console sends a keep-alive after this long without events."""
 
 HANDSHAKE_SECONDS = 5.0
-"""A console closes a connection on which no handshake arrives within this time."""
+"""If no handshake arrives on a connection within this time, a console closes it."""
 
 NO_TOKEN = 0
-"""The token of a client that has not received one yet."""
+"""The token of a client that hasn't received one yet."""
 
 _LENGTH = struct.Struct(">I")
 _CURSOR = struct.Struct(">Q")
@@ -58,7 +58,9 @@ _BYTES_TYPES = b"Ui"
 
 
 class ClientHandshake(Struct, frozen=True):
-    """The first message of a client: the cursor at which it wants to continue. A new client has `NO_TOKEN`."""
+    """The first message of a client. It contains the cursor at which the client wants to continue. A new client has
+    `NO_TOKEN`.
+    """
 
     cursor: int
     token: int
@@ -66,7 +68,9 @@ class ClientHandshake(Struct, frozen=True):
 
 
 class ConsoleHandshake(Struct, frozen=True):
-    """The answer of a console: its name and version, the client's token from now on, the cursor of the next byte."""
+    """The answer of a console. It contains its name and version, the token that the client has from now on, and the
+    cursor of the next byte.
+    """
 
     nick: str
     version: str
@@ -75,7 +79,7 @@ class ConsoleHandshake(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """Event bytes from `cursor` on. `forced`: bytes before `cursor` may be missing."""
+    """Event bytes from `cursor` on. `forced` means that bytes before `cursor` may be missing."""
 
     cursor: int
     next_cursor: int
@@ -84,7 +88,7 @@ class Replay(Struct, frozen=True):
 
 
 class KeepAlive(Struct, frozen=True):
-    """A keep-alive: the console is connected, and nothing happens."""
+    """A keep-alive. The console is connected, but nothing is happening."""
 
 
 ConsoleMessage: TypeAlias = ConsoleHandshake | Replay | KeepAlive
@@ -93,7 +97,8 @@ ConsoleMessage: TypeAlias = ConsoleHandshake | Replay | KeepAlive
 def encode_client_handshake(cursor: int, token: int, *, realtime: bool = True) -> bytes:
     """Encode the handshake of a client.
 
-    Consoles read it by offset into the body: the type at 8, the cursor at 33, the token at 60, `isRealtime` at 76.
+    Consoles read it by the offset into the body: the type at 8, the cursor at 33, the token at 60, and `isRealtime` at
+    76.
     """
     body = b"".join(
         (
@@ -111,7 +116,7 @@ def encode_client_handshake(cursor: int, token: int, *, realtime: bool = True) -
 
 
 def encode_console_handshake(handshake: ConsoleHandshake) -> bytes:
-    """Encode the handshake of a console. The name is cut to 32 bytes, the size of a console's own."""
+    """Encode the handshake of a console. The name is cut to 32 bytes, which is the size that a console has for it."""
     body = b"".join(
         (
             _encode_start(HANDSHAKE),
@@ -165,7 +170,7 @@ def _encode_text(text: str, max_bytes: int) -> bytes:
 
 
 class MessageFramer:
-    """Splits the bytes of one connection into message bodies."""
+    """Splits the bytes of one connection into the bodies of messages."""
 
     def __init__(self, max_bytes: int = MAX_MESSAGE_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -173,9 +178,9 @@ class MessageFramer:
         self._offset = 0
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """Take the next bytes, split anywhere.
+        """Take the next bytes, which can be split anywhere.
 
-        Returns each complete body with its offset in the connection. Raises `FramingError`.
+        Returns each complete body with its offset in the connection. Raises `FramingError` if the bytes are wrong.
         """
         self._buffer += data
         bodies: list[tuple[int, bytes]] = []
@@ -196,12 +201,14 @@ class MessageFramer:
 
     @property
     def buffered_bytes(self) -> int:
-        """Number of bytes held of an incomplete message."""
+        """How many bytes of an incomplete message we hold."""
         return len(self._buffer)
 
 
 def decode_console_message(body: bytes, offset: int = 0) -> ConsoleMessage:
-    """Decode a message of a console. Raises `FormatError`; `offset` is that of the body in the connection."""
+    """Decode a message of a console. `offset` is that of the body in the connection. Raises `FormatError` if it is
+    invalid.
+    """
     values = _UbjsonReader(body, offset).message()
     kind = values.get("type")
     if kind == KEEP_ALIVE:
@@ -219,9 +226,9 @@ def decode_console_message(body: bytes, offset: int = 0) -> ConsoleMessage:
 
 
 def decode_client_handshake(body: bytes, offset: int = 0) -> ClientHandshake:
-    """Decode the handshake of a client. Raises `FormatError`.
+    """Decode the handshake of a client. Raises `FormatError` if it is invalid.
 
-    It is parsed rather than read by offset, because not every client library uses the layout that consoles read.
+    We parse it instead of reading it by offset, because not every client library uses the layout that consoles read.
     """
     values = _UbjsonReader(body, offset).message()
     if values.get("type") != HANDSHAKE:
@@ -231,7 +238,9 @@ def decode_client_handshake(body: bytes, offset: int = 0) -> ClientHandshake:
 
 
 class _Payload:
-    """The payload of a message, with access by key and type. Raises `FieldError`."""
+    """The payload of a message, whose values you can get by key and type. The methods raise `FieldError` for a wrong
+    type.
+    """
 
     def __init__(self, values: Any, offset: int) -> None:
         if not isinstance(values, dict):
@@ -240,11 +249,11 @@ class _Payload:
         self._offset = offset
 
     def get(self, key: str) -> Any:
-        """The value as it was decoded; `None` if it is absent."""
+        """Return the value as it was decoded, or `None` if it is absent."""
         return self._values.get(key)
 
     def octets(self, key: str, size: int | None = None) -> bytes:
-        """An array of bytes, of `size` bytes if given."""
+        """Return an array of bytes. If you pass a `size`, it must have this many bytes."""
         value = self._values.get(key)
         if isinstance(value, list) and all(type(item) is int and 0 <= item < 256 for item in value):
             value = bytes(value)
@@ -253,23 +262,23 @@ class _Payload:
         return value
 
     def cursor(self, key: str) -> int:
-        """A cursor: eight bytes, big-endian."""
+        """Return a cursor, which is eight bytes, big-endian."""
         number: int = _CURSOR.unpack(self.octets(key, _CURSOR.size))[0]
         return number
 
     def token(self) -> int:
-        """The client token: four bytes, big-endian."""
+        """Return the client token, which is four bytes, big-endian."""
         number: int = _LENGTH.unpack(self.octets("clientToken", _LENGTH.size))[0]
         return number
 
     def text(self, key: str) -> str:
-        """A string; empty if it is absent."""
+        """Return a string. If it is absent, this is empty."""
         value = self._values.get(key)
         return value.rstrip("\0") if isinstance(value, str) else ""
 
 
 class _UbjsonReader:
-    """Reads one UBJSON object, with the kinds of values that the protocol uses."""
+    """Reads one UBJSON object, with those kinds of values that the protocol uses."""
 
     def __init__(self, data: bytes, offset: int) -> None:
         self._data = data
@@ -278,7 +287,7 @@ class _UbjsonReader:
         self._values_left = _MAX_VALUES
 
     def message(self) -> dict[str, Any]:
-        """The whole body, which must be a single object. Raises `FieldError`."""
+        """Return the whole body, which must be a single object. Raises `FieldError` if it isn't."""
         value = self._value(0)
         if not isinstance(value, dict):
             raise self._error("the message is not an object")

@@ -1,1 +1,1 @@
-"""Notifications of changed files on macOS and Windows. Without them, watchdog reports changes."""
+"""Notifications about changed files on macOS and Windows. Without this part, watchdog reports the changes."""

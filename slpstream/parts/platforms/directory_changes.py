@@ -28,12 +28,12 @@ from slpstream.sources.tail.size_polling import SizePolling  # noqa: E402
 from slpstream.system import windows  # noqa: E402
 
 _BUFFER_BYTES: Final = 64 * 1024
-"""Size of the buffer. Folders on a file server refuse more."""
+"""The size of the buffer. Folders on a file server refuse a larger one."""
 _HEADER: Final = struct.Struct("<III")
 _FILE_NAMES: Final = 0x1
 _FOLDER_NAMES: Final = 0x2
 _GROWTH: Final = 0x8 | 0x10
-"""FILE_NOTIFY_CHANGE_SIZE and FILE_NOTIFY_CHANGE_LAST_WRITE."""
+"""This is FILE_NOTIFY_CHANGE_SIZE and FILE_NOTIFY_CHANGE_LAST_WRITE."""
 _MODIFIED: Final = 3
 _STOPPED: Final = "the watcher has stopped"
 
@@ -241,5 +241,5 @@ def parse_changes(changes: bytes) -> list[tuple[int, str]]:
 
 
 def readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, DirectoryChangesReader, SizePolling]:
-    """The readers for names and for growth."""
+    """Return the readers for names and for growth."""
     return "directory changes", DirectoryChangesReader(token), SizePolling(token)

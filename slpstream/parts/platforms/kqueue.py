@@ -226,6 +226,6 @@ def _names_in(folder: str) -> _Names:
 
 
 def readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, KqueueReader, KqueueReader]:
-    """The reader for names and for growth. Raises `OSError` if the system has no kqueue left."""
+    """Return the readers for names and for growth. Raises `OSError` if the system has no kqueue left."""
     reader = KqueueReader()
     return "kqueue", reader, reader

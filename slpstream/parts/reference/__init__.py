@@ -1,1 +1,1 @@
-"""The command `reference`: pages made from the tables that the code itself uses."""
+"""The command `reference`, which prints pages that are made from the tables that the code itself uses."""

@@ -19,7 +19,7 @@ from slpstream.system import metrics
 
 
 def fields_page() -> Iterator[str]:
-    """The fields of every Slippi event."""
+    """Yield the lines of the page about the fields of every Slippi event."""
     yield "# Fields of the Slippi events"
     yield ""
     yield "This page lists the fields of every event that a Slippi replay consists of, for programmers who read"
@@ -43,7 +43,7 @@ def _rows(fields: tuple[Field, ...]) -> Iterator[str]:
 
 
 def messages_page() -> Iterator[str]:
-    """Every message type with its topic and payload."""
+    """Yield the lines of the page about every message type, with its topic and payload."""
     yield "# Messages"
     yield ""
     yield "This page lists the messages that the daemon sends and `slpstream dump` prints, for programmers. Those"
@@ -60,7 +60,7 @@ def messages_page() -> Iterator[str]:
 
 
 def metrics_page() -> Iterator[str]:
-    """Every metric."""
+    """Yield the lines of the page about every metric."""
     yield from ("# Metrics", "")
     yield "This page lists the metrics that Prometheus can read from `/metrics`, for operators. `docs/howto/runbook.md`"
     yield "explains the alerts that are made from them. `/metrics?names=NAME,NAME` has only the samples with these"
@@ -71,7 +71,7 @@ def metrics_page() -> Iterator[str]:
 
 
 def config_page() -> Iterator[str]:
-    """Every key of the configuration with its type, default and meaning."""
+    """Yield the lines of the page about every key of the configuration, with its type, default and meaning."""
     yield from ("# Configuration", "")
     yield "This page lists all keys of the configuration, a TOML file for `slpstream serve --config FILE`. The key"
     yield "`server.port` is written as `port = 5151` below the line `[server]`. Tables of `stations`, `webhooks`"
@@ -84,7 +84,7 @@ def config_page() -> Iterator[str]:
 
 
 def commands_page() -> Iterator[str]:
-    """Every command with its arguments and options."""
+    """Yield the lines of the page about every command, with its arguments and options."""
     from slpstream.cli import cli
 
     yield from ("# Commands", "")
@@ -113,7 +113,7 @@ def _command(described: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def http_page() -> Iterator[str]:
-    """Every endpoint of the HTTP API with its parameters. Empty without the part that describes the API."""
+    """Yield the lines of the page about every endpoint of the HTTP API, with its parameters."""
     from slpstream.model.version import __version__
     from slpstream.web.app import described_endpoints
 
@@ -142,7 +142,7 @@ def _parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Text for one cell of a table."""
+    """Return a text for one cell of a table."""
     return " ".join(text.split()).replace("|", "\\|")
 
 

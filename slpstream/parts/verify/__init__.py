@@ -1,3 +1,3 @@
-"""The daemon checks itself: it decodes finished games again, and compares the result with the messages that were
-sent.
+"""The check of the daemon by itself. It decodes finished games again, and compares the result with the messages that
+were sent.
 """

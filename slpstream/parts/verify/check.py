@@ -1,4 +1,4 @@
-"""The check of finished games."""
+"""Checks finished games."""
 
 from __future__ import annotations
 

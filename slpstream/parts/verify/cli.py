@@ -19,7 +19,7 @@ from slpstream.model.messages import FramesMode
 from slpstream.parts.verify.log_comparison import compare, log_of
 
 _OUTSIDE_THE_LOG = {"header", "file"}
-"""Parts in which two replays with the same log may differ."""
+"""The parts in which two replays with the same log may differ."""
 
 
 @click.command()
@@ -67,7 +67,10 @@ def command(
 
 
 def _in_bytes(left: Path, right: Path) -> Found | None:
-    """The first difference between two Slippi replays; `None` for anything else, and for equal replays."""
+    """Return the first difference between two Slippi replays.
+
+    Returns `None` if they are equal, or if these aren't two Slippi replays.
+    """
     try:
         data = []
         for path in (left, right):

@@ -1,4 +1,4 @@
-"""`slpstream verify --live`: compare the messages that a daemon sends of a game with its file."""
+"""`slpstream verify --live`: compare the messages that a daemon sends about a game with the file of this game."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from slpstream.model.topics import TOPIC_OF_TYPE
 from slpstream.parts.verify.log_comparison import Message, compare, log_of
 
 _RESPONSE_SECONDS = 10.0
-"""After this long without a message, the daemon is assumed to have sent all it has."""
+"""After this long without a message, we assume that the daemon has sent everything."""
 _CLOSE_SECONDS = 0.3
-"""Short, because after a difference unread messages keep the closing handshake from completing."""
+"""This is short, because after a difference there are unread messages, which keep the closing handshake from
+completing."""
 _READ_BYTES = 1 << 20
 _URL = re.compile(r"[!-~]+")
 
@@ -53,7 +54,7 @@ class _Station:
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def log(self, frames: FramesMode, topics: frozenset[str]) -> Iterator[Message]:
-        """Yield the messages of the station from the start of its current game, until none comes for some time."""
+        """Yield the messages of the station from the start of its current game, until there are none for some time."""
         subscription = {
             "op": "subscribe",
             "stations": [self.station],
@@ -69,7 +70,7 @@ class _Station:
             yield from _received(connection)
 
     def save_replay(self, game_id: str, folder: Path) -> Path:
-        """Download the replay of a game from the daemon into `folder`. Return the path of the new file."""
+        """Download the replay of a game from the daemon into `folder`, and return the path of the new file."""
         request = urllib.request.Request(f"{self.http}/v1/games/{game_id}/replay", headers=self.headers)
         with urllib.request.urlopen(request, timeout=_RESPONSE_SECONDS) as response:
             name = response.headers.get_filename() or "replay.slp"
@@ -81,7 +82,7 @@ class _Station:
 
 
 def _received(connection: ClientConnection) -> Iterator[Message]:
-    """Yield log messages without their `station`. Exit when the daemon sends an error."""
+    """Yield log messages without their `station`. If the daemon sends an error, this exits."""
     while True:
         try:
             line = connection.recv(timeout=_RESPONSE_SECONDS, decode=False)
@@ -111,7 +112,8 @@ def _one_game(messages: Iterator[Message]) -> Iterator[Message]:
 def compare_live(
     url: str, file: Path | None, frames: FramesMode, topics: frozenset[str], token_file: Path | None
 ) -> None:
-    """Compare a station's current game with `file`, by default the daemon's own. Print the first difference and exit.
+    """Compare the current game of a station with `file`, or by default with the daemon's own file. Print the first
+    difference and exit.
 
     If the file is still being written, it is compared as far as it has grown.
     """
@@ -136,7 +138,9 @@ def compare_live(
 
 
 def _file_log(file: Path, frames: FramesMode, topics: frozenset[str]) -> Iterator[Message]:
-    """Yield the log of a file that may still be growing, without the game end that results from the file's end."""
+    """Yield the log of a file that may still be growing, without the game end that only results from the end of the
+    file.
+    """
     for message in log_of(file, frames, topics, growing=True):
         if message.get("type") == "game_end" and message.get("reason") == "incomplete":
             return  # in a file of JSON lines

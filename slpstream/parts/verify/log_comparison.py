@@ -1,4 +1,4 @@
-"""Comparison of two logs, message by message, for `slpstream verify`."""
+"""Compares two logs message by message, for `slpstream verify`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ Pair = tuple[Message | None, Message | None]
 
 
 def compare(left: Iterator[Message], right: Iterator[Message]) -> int:
-    """Return the number of messages if the logs are equal, else print the first difference and exit with code 1."""
+    """Return the number of messages if the logs are equal. Otherwise, print the first difference and exit with code
+    1.
+    """
     count = 0
     other_game: tuple[int, Any, Any] | None = None
     before: deque[Pair] = deque(maxlen=CONTEXT_FRAMES)
@@ -57,14 +59,15 @@ def compare(left: Iterator[Message], right: Iterator[Message]) -> int:
 
 
 def _content(message: Message | None) -> Message | None:
-    """A message without game id and cursor."""
+    """Return a message without its game id and cursor."""
     return None if message is None else {key: value for key, value in message.items() if key not in _POSITION_KEYS}
 
 
 def log_of(path: Path, frames: FramesMode, topics: frozenset[str], *, growing: bool = False) -> Iterator[Message]:
-    """Iterate over the messages of a replay or a file of JSON lines as plain values. See `api.messages` for `growing`.
+    """Iterate over the messages of a replay or a file of JSON lines as plain values. For `growing`, have a look at
+    `api.messages`.
 
-    Raises `SourceError` and `FormatError`.
+    Raises `SourceError` or `FormatError` if the file can't be read.
     """
     with error_context(path):
         if path.suffix.lower() in suffixes() or is_log(path) or not _is_json_lines(path):
@@ -128,7 +131,9 @@ def _value_at(message: Message | None, path: tuple[str, ...]) -> Any:
 
 
 def difference_of(a: Any, b: Any, path: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Any, Any] | None:
-    """Find the first difference between two plain values: its path and both values there; `None` if they are equal."""
+    """Find the first difference between two plain values. Returns its path and the two values there, or `None` if they
+    are equal.
+    """
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys((*a, *b)):
             found = difference_of(a.get(key, _MISSING), b.get(key, _MISSING), (*path, key))
@@ -152,7 +157,7 @@ def _title(message: Message) -> str:
 
 
 def _location(path: tuple[str, ...]) -> str:
-    """Format a path: `frame.players.0.post.percent` becomes `, player 0, post.percent`."""
+    """Format a path. For example, `frame.players.0.post.percent` becomes `, player 0, post.percent`."""
     parts = list(path[1:] if path[:1] == ("frame",) else path)
     if len(parts) > 1 and parts[0] in ("players", "followers"):
         return f", {parts[0][:-1]} {parts[1]}, {'.'.join(parts[2:]) or 'the whole'}"

@@ -1,4 +1,4 @@
-"""Check each finished game by reading its file again and comparing the result with the messages that were published
+"""Checks each finished game by reading its file again and comparing the result with the messages that were published
 live.
 
 While messages are published, we record them as a chain of hashes for each `frames` mode. When the game is over and its
@@ -29,7 +29,8 @@ _MAX_WAITING = 32
 _SHOWN_BYTES = 300
 
 Count = Callable[[str, str], None]
-"""Called with a station and a result: `equal`, `different`, `unreadable`, or `skipped` when too many games wait."""
+"""Called with a station and a result. This is `equal`, `different`, `unreadable`, or `skipped` if too many games are
+waiting."""
 
 
 class _FinishedGame(NamedTuple):
@@ -42,7 +43,7 @@ class _FinishedGame(NamedTuple):
 
 
 class ReplayCheck:
-    """Checks finished games. You should call `run` in exactly one task. If a bug has ended it, call it again."""
+    """Checks finished games. Call `run` in one task, and call it again after a bug."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
@@ -60,7 +61,7 @@ class ReplayCheck:
                 chain.add(message.json())
 
     def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
-        """Queue a game to be checked, because its file isn't followed any more. If the game hasn't ended, this does
+        """Queue a game to be checked, because its file isn't followed any more. If the game has not ended, this does
         nothing.
 
         This doesn't block.

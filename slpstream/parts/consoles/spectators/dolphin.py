@@ -34,14 +34,15 @@ from slpstream.parts.consoles.wire import NO_TOKEN
 
 _CHANNELS = 3
 _CONNECT_DATA = 1337
-"""The connection data of other spectators. No known server reads it."""
+"""The connection data that other spectators send. No known server reads it."""
 _CONNECT_SECONDS = 5.0
 _IDLE_SECONDS = 0.3
-"""After this long without data, a game that has ended is closed."""
+"""A game that has ended is closed after this long without data."""
 _POLL_SECONDS = 0.02
-"""Interval of the polls that send acknowledgements and pings in time."""
+"""How often we poll, so that acknowledgements and pings are sent in time."""
 _MAX_PACKET_BYTES = 1 << 20
-"""Far above the size of Dolphin's packets. A packet is decoded in one go, and blocks the event loop meanwhile."""
+"""This is far above the size of Dolphin's packets. A packet is decoded in one go, and the event loop has to wait for
+this."""
 
 
 class DolphinSession:

@@ -44,15 +44,15 @@ from slpstream.parts.consoles.spectators.transmission import (
 MAX_DATAGRAM_BYTES = 4096
 """The largest datagram of ENet."""
 MAX_QUEUED_BYTES = 64 * 1024
-"""A connection with this many unacknowledged bytes should get no more until `Drained`."""
+"""A connection with this many unacknowledged bytes shouldn't get any more until `Drained`."""
 MAX_UNFINISHED = 64
-"""Limit for connections that are not established yet."""
+"""The limit for connections that aren't established yet."""
 UNFINISHED_SECONDS = 5.0
 
 _CHANNELS = 2
 _NO_PEER = 0xFFF
 _CONNECTION_CHANNEL = 0xFF
-"""The channel number of commands about the connection itself."""
+"""The channel number of commands that are about the connection itself."""
 
 _ACKNOWLEDGE = 1
 _CONNECT = 2
@@ -67,7 +67,7 @@ _BANDWIDTH_LIMIT = 10
 _THROTTLE_CONFIGURE = 11
 _SEND_UNRELIABLE_FRAGMENT = 12
 _COMMAND_BYTES = (0, 8, 48, 44, 8, 4, 6, 8, 24, 8, 12, 16, 24)
-"""Sizes of the commands by their number, without the data of packets."""
+"""The sizes of the commands by their number, not including the data of packets."""
 _DATA_LENGTH_AT = {_SEND_RELIABLE: 4, _SEND_UNRELIABLE: 6, _SEND_UNSEQUENCED: 6}
 _NUMBER_MASK = 0x0F
 _ACKNOWLEDGE_FLAG = 0x80
@@ -75,10 +75,11 @@ _UNSEQUENCED_FLAG = 0x40
 _SENT_TIME_FLAG = 0x8000
 _COMPRESSED_FLAG = 0x4000
 _MAX_COMMANDS = 32
-"""Limit for the commands of a datagram, as in the original."""
+"""The limit for the number of commands in a datagram. It is the same as in the original."""
 
 _MAX_ACKNOWLEDGEMENTS = 256
-"""Limit for acknowledgements that wait to be sent. If one is dropped, the client repeats its command."""
+"""The limit for acknowledgements that are waiting to be sent. If one of them is dropped, the client repeats its
+command."""
 
 _HEADER = struct.Struct(">HH")
 _COMMAND = struct.Struct(">BBH")
@@ -88,7 +89,7 @@ _VERIFY_BODY = struct.Struct(">HBBIIIIIIII4s")
 _FRAGMENT = struct.Struct(">BBHHHIIII")
 
 _MIN_MTU, _MAX_MTU = 576, 1392
-"""Limits for the size of datagrams that are sent. The upper one is the default of the original, and fits into an
+"""The limits for the size of the datagrams that we send. The upper one is the default of the original, and fits into an
 Ethernet frame."""
 _PING_SECONDS = 1.0
 
@@ -143,7 +144,7 @@ class _State(Enum):
     """The state of a connection."""
 
     UNFINISHED = auto()
-    """The client has not proved its address yet."""
+    """The client hasn't proved its address yet."""
     ESTABLISHED = auto()
     CLOSED = auto()
 
@@ -163,7 +164,7 @@ class Peer:
         self._header_flags = connect.peer_id | (session << 12 if has_sessions else 0) | _SENT_TIME_FLAG
         their_session = (connect.outgoing_session + 1) & 3
         self._their_session = their_session if has_sessions else None
-        """The session in the client's datagrams, or `None` for any."""
+        """The session in the client's datagrams. `None` stands for any session."""
         self._state = _State.UNFINISHED
         self._transmission = Transmission(mtu, connect.window_bytes, connect.incoming_bandwidth)
         self._numbers = {0: 0, _CONNECTION_CHANNEL: first_number}
@@ -186,7 +187,7 @@ class Peer:
         self._verification = self._header(nonce) + command + body
         """The answer to the request to connect."""
         self._proof = _ACKNOWLEDGEMENT.pack(_ACKNOWLEDGE, _CONNECTION_CHANNEL, first_number, first_number, nonce)
-        """The acknowledgement that only a client with the answer can send."""
+        """The acknowledgement that only a client who has received the answer can send."""
 
     @property
     def queued_bytes(self) -> int:
@@ -265,14 +266,14 @@ class EnetServer:
         self._max_peers = max_peers
         self._random_bits = random_bits
         self._peers: dict[int, Peer] = {}
-        """Established connections, by the id that their clients use."""
+        """The established connections, by the id that their clients use."""
         self._unfinished: OrderedDict[int, tuple[Peer, float]] = OrderedDict()
-        """Connections that are not established, with the time at which they are given up."""
+        """The connections that aren't established yet, each with the time at which we give it up."""
         self._replies: list[Datagram] = []
         self.resent_packets = 0
-        """Number of reliable commands that were sent again."""
+        """How many reliable commands were sent again."""
         self.refused = 0
-        """Number of requests to connect that were ignored, because there were `max_peers` connections."""
+        """How many requests to connect were ignored because there were already `max_peers` connections."""
 
     @property
     def peers(self) -> tuple[Peer, ...]:

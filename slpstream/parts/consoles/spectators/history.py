@@ -19,9 +19,10 @@ from slpstream.parts.consoles.spectators.messages import EventBatches, end_game,
 
 _MAX_GAMES = 4
 _MAX_MESSAGES = 1 << 20
-"""Limit for the messages of one game, almost five hours at 60 frames a second. The rest of the game is not served."""
+"""The limit for the messages of one game, which is almost five hours at 60 frames a second. The rest of the game isn't
+served."""
 _SLICE_BYTES = 16 * 1024
-"""Approximate number of bytes in one read, also for a client that needs a whole game."""
+"""The approximate number of bytes in one read. This also holds for a client that needs a whole game."""
 
 
 class _Game:
@@ -30,7 +31,7 @@ class _Game:
     def __init__(self, first_cursor: int, base: int) -> None:
         self.first_cursor = first_cursor
         self.base = base
-        """The cursor in the feed of the game's first byte."""
+        """The cursor of the game's first byte in the feed."""
         self.ends = array("Q")
         self.over = False
 

@@ -32,7 +32,7 @@ VERSION = "3.4.0"
 MAX_REQUEST_BYTES = 1024
 
 _MAX_BATCH_BYTES = 32 * 1024
-"""A batch that is larger ends at the next event. Frames are smaller by far."""
+"""If a batch is larger than this, it ends at the next event. Frames are smaller by far."""
 _BEGINS_FRAME = frozenset((FRAME_START.command, PRE_FRAME.command))
 _ENDS_BATCH = frozenset((GAME_START, FRAME_BOOKEND.command, GAME_END.command, MESSAGE_SPLITTER))
 
@@ -57,12 +57,12 @@ def connect_reply(nick: str, cursor: int) -> bytes:
 
 
 def start_game(cursor: int) -> bytes:
-    """A game begins."""
+    """Return the message at the beginning of a game."""
     return b'{"type":"start_game","cursor":%d,"next_cursor":%d}' % (cursor, cursor + 1)
 
 
 def game_event(cursor: int, events: bytes) -> bytes:
-    """A batch of whole events."""
+    """Return the message with a batch of whole events."""
     payload = b64encode(events)
     return b'{"type":"game_event","cursor":%d,"next_cursor":%d,"payload":"%b"}' % (cursor, cursor + 1, payload)
 
@@ -95,9 +95,9 @@ class EventBatches:
         self._batch_start = 0
         self._previous = 0
         self._waiting: int | None = None
-        """The end of a batch whose last event is incomplete."""
+        """The end of a batch whose last event isn't complete yet."""
         self.ended = False
-        """Game End was received, or an undeclared event. Later events belong to no batch."""
+        """Whether we have received Game End or an undeclared event. Later events don't belong to any batch."""
 
     def feed(self, data: bytes) -> list[int]:
         """Take the next bytes. Returns where whole batches end, in bytes from the beginning of the game."""

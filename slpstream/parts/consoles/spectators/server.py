@@ -1,7 +1,7 @@
-"""Serve a station to many spectators over ENet, in the same way as Dolphin.
+"""Serves a station to many spectators over ENet, in the same way as Dolphin does.
 
-Each client has a task of its own that reads from the history at its own pace. If its connection has enough to send, it
-pauses. This means that a slow client doesn't delay the others, and never holds more than a limited part of a game in
+For each client, there is a task that reads from the history at its own pace. It pauses when its connection has enough
+to send. This means that a slow client doesn't delay the others, and never holds more than a limited part of a game in
 memory.
 """
 
@@ -31,7 +31,7 @@ from slpstream.parts.consoles.spectators.history import SpectatorHistory
 from slpstream.system.logs import LogLimit, get_logger
 
 REQUEST_SECONDS = 5.0
-"""Timeout for a client's request."""
+"""How long we wait for the request of a client."""
 _ERROR_SECONDS = 0.01
 _FAREWELL_SECONDS = 0.5
 _MAX_LINES, _LINES_SECONDS = 20, 60.0
@@ -105,7 +105,7 @@ class SpectatorServer:
 
     @property
     def clients(self) -> int:
-        """Number of connections."""
+        """The number of connections."""
         return len(self._enet.peers)
 
     async def run(self, socket: UdpSocket) -> None:

@@ -12,24 +12,24 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 DEAD_SECONDS = 30.0
-"""A client that acknowledges nothing, or sends nothing, for this long counts as gone."""
+"""If a client doesn't acknowledge anything or doesn't send anything for this long, it counts as gone."""
 
 MIN_WINDOW_BYTES, MAX_WINDOW_BYTES = 4096, 65536
 _FIRST_WINDOW_BYTES = 16 * 1024
 _BANDWIDTH_PER_WINDOW = 65536
 _MAX_UNACKNOWLEDGED = 1024
 _MAX_SPAN = 2048
-"""Limit for the difference of numbers between the oldest command without an acknowledgement and the newest. A receiver
-distinguishes a repeated command from a new one by its number alone, if they are at most 28,672 apart."""
+"""How far apart the numbers of the oldest unacknowledged command and the newest command may be. A receiver can only
+tell a repeated command from a new one by its number, and only if they are at most 28,672 apart."""
 _FIRST_TIMEOUT_SECONDS = 0.5
 _MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.2, 4.0
 _MAX_PAUSE_SECONDS = 1.0
-"""Limit for the timeout of a retransmission, which doubles each time. Longer ones would leave too few retransmissions
-in `DEAD_SECONDS` for a network that loses a third of all datagrams."""
+"""The limit for the timeout of a retransmission, which doubles each time. If it were longer, there would be too few
+retransmissions in `DEAD_SECONDS` for a network that loses a third of all datagrams."""
 
 
 class SentCommand(Struct):
-    """A reliable command, encoded."""
+    """A reliable command in its encoded form."""
 
     channel: int
     number: int
@@ -48,9 +48,9 @@ class Transmission:
         second.
         """
         self.queued_bytes = 0
-        """Bytes that are not acknowledged yet."""
+        """The number of bytes that haven't been acknowledged yet."""
         self.resent = 0
-        """Number of commands that were sent again since the owner last reset it."""
+        """How many commands were sent again since the owner last reset this."""
         self.unacknowledged: dict[tuple[int, int], SentCommand] = {}
         """The commands that were sent, in the order of their first transmission."""
         self.waiting: deque[SentCommand] = deque()
@@ -128,7 +128,7 @@ class Transmission:
             yield self._transmit(sent, now)
 
     def oldest(self) -> SentCommand | None:
-        """The oldest unacknowledged command."""
+        """The oldest command that hasn't been acknowledged."""
         return next(iter(self.unacknowledged.values()), None)
 
     def deadline(self) -> float:
@@ -161,5 +161,5 @@ class Transmission:
 
 
 def clock_of(now: float) -> int:
-    """The clock in the header of datagrams."""
+    """Return the clock for the header of datagrams."""
     return int(now * 1000) & 0xFFFF
