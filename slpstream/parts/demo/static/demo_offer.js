@@ -51,10 +51,10 @@ export class DemoOffer {
       if (status === Status.OK && body.demo) {
         location.hash = `#station/${encodeURIComponent(body.demo)}`;
       } else {
-        this.#refusal = text("demo.refused", { reason: body.detail ?? text("detail.no_response") });
+        this.#refusal = text("demo.refused", { reason: body.detail ?? text("demo.no_response") });
       }
     } catch {
-      this.#refusal = text("demo.refused", { reason: text("detail.no_response") });
+      this.#refusal = text("demo.refused", { reason: text("demo.no_response") });
     }
     this.#waiting = false;
     this.#onChange();

@@ -5,4 +5,5 @@ export default {
   "demo.play": "Play the demo",
   "demo.command": "On the machine on which slpstream runs, enter this command:",
   "demo.refused": "The demo cannot start: {reason}",
+  "demo.no_response": "The daemon is not responding.",
 };

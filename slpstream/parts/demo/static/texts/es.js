@@ -5,4 +5,5 @@ export default {
   "demo.play": "Ver la demo",
   "demo.command": "En el equipo en el que se ejecuta slpstream, introduce este comando:",
   "demo.refused": "La demo no puede empezar: {reason}",
+  "demo.no_response": "El servicio no responde.",
 };

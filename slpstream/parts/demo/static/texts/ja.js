@@ -5,4 +5,5 @@ export default {
   "demo.play": "デモを再生",
   "demo.command": "slpstream を実行しているマシンで、次のコマンドを入力してください：",
   "demo.refused": "デモを開始できません：{reason}",
+  "demo.no_response": "デーモンが応答していません。",
 };
