@@ -7,6 +7,11 @@ from typing import Any
 import pytest
 
 
+def of_part(value: str) -> Any:
+    """Mark this value, the name of a part or of its command, as a case that requires the part."""
+    return pytest.param(value, marks=pytest.mark.parts(value))
+
+
 def slow(*values: object) -> list[Any]:
     """Mark these values as slow cases: `@pytest.mark.parametrize("name", ["small", *slow("large")])`.
 

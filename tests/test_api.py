@@ -23,6 +23,7 @@ from slpstream import api
 from slpstream.model.errors import FormatError, SourceError, Unsupported
 from slpstream.model.events import Frame
 from slpstream.sources.simulated import write_replay
+from tests.marks import of_part
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
@@ -155,7 +156,7 @@ def test_hole_after_a_game_is_not_read(game: Path) -> None:
         replay.frames  # noqa: B018
 
 
-@pytest.mark.parametrize("layout", ["messages", "training"])
+@pytest.mark.parametrize("layout", ["messages", of_part("training")])
 def test_follow_without_trio_names_alternatives(game: Path, layout: Any) -> None:
     async def first() -> object:
         async with aclosing(slpstream.follow(game, layout=layout)) as found:

@@ -12,7 +12,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tests.project import ROOT
+from tests.project import ROOT, deleted_part
 from tests.unused_names import USED_ELSEWHERE
 
 PACKAGE = ROOT / "slpstream"
@@ -132,6 +132,11 @@ def _field_lines(path: Path) -> set[int]:
 @pytest.mark.slow
 def test_unused_names_have_been_reviewed() -> None:
     found = set(unused())
-    reviewed = {(module, name) for module, names in USED_ELSEWHERE.items() for name in names}
+    reviewed = {
+        (module, name)
+        for module, names in USED_ELSEWHERE.items()
+        for name in names
+        if deleted_part(f"slpstream/{module}") is None
+    }
     assert sorted(found - reviewed) == []
     assert sorted(reviewed - found) == [], "used again: remove from the list"

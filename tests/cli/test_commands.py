@@ -13,7 +13,7 @@ import pytest
 
 from slpstream.cli import check_config, cli, main
 from tests.cli.command_line import CONFIG, INPUT_OUTPUT, NO, USAGE, called, error_line, in_shell, slpstream
-from tests.marks import slow
+from tests.marks import of_part, slow
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
@@ -74,14 +74,14 @@ EVENT_LOOP = {"asyncio", "trio", "watchdog", "slpstream.sources.tail"}
 OURS = {f"slpstream.{name}" for name in ("api", "formats", "game", "model.messages", "sources.tail")}
 
 
-@pytest.mark.parametrize("name", ["dump", "follow", "info", "stats"])
+@pytest.mark.parametrize("name", ["dump", "follow", of_part("info"), of_part("stats")])
 def test_help_loads_only_necessary_modules(name: str) -> None:
     loaded = loaded_by(name, "--help")
     assert loaded & {f"slpstream.cli.{name}", f"slpstream.parts.{name}.cli"}
     assert not loaded & (HEAVY | OURS)
 
 
-@pytest.mark.parametrize("name", ["dump", "info", "stats"])
+@pytest.mark.parametrize("name", ["dump", of_part("info"), of_part("stats")])
 def test_file_commands_load_no_event_loop(name: str, game: Path) -> None:
     loaded = loaded_by(name, game)
     assert "slpstream.api" in loaded
@@ -161,6 +161,7 @@ def test_unwritable_output(line: str, expected: tuple[int, str], game: Path, tmp
     assert (done.returncode, done.stderr) == expected
 
 
+@pytest.mark.parts("verify")
 def test_verify_reports_the_first_difference(game: Path, tmp_path: Path) -> None:
     lines = tmp_path / "lines.jsonl"
     lines.write_text(slpstream("dump", game, "--topics", "game,frame").stdout)
@@ -188,6 +189,7 @@ def test_verify_refuses_invalid_urls(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://a..b/x"])
+@pytest.mark.parts("verify")
 def test_verify_reports_unreachable_daemon(url: str) -> None:
     done = slpstream("verify", "--live", url)
     assert done.returncode == INPUT_OUTPUT
@@ -195,6 +197,7 @@ def test_verify_reports_unreachable_daemon(url: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["p\tq", "pässword", "", "p\0q"])
+@pytest.mark.parts("verify")
 def test_invalid_token_is_not_shown(token: str, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_bytes(token.encode())
@@ -243,6 +246,7 @@ def test_check_config_describes_a_configuration_without_stations(tmp_path: Path)
     assert alone == f"{file}: good; stations: none: the usual Slippi folders are watched\n"
 
 
+@pytest.mark.parts("fanout")
 @pytest.mark.not_on_windows("the extra for the broker is not installed there")
 def test_check_config_describes_a_gateway(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"

@@ -228,6 +228,7 @@ def test_replaced_file_is_not_served_and_a_newer_copy_that_was_cut_off_hides_no_
         daemon.until(lambda: daemon.status(f"{base}/frames") == daemon.status(f"{base}/stats") == 404)
 
 
+@pytest.mark.parts("highlights")
 def test_game_that_was_recorded_at_two_stations_belongs_to_both(tmp_path: Path) -> None:
     """The second console lost power, so its replay is incomplete and may still grow."""
     whole, cut = tmp_path / "a", tmp_path / "b"

@@ -160,6 +160,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parts("bracket", "seats", "webhooks")
 def test_damaged_state_is_set_aside(damage: str, tmp_path: Path, replays: Path) -> None:
     state, arguments = tmp_path / "state", with_all_state(tmp_path)
     with running(replays, state=state, arguments=arguments) as daemon:
@@ -207,6 +208,7 @@ def open_to_others(state: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="modes mean nothing there")
+@pytest.mark.parts("bracket", "seats", "webhooks")
 def test_state_folder_of_an_earlier_version_is_closed(tmp_path: Path, replays: Path) -> None:
     state, arguments = tmp_path / "state", with_all_state(tmp_path)
     with running(replays, state=state, arguments=arguments) as daemon:

@@ -1,13 +1,18 @@
-"""Games that the `simulate` command writes for a daemon, and the lines that a subscriber must get for them."""
+"""Games that another process writes for a daemon, and the lines that a subscriber must get for them."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
-from slpstream.api import messages
+import trio
+
+from slpstream.api import messages, read_chunks
 from slpstream.model.messages import FramesMode
+from slpstream.sources.simulated import write_replay
+from tests.project import ROOT
 
 
 def dump_lines(replay: Path, frames: FramesMode = "live") -> list[bytes]:
@@ -17,9 +22,16 @@ def dump_lines(replay: Path, frames: FramesMode = "live") -> list[bytes]:
 
 
 def simulate(replay: Path, into: Path, *, writer: str, speed: float) -> subprocess.Popen[bytes]:
-    """Start the `simulate` command in its own process."""
-    command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
-    return subprocess.Popen([*command, "--writer", writer, "--speed", str(speed)], stdout=subprocess.DEVNULL)
+    """Start a process that writes the replay again, like the command `simulate`."""
+    command = [sys.executable, "-m", __name__, str(replay.absolute()), str(into.absolute()), writer, str(speed)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+
+
+def main(replay: str, into: str, writer: str, speed: str) -> None:
+    """Write the replay into the folder."""
+    data = b"".join(read_chunks(Path(replay)))
+    target = Path(into) / Path(replay).name
+    trio.run(partial(write_replay, data, target, writer=writer, speed=float(speed)))
 
 
 def append(path: Path, data: bytes) -> None:
@@ -33,3 +45,7 @@ def check_equal(received: list[bytes], expected: list[bytes]) -> None:
     for number, (line, expected_line) in enumerate(zip(received, expected, strict=False)):
         assert line == expected_line, f"line {number}: {line[:200]!r} is not {expected_line[:200]!r}"
     assert len(received) == len(expected)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -58,6 +58,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.slow
+@pytest.mark.parts("info", "stats", "verify")
 def test_commands_read_files_of_the_format(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "game.tap").write_bytes(GAME)
     dumped = run_slpstream("dump", tmp_path / "game.tap", "--topics", "game,frame,stats", path=installed)
@@ -173,6 +174,7 @@ def row(page: Page, name: str) -> Any:
     return page.locator(".stations .player", has_text=name)
 
 
+@pytest.mark.parts("dashboard", "scenes", "text_files", "webhooks")
 def test_drivers_are_players_in_every_output(venue: Venue, browser: Browser) -> None:
     daemon = venue.daemon
     with open_page(browser, viewport={"width": 1280, "height": 800}) as watched:

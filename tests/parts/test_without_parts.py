@@ -7,7 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -15,35 +15,32 @@ import pytest
 
 from slpstream import parts as folder
 from slpstream.parts.registry import parts
+from tests.docs.checkout import copy_checkout
 from tests.marks import release
 from tests.project import ROOT
 
 CHOSEN = 5
-SEED = random.randrange(1 << 32)
+SEED = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(random.randrange(1 << 32))
+"""Equal in all workers of a run, which choose the same parts."""
 BUILT_IN = sorted(module.name for module in iter_modules(folder.__path__) if module.ispkg)
 NAMES = random.Random(SEED).sample(BUILT_IN, CHOSEN)
 
 
-def copy_without(deleted: Collection[str], target: Path) -> Path:
-    """Copy the checkout, as far as git knows it, and delete the folders of these parts with those of their tests."""
-    listed = _run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT)
-    assert listed.returncode == 0, listed.stderr
-    for path in map(Path, listed.stdout.rstrip("\0").split("\0")):
-        is_of_deleted = path.parts[:2] in (("slpstream", "parts"), ("tests", "parts")) and path.parts[2] in deleted
-        if not is_of_deleted and (ROOT / path).is_file():
-            (target / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / path, target / path)
+def copy_without(part: str, target: Path) -> Path:
+    """Copy the checkout, and delete the folders of this part and of its tests."""
+    copy_checkout(target)
+    for place in ("slpstream/parts", "tests/parts"):
+        shutil.rmtree(target / place / part, ignore_errors=True)
     for kernel in ROOT.glob("slpstream/**/*.so"):
         shutil.copy2(kernel, target / kernel.relative_to(ROOT))
-    if (modules := ROOT / "tests/oracles/node_modules").exists():
-        (target / "tests/oracles/node_modules").symlink_to(modules)
     (target.parent / "shared").symlink_to(ROOT.parent / "shared")
     return target
 
 
 def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program in a copy, whose package comes before the installed one."""
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment["PYTHONPATH"] = str(folder)
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -78,7 +75,7 @@ CHECKS: Sequence[Sequence[str]] = (
 @pytest.mark.parametrize("number", [0, *release(*range(1, CHOSEN))])
 def test_remaining_checks_pass_without_a_part(tmp_path: Path, number: int) -> None:
     """A part that others need fails here. Tests of several parts are skipped, with the name of the deleted one."""
-    copy = copy_without({NAMES[number]}, tmp_path / "main")
+    copy = copy_without(NAMES[number], tmp_path / "main")
     for name, *arguments in CHECKS:
         done = _run([str(Path(sys.executable).with_name(name)), *arguments], copy)
         output = done.stdout[-20_000:] + done.stderr

@@ -24,6 +24,7 @@ NAME = "slpstream_append_to_publish_seconds"
 
 @pytest.mark.not_on_windows("figures of the process are those of Linux")
 @pytest.mark.trio
+@pytest.mark.parts("dashboard")
 async def test_daemon_exports_every_row_and_the_few_that_the_dashboard_asks_for(tmp_path: Path) -> None:
     page = (ROOT / "slpstream/parts/dashboard/static/daemon.js").read_text(encoding="utf-8")
     asked = set(re.findall(r': "((?:slpstream|process)_[a-z_]+)"', page))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from playwright.sync_api import Page
 
 from slpstream.api import messages
 from slpstream.formats.slippi import names
+from tests.daemons.simulated import simulate
 from tests.formats.slippi import name_lookups
 from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
@@ -130,9 +130,8 @@ def log_of(replay: Path) -> Log:
 
 @contextmanager
 def written_live(replay: Path, into: Path, speed: float) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the `simulate` command as a separate process, so that the game continues without the daemon."""
-    command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
-    process = subprocess.Popen([*command, "--speed", str(speed), "--writer", "frame"], stdout=subprocess.DEVNULL)
+    """Write the replay in a separate process, so that the game continues without the daemon."""
+    process = simulate(replay, into, writer="frame", speed=speed)
     try:
         yield process
     finally:

@@ -38,6 +38,7 @@ async def test_changed_custom_files_are_served(tmp_path: Path) -> None:
         assert (await server.ask("/custom/sub/my.css", if_none_match=tag)).body == b"b{} "
 
 
+@pytest.mark.parts("dashboard")
 async def test_media_types_do_not_depend_on_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On Windows, programs write other types for `.js` into the registry, which Python's `mimetypes` reads."""
     monkeypatch.setattr(mimetypes, "guess_type", lambda path, strict=True: ("text/plain", None))
@@ -47,7 +48,7 @@ async def test_media_types_do_not_depend_on_the_machine(tmp_path: Path, monkeypa
         for path, expected in {
             "/": "text/html; charset=utf-8",
             "/static/slpstream.js": "text/javascript; charset=utf-8",
-            "/static/scenes/live.css": "text/css; charset=utf-8",
+            "/static/page.css": "text/css; charset=utf-8",
             "/custom/module.MJS": "text/javascript; charset=utf-8",
             "/custom/picture.webp": "image/webp",
         }.items():
@@ -79,6 +80,7 @@ async def test_unreadable_files_are_404(tmp_path: Path, monkeypatch: pytest.Monk
         assert (await server.ask("/custom/good.css")).status == 200
 
 
+@pytest.mark.parts("dashboard", "scenes")
 async def test_page_removed_by_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.web.app.STATIC", tmp_path)
     monkeypatch.setattr("slpstream.parts.scenes.pages._FILES", Assets(tmp_path))

@@ -23,6 +23,7 @@ from tests.parts.scenes.on_air import THEMES, game_picture
 from tests.web.whole_site import whole_site
 
 pytestmark = [
+    pytest.mark.parts("api_docs", "audit", "bracket", "dashboard", "editor", "seats", "wall"),
     pytest.mark.slow,
     needs_axe,
 ]

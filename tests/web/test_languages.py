@@ -14,6 +14,8 @@ from tests.daemons.demo import demo
 from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 
+pytestmark = pytest.mark.parts("dashboard", "demo")
+
 QUERY = "fox>marth stage:fd duration:>3m"
 """The example in the search field. Queries are the same in every language."""
 PROPER_NAMES = {

@@ -46,10 +46,13 @@ _OPTIONS = (
     "--chrome-flags=--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking",
 )
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("node") and LIGHTHOUSE.is_file() and CHROMIUM.exists()) and not IN_CI,
-    reason=f"no node, no {CHROMIUM}, or no lighthouse in {MODULES} (npm install --prefix tests/oracles)",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not (shutil.which("node") and LIGHTHOUSE.is_file() and CHROMIUM.exists()) and not IN_CI,
+        reason=f"no node, no {CHROMIUM}, or no lighthouse in {MODULES} (npm install --prefix tests/oracles)",
+    ),
+    pytest.mark.parts("api_docs", "audit", "bracket", "dashboard", "scenes", "seats", "wall"),
+]
 
 
 @pytest.fixture(scope="module")

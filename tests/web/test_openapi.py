@@ -23,6 +23,7 @@ from tests.daemons.requests import correct_set
 from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 
+pytestmark = pytest.mark.parts("playback_dolphin")  # the daemon of the tests mirrors a station
 OLD = 1_700_000_000
 EXAMPLES = 15
 MAX_SECONDS = 300

@@ -59,6 +59,7 @@ def test_page_escapes_its_words_and_has_relative_addresses() -> None:
 
 
 @pytest.mark.trio
+@pytest.mark.parts("api_docs", "dashboard", "scenes")
 async def test_problems_are_pages_for_people_and_json_for_programs() -> None:
     async with served(access=LOCKED) as server:
         for target, status in (
@@ -99,6 +100,7 @@ def problem(page: Page, kind: str) -> None:
     page.locator(f"body[data-problem={kind}]").wait_for()
 
 
+@pytest.mark.parts("scenes")
 def test_overlay_appears_once_its_station_exists(browser: Browser, tmp_path: Path) -> None:
     """The same page also survives a period without a daemon."""
     (tmp_path / "tree" / "main").mkdir(parents=True)
@@ -124,6 +126,7 @@ def test_overlay_appears_once_its_station_exists(browser: Browser, tmp_path: Pat
             expect(page).to_have_url(f"{second.url}/overlay/side")
 
 
+@pytest.mark.parts("scenes")
 def test_wrong_token_is_reported(page: Page, guarded: DaemonProcess) -> None:
     page.goto(f"{guarded.url}/overlay/station")
     problem(page, "no_token")
@@ -136,6 +139,7 @@ def test_wrong_token_is_reported(page: Page, guarded: DaemonProcess) -> None:
     page.get_by_text("waiting for a game").wait_for()
 
 
+@pytest.mark.parts("dashboard", "scenes")
 def test_token_is_typed_once_and_never_in_the_address(page: Page, guarded: DaemonProcess) -> None:
     page.goto(f"{guarded.url}/#station/station")
     field = page.get_by_label("Access token")
@@ -180,6 +184,7 @@ def responding(status: int) -> Callable[[Route], None]:
     return respond
 
 
+@pytest.mark.parts("scenes")
 def test_every_problem_has_a_text(browser: Browser, empty_daemon: DaemonProcess) -> None:
     """The first response is the daemon's; the following ones are made up."""
     statuses = {403: "refused", 421: "wrong_host", 500: "internal", 502: "gone", 503: "starting", 404: "starting"}
@@ -196,6 +201,7 @@ def test_every_problem_has_a_text(browser: Browser, empty_daemon: DaemonProcess)
             assert [each for each in watched.complaints if "Failed to load resource" not in each] == []
 
 
+@pytest.mark.parts("dashboard")
 def test_readers_who_change_a_set_get_the_form(page: Page, guarded: DaemonProcess) -> None:
     page.goto(f"{guarded.url}/?token=sesame#station/station")
     field = page.get_by_role("textbox", name="Round")

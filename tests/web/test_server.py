@@ -60,6 +60,7 @@ async def test_stations(server: Served) -> None:
     assert missing.problem == {"type": "about:blank", "status": 404, "detail": "no such station: third"}
 
 
+@pytest.mark.parts("dashboard", "scenes")
 async def test_pages(server: Served) -> None:
     for target in ("/", "/overlay/main", "/scenes/versus/main", "/scenes/ticker"):
         answer = await server.ask(target)
@@ -120,6 +121,7 @@ async def test_every_response_has_security_headers_and_no_path(server: Served) -
                 assert str(path) not in text or str(path) == "/"
 
 
+@pytest.mark.parts("api_docs", "dashboard", "scenes")
 async def test_only_the_dashboard_has_frames(server: Served) -> None:
     """Frames show pages of the daemon only, and pages of other origins cannot frame a scene."""
     for target in ("/", "/scenes/live/main", "/docs"):
@@ -131,7 +133,7 @@ async def test_only_the_dashboard_has_frames(server: Served) -> None:
 
 
 async def test_head_is_get_without_a_body(server: Served) -> None:
-    for target in ("/", "/healthz", "/metrics", "/v1/stations", "/static/scenes/live.js", "/nothing"):
+    for target in ("/", "/healthz", "/metrics", "/v1/stations", "/static/slpstream.js", "/nothing"):
         got = await server.ask(target)
         async with await server.call() as caller:
             await caller.send(get(target).replace(b"GET", b"HEAD", 1))
@@ -162,7 +164,7 @@ async def test_http_1_0(server: Served) -> None:
 
 async def test_pipelined_requests_are_answered_in_order(server: Served) -> None:
     async with await server.call() as caller:
-        targets = ["/healthz", "/v1/stations/third", "/", "/metrics"] * 5
+        targets = ["/healthz", "/v1/stations/third", "/v1/stations", "/metrics"] * 5
         await caller.send(b"".join(map(get, targets)))
         statuses = [(await caller.answer()).status for _ in targets]
         assert statuses == [200, 404, 200, 200] * 5
@@ -234,7 +236,7 @@ async def test_clients_that_leave_at_any_time(server: Served) -> None:
     chance = random.Random(2)
     for _ in range(60):
         caller = await server.call()
-        data = get("/") + get("/static/scenes/live.js")
+        data = get("/") + get("/static/slpstream.js")
         await caller.send(data[: chance.randint(0, len(data))])
         if chance.random() < 0.5:  # with a reset
             linger = b"\1\0\0\0\0\0\0\0"
@@ -246,7 +248,7 @@ async def test_clients_that_leave_at_any_time(server: Served) -> None:
 async def test_server_survives_arbitrary_bytes(server: Served) -> None:
     chance = random.Random(3)
     good = get(
-        "/static/scenes/live.js?x=%00", "range: bytes=5-", "if-none-match: x", "cookie: a=b", "expect: 100-continue"
+        "/static/slpstream.js?x=%00", "range: bytes=5-", "if-none-match: x", "cookie: a=b", "expect: 100-continue"
     )
     for _ in range(150):
         data = bytearray(good)

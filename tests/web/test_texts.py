@@ -72,6 +72,7 @@ def test_pages_name_only_keys_that_exist(folder: str) -> None:
     assert used - set(load(*([folder] if folder else []))["en"]) == set()
 
 
+@pytest.mark.parts("dashboard")
 def test_panel_has_words_for_every_change_and_verdict() -> None:
     fields = {f"panel.field_{field}" for field in get_args(ChangedField)}
     verdicts = {f"panel.verdict_{verdict}" for verdict in get_args(Verdict)}

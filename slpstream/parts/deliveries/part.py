@@ -7,7 +7,7 @@ from slpstream.system.metric_row import Row
 
 PART = Part(
     name="deliveries",
-    start="slpstream.parts.deliveries.queue:DeliveryQueue",
+    start="slpstream.parts.deliveries.delivery_queue:DeliveryQueue",
     alias="webhook",
     metrics=[
         Row(

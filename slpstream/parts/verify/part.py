@@ -24,7 +24,7 @@ PART = Part(
     name="verify",
     sections=[Section("verify", Verify)],
     wanted=lambda config: config.section(Verify).finished_games,
-    start="slpstream.parts.verify.check:CheckedGames",
+    start="slpstream.parts.verify.checked_games:CheckedGames",
     alias="replay_check",
     metrics=[
         Row(

@@ -18,6 +18,8 @@ from slpstream.web.app import described_endpoints
 from tests.browsers.pages import WatchedPage
 from tests.daemons.demo import Demo, demo
 
+pytestmark = pytest.mark.parts("demo")
+
 
 @pytest.fixture(scope="module")
 def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:

@@ -15,7 +15,7 @@ from tests.daemons.process import DaemonProcess, running
 from tests.marks import release
 from tests.parts.audit.fleet import USUAL, Console, fixes, write_fleet
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.parts("dashboard")]
 
 SETUPS = 50
 ODD = {3: Console(fixes=fixes(3, 0, 0)), 8: Console(rows={**USUAL.rows, "starting_timer_seconds": 420})}

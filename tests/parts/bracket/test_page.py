@@ -25,7 +25,7 @@ from tests.marks import release
 from tests.parts.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, section
 from tests.sets.bundled_set import GAMES, add_game
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.parts("dashboard")]
 
 STATION_1, STATION_2 = 501, 502
 

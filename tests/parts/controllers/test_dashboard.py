@@ -14,6 +14,8 @@ from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.parts.controllers.hands import Point, analog, box, with_inputs
 
+pytestmark = pytest.mark.parts("dashboard")
+
 
 def off_centre(number: int, point: Point) -> Point:
     return point[0] + 9, point[1] - 7

@@ -18,6 +18,8 @@ from tests.daemons.process import DaemonProcess, running
 from tests.parts.handover.validator import problems
 from tests.sets.games import Seat, replay
 
+pytestmark = pytest.mark.parts("dashboard", "scenes")
+
 MINUTE = 60
 ANN, BOB, CY = Seat("Ann", "ANN#1"), Seat("Bob", "BOB#2"), Seat("Cy", "CY#3")
 

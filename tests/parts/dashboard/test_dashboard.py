@@ -25,6 +25,8 @@ from tests.formats.slippi.renumbered import renumbered
 from tests.synthetic.match import synthetic_match
 from tests.web import setups
 
+pytestmark = pytest.mark.parts("demo", "editor", "scenes", "wall")
+
 NAMES = ("Vixen", "Altea")
 
 

@@ -16,6 +16,8 @@ from tests.browsers.pages import WatchedPage
 from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 
+pytestmark = pytest.mark.parts("demo", "scenes")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

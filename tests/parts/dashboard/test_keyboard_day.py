@@ -14,6 +14,8 @@ from tests.daemons.process import DaemonProcess, running
 from tests.sets.unfinished_set import write_unfinished_set
 from tests.synthetic.match import synthetic_match
 
+pytestmark = pytest.mark.parts("crews", "scenes")
+
 MAX_TABS = 150
 FOCUS = """() => {
     const focused = document.activeElement;

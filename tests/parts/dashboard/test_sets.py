@@ -20,6 +20,8 @@ from tests.daemons.requests import correct_set
 from tests.marks import release
 from tests.sets.unfinished_set import write_unfinished_set
 
+pytestmark = pytest.mark.parts("scenes")
+
 
 @pytest.fixture
 def daemon(folder: Path) -> Iterator[DaemonProcess]:

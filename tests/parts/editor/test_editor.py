@@ -20,6 +20,8 @@ from tests.daemons.process import DaemonProcess, running
 from tests.marks import release
 from tests.web.javascript import needs_node, run
 
+pytestmark = pytest.mark.parts("dashboard", "scenes")
+
 BASE = "http://127.0.0.1:5151/"
 CUT = """() => [...document.querySelectorAll(
     ".editor :is(.pick-name, legend, label, button, .about, .hint, summary, h2)")]

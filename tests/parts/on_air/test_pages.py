@@ -15,7 +15,7 @@ from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import put_on_air
 from tests.replays.in_progress import begun
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.parts("dashboard", "scenes")]
 
 
 def names(page: Page) -> list[str]:

@@ -17,6 +17,8 @@ from tests.daemons.process import DaemonProcess, running
 from tests.parts.playback_dolphin.communication import CommunicationChecks
 from tests.synthetic.match import synthetic_match
 
+pytestmark = pytest.mark.parts("dashboard", "highlights", "marks", "on_air", "situations")
+
 
 @pytest.fixture
 def daemon(folder: Path, tmp_path: Path) -> Iterator[DaemonProcess]:

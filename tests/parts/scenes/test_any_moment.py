@@ -29,6 +29,8 @@ from tests.parts.scenes.on_air import opened, scene_address
 from tests.replays.in_progress import begun
 from tests.synthetic.match import synthetic_match
 
+pytestmark = pytest.mark.parts("dashboard")
+
 SEEDS = (11, 4, 10)
 """Seeds of short games, which the first player wins 2-1. No stock is lost in the first half of the first game."""
 SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller", "ticker")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import playwright.sync_api
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browsers.pages import LONG_MS, WatchedPage, open_page
@@ -22,6 +23,8 @@ from tests.daemons.process import DaemonProcess
 from tests.parts.scenes.on_air import scene_address
 from tests.replays.in_progress import begun
 from tests.sets.bundled_set import DECISIVE, GAMES, SCORES, STAGES, WINNERS, best_of_five, game_of_the_set
+
+pytestmark = pytest.mark.parts("dashboard", "on_air")
 
 MAX_ATTEMPTS = 5
 TICK_MS = 50

@@ -13,6 +13,8 @@ from tests.daemons.process import running
 from tests.formats.slippi.timed_game import TimedGame
 from tests.marks import release
 
+pytestmark = pytest.mark.parts("dashboard")
+
 
 def shows_scores(page: Page, *scores: str) -> None:
     """Wait until the cards of the players show these scores, and no stocks."""

@@ -18,6 +18,8 @@ from tests.daemons.requests import ask, correct_set
 from tests.parts.seats.qr import text_in
 from tests.sets.games import MARTH, Seat, replay
 
+pytestmark = pytest.mark.parts("dashboard", "scenes")
+
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:

@@ -21,6 +21,8 @@ from tests.marks import release
 from tests.web import javascript
 from tests.web.javascript import needs_node
 
+pytestmark = pytest.mark.parts("dashboard", "scenes")
+
 FULL_HD = ViewportSize(width=1920, height=1080)
 NAMES = (
     "Golden Guardians | Zain", "Captain Faceroll", "まりおとるいーじだいすき", "W" * 20, "i" * 24,
