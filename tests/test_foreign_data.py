@@ -51,7 +51,7 @@ OWN: Mapping[str, str] = {
     "formats/slippi/stream_tool_names.py": _SHIPPED,
     "formats/slippi/metadata.py": "UBJSON whose depth and counts a scan has bounded before",
     "game/dolphin_queue.py": "a path, to see whether it is UTF-8",
-    "game/queries/vocabulary.py": _SHIPPED,
+    "parts/find/queries/vocabulary.py": _SHIPPED,
     "game/station_state.py": _LOG,
     "game/described.py": "a description that the game has encoded",
     "model/messages.py": _LOG,

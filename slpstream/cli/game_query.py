@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -16,6 +16,7 @@ from slpstream.system.text import printable
 
 if TYPE_CHECKING:
     from slpstream.model.query_problem import QueryProblem
+    from slpstream.parts.services import ParsedQuery
     from slpstream.store.game_record import GameRecord
 
 _EXIT_USAGE = 2
@@ -30,11 +31,22 @@ config_option = click.option(
 
 
 class GameQuery(NamedTuple):
-    """A query without mistakes. You can send it to other processes."""
+    """A query, which you can send to other processes."""
 
     text: str
     me: tuple[str, ...]
     """The connect codes that `@me` stands for."""
+    parsed: ParsedQuery
+
+    @classmethod
+    def of(cls, text: str, me: tuple[str, ...]) -> GameQuery:
+        """Parse a query."""
+        from slpstream.parts import registry
+
+        parse = registry.function("parse_game_query")
+        if parse is None:
+            raise click.ClickException("queries for games need the part find")
+        return cls(text, me, parse(text, me))
 
 
 def _configured_me(file: Path | None) -> tuple[str, ...]:
@@ -59,12 +71,10 @@ def checked_query(text: str, me: tuple[str, ...], config_file: Path | None) -> G
 
     If there are mistakes in the query, this shows them and exits with 2. Raises `ConfigError`.
     """
-    from slpstream.game.queries.parse import Context, parse
-
     require_text(text)
-    codes = (*_configured_me(config_file), *me)
-    exit_with_problems(text, parse(text, Context(codes)).problems)
-    return GameQuery(text, codes)
+    query = GameQuery.of(text, (*_configured_me(config_file), *me))
+    exit_with_problems(text, query.parsed.problems)
+    return query
 
 
 def checked_games(games: str | None, me: tuple[str, ...], config_file: Path | None) -> GameQuery | None:
@@ -90,11 +100,7 @@ def exit_with_problems(text: str, problems: Iterable[QueryProblem]) -> None:
 
 
 def is_match(query: GameQuery, path: Path, record: GameRecord) -> bool:
-    """Whether the game of a replay matches a query.
-
-    You can call this in any process. Each process parses the query only once.
-    """
-    from slpstream.game.queries.predicate import matches
+    """Whether the game of a replay matches a query. You can call this in any process."""
     from slpstream.model.game_facts import facts_of
 
     facts = facts_of(
@@ -105,15 +111,4 @@ def is_match(query: GameQuery, path: Path, record: GameRecord) -> bool:
         duration_seconds=record.duration_seconds,
         began_ms=record.said_at_ms,
     )
-    return matches(_condition(query), facts)
-
-
-def _condition(query: GameQuery) -> Any:
-    if query not in _conditions:
-        from slpstream.game.queries.parse import Context, parse
-
-        _conditions[query] = parse(query.text, Context(query.me)).condition
-    return _conditions[query]
-
-
-_conditions: dict[GameQuery, Any] = {}
+    return query.parsed.matches(facts)

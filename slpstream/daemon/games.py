@@ -19,17 +19,14 @@ import trio
 from msgspec import UNSET
 
 from slpstream.daemon.game_codes import GameCodes
-from slpstream.daemon.game_conditions import condition_of
 from slpstream.daemon.game_log import links_of, read_frames, read_highlights, stats_of
+from slpstream.daemon.game_queries import parsed_query
 from slpstream.game.log_reader import archived_game, peek_game_id
-from slpstream.game.queries.conditions import Condition
-from slpstream.game.queries.parse import Context
-from slpstream.game.queries.sql import to_sql
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.sources.packed import open_replay_file, origin_of, replay_name
-from slpstream.store import WHOLE, FileRow, Filter, GameIndex, GameRow, GamesQuery, KnownFacts, StoredGame
+from slpstream.store import WHOLE, FileRow, GameIndex, GameRow, GamesQuery, StoredGame
 from slpstream.stream import Game, Hub
 from slpstream.system.member_paths import shown_name
 from slpstream.web import launcher, schemas
@@ -71,7 +68,7 @@ class DaemonGames:
         self._folders = folders
         self.gecko_codes = codes
         """The cached Gecko codes of the games."""
-        self._context = Context(me)
+        self._me = me
         self._names_of = names_of
         self._logs: OrderedDict[tuple[str, bytes, int], Game] = OrderedDict()
         self._stats: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
@@ -79,8 +76,7 @@ class DaemonGames:
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
         """Return a page of games. Raises `InvalidQuery` if the query isn't valid."""
-        condition = None if query.query is UNSET else condition_of(query.query, self._context)
-        only = None if condition is None else partial(_filter, condition)
+        only = None if query.query is UNSET else parsed_query(query.query, self._me).filter
         page = await self._index.page(query, self._folders() if query.watched else (), only)
         running = self._running()
         rows = [row if query.station is UNSET else row._replace(station=query.station) for row in page.games]
@@ -271,10 +267,6 @@ async def _last_stats(log: Game) -> LogMessage | None:
     except CursorGone:
         return None
     return newest
-
-
-def _filter(condition: Condition, known: KnownFacts) -> Filter:
-    return Filter(*to_sql(condition, known))
 
 
 def _item(row: GameRow, running: set[tuple[str, str]], names: Mapping[int, str] | None) -> dict[str, Any]:

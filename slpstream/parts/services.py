@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from slpstream.game.pipeline import Batch, Pipeline
     from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
-    from slpstream.store import HighlightPage, HighlightsQuery
+    from slpstream.model.game_facts import GameFacts
+    from slpstream.model.query_problem import QueryProblem
+    from slpstream.store import Filter, HighlightPage, HighlightsQuery, KnownFacts
     from slpstream.system.http_client import Post
 
 MAX_WORDS = 200
@@ -63,6 +65,19 @@ class Highlights(Protocol):
 
     async def page(self, query: HighlightsQuery) -> HighlightPage | None:
         """A page of highlights; `None` if the game or station of the query is unknown."""
+
+
+class ParsedQuery(Protocol):
+    """A query for games, as the function `parse_game_query(text, me)` of a part returns it."""
+
+    problems: Sequence[QueryProblem]
+    """The mistakes in it. Filters with mistakes are left out."""
+
+    def matches(self, game: GameFacts) -> bool:
+        """Whether a game matches the query."""
+
+    def filter(self, known: KnownFacts) -> Filter:
+        """Return the query as a condition for the games of an index."""
 
 
 class ExpectedPlayers(Protocol):

@@ -20,14 +20,14 @@ from click.testing import CliRunner
 
 from slpstream.api import open_replay, read_game
 from slpstream.cli import check_config
-from slpstream.game.queries.parse import Context
-from slpstream.game.queries.parse import parse as parse_games
-from slpstream.game.queries.predicate import matches
 from slpstream.game.record import record_of
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import STATUS_PAYLOADS
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.parts import registry
+from slpstream.parts.find.queries.parse import Context
+from slpstream.parts.find.queries.parse import parse as parse_games
+from slpstream.parts.find.queries.predicate import matches
 from slpstream.parts.situations.part import Situation
 from slpstream.parts.situations.search import parse
 from slpstream.parts.situations.search.query import Query

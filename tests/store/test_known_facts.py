@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from slpstream.game.queries.parse import Context, parse
-from slpstream.game.queries.sql import to_sql
+from slpstream.parts.find.queries.parse import Context, parse
+from slpstream.parts.find.queries.sql import to_sql
 from slpstream.store import Database, Filter, GamesQuery, KnownFacts
 from slpstream.store.known_facts import MakeFilter
 from tests.store import samples

@@ -8,8 +8,8 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.game.queries.parse import CHOICES, KEYS
-from slpstream.game.queries.vocabulary import vocabulary
+from slpstream.parts.find.queries.parse import CHOICES, KEYS
+from slpstream.parts.find.queries.vocabulary import vocabulary
 from slpstream.parts.interface import RunningPart
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 from slpstream.web.schemas import Schema

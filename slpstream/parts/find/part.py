@@ -1,4 +1,4 @@
-"""Declares the command `find`, and the endpoint `/v1/search`."""
+"""Declares the command `find`, the endpoint `/v1/search`, and the function that parses queries for games."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from slpstream.parts.interface import Command, Part
 
 PART = Part(
     name="find",
+    functions={"parse_game_query": "slpstream.parts.find.parsed_query:ParsedQuery"},
     endpoints="slpstream.parts.find.endpoints:endpoints",
     commands=[
         Command(

@@ -117,11 +117,12 @@ def http_page() -> Iterator[str]:
     from slpstream.model.version import __version__
     from slpstream.web.app import described_endpoints
 
+    yield from ("# HTTP", "", "This page lists the endpoints of the daemon's HTTP interface, for programmers.", "")
     describe = registry.function("describe_api")
     if describe is None:
-        raise click.ClickException("the page of the HTTP API needs the part api_docs")
+        yield "This installation lacks the part that describes them."
+        return
     document = describe(described_endpoints(registry.endpoints({})), __version__)
-    yield from ("# HTTP", "", "This page lists the endpoints of the daemon's HTTP interface, for programmers.", "")
     yield from (document["info"]["description"], "")
     yield "`/openapi.json` describes the same in the form that client generators read, with the types of all bodies."
     for path, methods in document["paths"].items():

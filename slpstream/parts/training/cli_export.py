@@ -194,7 +194,7 @@ def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) ->
 
     If a replay is a copy of a game that is written from another file, it is marked.
     """
-    query = GameQuery(options.query, options.me)
+    query = GameQuery.of(options.query, options.me)
     marked: list[list[Head]] = []
     done = 0
     with progress_bar("looking for games", None, shown=True) as update:

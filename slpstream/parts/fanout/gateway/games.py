@@ -13,11 +13,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from slpstream.daemon.game_conditions import condition_of
 from slpstream.daemon.game_log import links_of, read_frames, stats_of
+from slpstream.daemon.game_queries import parsed_query
 from slpstream.game.described import DescribedGame
-from slpstream.game.queries.parse import Context
-from slpstream.game.queries.predicate import matches
 from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone
 from slpstream.model.game_facts import GameFacts, facts_of
@@ -45,13 +43,13 @@ class BrokerGames:
     def __init__(self, stations: Stations, me: Sequence[str] = ()) -> None:
         """`me` are the connect codes that you mean if you write `@me` in a query."""
         self._stations = stations
-        self._context = Context(me)
+        self._me = me
         self._ended: dict[str, tuple[GameRecord, int]] = {}
         """Records and start times of ended games, which no longer change."""
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
         """Return a page of games. Raises `InvalidQuery` if the query is wrong."""
-        condition = None if query.query is UNSET else condition_of(query.query, self._context)
+        parsed = None if query.query is UNSET else parsed_query(query.query, self._me)
         found: list[tuple[GameKey, schemas.GameItem]] = []
         for at_stations in self._by_game().values():
             asked = [pair for pair in at_stations if query.station in (UNSET, pair[0].id)]
@@ -62,7 +60,7 @@ class BrokerGames:
             known = await self._record(station, game)
             moment_ms = None if known is None else _moment_ms(*known, query)
             if known is not None and moment_ms is not None and _matches(known[0], moment_ms, query):
-                if condition is not None and not matches(condition, _facts(stations, known[0])):
+                if parsed is not None and not parsed.matches(_facts(stations, known[0])):
                     continue
                 key = GameKey((moment_ms, game.game_id))
                 found.append((key, schemas.GameItem(**_item(station, stations, game, *known))))

@@ -12,8 +12,6 @@ from datetime import date, datetime, tzinfo
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeVar
 
-from slpstream.game.queries.conditions import AllOf, Between, Condition, Flagged, Has, Not, Says, any_of
-from slpstream.game.queries.vocabulary import condition_of
 from slpstream.model.game_facts import (
     CODE,
     FINISHED,
@@ -31,6 +29,8 @@ from slpstream.model.game_facts import (
     term,
 )
 from slpstream.model.query_problem import QueryProblem
+from slpstream.parts.find.queries.conditions import AllOf, Between, Condition, Flagged, Has, Not, Says, any_of
+from slpstream.parts.find.queries.vocabulary import condition_of
 
 INVALID_KEY, INVALID_VALUE = "INVALID_KEY", "INVALID_VALUE"
 

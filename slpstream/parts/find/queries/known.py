@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from slpstream.game.queries.conditions import AllOf, AnyOf, Condition, Has, Not, Says
 from slpstream.model.game_facts import CODE, fold
+from slpstream.parts.find.queries.conditions import AllOf, AnyOf, Condition, Has, Not, Says
 
 _NO_GAME, _EVERY_GAME = AnyOf(()), AllOf(())
 _MOST_LINES = 32

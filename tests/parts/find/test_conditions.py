@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.formats.slippi.names import characters, stages
-from slpstream.game.queries.conditions import Condition
-from slpstream.game.queries.parse import Context, parse
-from slpstream.game.queries.predicate import matches
-from slpstream.game.queries.sql import to_sql
 from slpstream.model.game_facts import GameFacts, facts_of, split_terms
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
+from slpstream.parts.find.queries.conditions import Condition
+from slpstream.parts.find.queries.parse import Context, parse
+from slpstream.parts.find.queries.predicate import matches
+from slpstream.parts.find.queries.sql import to_sql
 from slpstream.store.known_facts import KnownFacts, games_with
 from slpstream.store.schema import MIGRATIONS
 from slpstream.store.tables.search import stored_lines

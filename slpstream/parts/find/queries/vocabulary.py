@@ -16,9 +16,9 @@ import msgspec
 
 from slpstream.formats.name_tables import read_table
 from slpstream.formats.registry import name_folders
-from slpstream.game.queries.conditions import AllOf, Condition, Has, Not, any_of
 from slpstream.model.game_facts import FORMAT, PLAYS, label, term
 from slpstream.model.prepared import prepared
+from slpstream.parts.find.queries.conditions import AllOf, Condition, Has, Not, any_of
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

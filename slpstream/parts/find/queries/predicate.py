@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slpstream.game.queries.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, Scope
 from slpstream.model.game_facts import LOST_BEGIN, NAMES_BEGIN, WON_BEGIN, GameFacts
+from slpstream.parts.find.queries.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, Scope
 
 
 def matches(condition: Condition, game: GameFacts) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from slpstream.game.queries.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, Scope
-from slpstream.game.queries.known import Known, needed_lines, simplified
 from slpstream.model.game_facts import LOST_BEGIN, NAMES_BEGIN, WON_BEGIN
+from slpstream.parts.find.queries.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, Scope
+from slpstream.parts.find.queries.known import Known, needed_lines, simplified
 
 _TABLE = "s"
 _COSTS: dict[type, int] = {Flagged: 0, Between: 0, Has: 1, Says: 2}

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.game.queries.conditions import AllOf, Between
-from slpstream.game.queries.parse import Context, parse
-from slpstream.game.queries.predicate import matches
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
+from slpstream.parts.find.queries.conditions import AllOf, Between
+from slpstream.parts.find.queries.parse import Context, parse
+from slpstream.parts.find.queries.predicate import matches
 
 
 def game(**changes: object) -> GameFacts:
