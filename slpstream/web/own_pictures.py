@@ -26,7 +26,7 @@ class OwnPictures(msgspec.Struct, frozen=True):
 
 
 def own_pictures(folder: Path | None) -> OwnPictures:
-    """Return the pictures that are in the folder now. There are none if the folder doesn't exist or cannot be read.
+    """Return the pictures that are in the folder now. A folder that doesn't exist or cannot be read has no pictures.
 
     This blocks.
     """

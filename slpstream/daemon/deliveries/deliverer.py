@@ -138,7 +138,7 @@ class Deliverer:
 
     @property
     def lag_seconds(self) -> float:
-        """How long the oldest delivery has been waiting, or 0 if there is none."""
+        """How long the oldest delivery has been waiting, or 0 if no delivery is waiting."""
         return 0.0 if self._oldest_ms is None else max(0.0, self._wall_clock() - self._oldest_ms / 1000)
 
     def wake(self) -> None:

@@ -107,11 +107,11 @@ class FollowedFiles:
         return self._by_file.get(file)
 
     def by_path(self, path: Path) -> FollowedFile | None:
-        """Return the followed file at the given path, or `None` if there is none."""
+        """Return the followed file at the given path, or `None` if no such file is followed."""
         return next((followed for followed in self._by_file.values() if followed.file.path == path), None)
 
     def of_game(self, game: Game | None) -> FollowedFile | None:
-        """Return the file that is followed for the given game, or `None` if there is none."""
+        """Return the file that is followed for the given game, or `None` if no file is."""
         if game is None:
             return None
         return next((followed for followed in self._by_file.values() if followed.game is game), None)
@@ -213,7 +213,7 @@ class FollowedFiles:
 
     @property
     def lag_seconds(self) -> float:
-        """How long unread bytes have been waiting, or 0 if there are none. You can read this from any thread."""
+        """How long unread bytes have been waiting, or 0 without unread bytes. You can read this from any thread."""
         # Other files that arrived whole are read when there is time.
         files = [f for f in self if f.whole is not None or not f.file.arrived_whole]
         waiting_since = [f.file.mtime_ns / 1e9 for f in files if f.has_unread_bytes]

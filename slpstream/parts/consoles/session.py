@@ -7,7 +7,7 @@ connects again, the console answers with the cursor from which it continues. The
 - It is smaller if the console sends its game again from the beginning.
 - It is larger if the bytes in between are no longer in the console's memory.
 
-A console that doesn't know our token may have been switched off in the meantime. Its cursors don't mean anything to us
+A console that doesn't know our token may have been switched off in the meantime. Its cursors mean nothing to us
 then, and only the game itself shows where we are.
 """
 

@@ -9,7 +9,7 @@ There is a second form without messages, which we recognise by its first byte. C
 relay send raw events, with `HELO` from time to time.
 
 When we send messages, we lay them out by hand, key by key, with the types that consoles and slippi-js write. This is
-because a console doesn't parse the handshake of a client, but reads fixed offsets. slippi-js, on the other hand, tells
+because a console does not parse the handshake of a client, but reads fixed offsets. slippi-js, on the other hand, tells
 the two forms apart by the first nine bytes of a console's handshake, which include the type of the first key's length.
 """
 

@@ -227,7 +227,7 @@ def _take(check: ControllerCheck, message: LogMessage) -> None:
 
 
 async def _checked(log: Game) -> GameControllers | None:
-    """Check the log of a game. Returns `None` if it can't be read or isn't a game of Melee."""
+    """Check the log of a game. Returns `None` if it can't be read or is not a game of Melee."""
     check: ControllerCheck | None = None
     over = False
     position = START

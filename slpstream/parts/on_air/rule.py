@@ -2,7 +2,7 @@
 
 A game that decides its set comes first, then a game in which a player has the last stock, and then the station that
 hasn't been on air for the longest time. We only leave a game on air before its end if there is a more important one, so
-two ordinary games don't take turns.
+two ordinary games do not take turns.
 """
 
 from __future__ import annotations

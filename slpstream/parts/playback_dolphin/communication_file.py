@@ -57,7 +57,7 @@ class CommunicationFile:
     def was_read(self) -> bool | None:
         """Return whether any program has read the file since the last write.
 
-        Returns `None` if we can't know, because nothing was written or the file system doesn't keep access times.
+        Returns `None` if we can't know, because nothing was written or the file system does not keep access times.
         """
         if not self._shows_reads or self._written_accessed_ns is None:
             return None

@@ -64,7 +64,7 @@ class ReplayCheck:
         """Queue a game to be checked, because its file isn't followed any more. If the game has not ended, this does
         nothing.
 
-        This doesn't block.
+        This does not block.
         """
         chains = self._chains.pop(pipeline, None)
         if chains is None or not pipeline.ended:
