@@ -19,7 +19,7 @@ _LINGER_BYTES = 4 << 20
 
 
 class Connection:
-    """A connected socket. Whoever has made it closes it, first with `finish` and then with `close`."""
+    """A connected socket. The caller has to close it, first with `finish` and then with `close`."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
         self._socket = sock

@@ -82,7 +82,7 @@ class EncodedFrames(NamedTuple):
 
 
 class ReplayFile(NamedTuple):
-    """A replay that is open for reading. Whoever receives it has to close it."""
+    """A replay that is open for reading. The receiver has to close it."""
 
     name: str
     file: BinaryIO

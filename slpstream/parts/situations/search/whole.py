@@ -93,8 +93,8 @@ class _Player:
 
     @cached_property
     def moves(self) -> bytes:
-        """Return the last move that the player has landed, by frame. This is `bytes`, because finding a move in it is
-        faster than in an array.
+        """The last move that the player has landed, by frame. This is `bytes`, because finding a move in it is faster
+        than in an array.
         """
         return self.column("last_attack_landed").tobytes()
 
@@ -170,7 +170,7 @@ class _Pair:
 
     @cached_property
     def reversed(self) -> _Pair:
-        """Return the pair with the roles exchanged."""
+        """The pair with the roles exchanged."""
         return _Pair(self.game, self.indices[1], self.indices[0])
 
     @cached_property
