@@ -149,8 +149,9 @@ def api_endpoints(
 
     @functools.cache
     def document() -> dict[str, Any]:
-        """Return the OpenAPI document. It is only made for its first reader, because the schemas of all types take a
-        tenth of the time of a start.
+        """Return the OpenAPI document.
+
+        It is only made for its first reader, because the schemas of all types take a tenth of the time of a start.
         """
         return openapi.document(endpoints, __version__)
 
@@ -158,8 +159,9 @@ def api_endpoints(
 
 
 def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
-    """Return all endpoints of the HTTP API, including those of parts. Use them for a description, because they can't
-    respond.
+    """Return all endpoints of the HTTP API, including those of parts.
+
+    Use them for a description, because they can't respond.
     """
     more = [
         setup.endpoint(cast(Callable[[], Awaitable[Setup]], None)),

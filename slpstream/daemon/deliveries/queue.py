@@ -1,5 +1,6 @@
-"""The persistent queue of deliveries, which all parts share. It consists of one database, with a `Deliverer` for each
-receiver.
+"""The persistent queue of deliveries, which all parts share.
+
+It consists of one database, with a `Deliverer` for each receiver.
 
 Parts have to name their receivers before the queue is opened, because opening it deletes all deliveries for receivers
 that aren't configured any more. Without any receiver, there is no database.

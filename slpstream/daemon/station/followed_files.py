@@ -152,8 +152,9 @@ class FollowedFiles:
         return self._by_file.pop(file, None)
 
     def abandon(self) -> None:
-        """Stop following all files, because the work on the folder has ended. Their games resume when the files are
-        read again.
+        """Stop following all files, because the work on the folder has ended.
+
+        Their games resume when the files are read again.
         """
         abandoned = list(self)
         self._by_file = {}
@@ -194,16 +195,18 @@ class FollowedFiles:
             self.tail.read_again(file)
 
     def stop_reading_if_exhausted(self, followed: FollowedFile) -> None:
-        """Stop reading a file if its further bytes have no effect. This matters because a hole can make a file a
-        terabyte long.
+        """Stop reading a file if its further bytes have no effect.
+
+        This matters because a hole can make a file a terabyte long.
         """
         if self.tail is not None and followed.is_exhausted:
             followed.exhausted_size_bytes = followed.file.size_bytes
             self.tail.stop_reading(followed.file)
 
     def release_if_done(self, followed: FollowedFile) -> None:
-        """Release a file if it is closed and its game is complete. This matters because thousands of files can be
-        copied in together.
+        """Release a file if it is closed and its game is complete.
+
+        This matters because thousands of files can be copied in together.
         """
         pipeline = followed.pipeline
         if followed.ahead_of_disk:

@@ -148,8 +148,9 @@ class GameFramer:
         return output
 
     def _take_next(self, output: list[FramerOutput]) -> bool:
-        """Take the next part of the buffer, which begins at a boundary. Returns False if we need more bytes for
-        this.
+        """Take the next part of the buffer, which begins at a boundary.
+
+        Returns False if we need more bytes for this.
         """
         if not self._buffer:
             return False

@@ -25,8 +25,9 @@ class SetupPatch(Schema, kw_only=True, forbid_unknown_fields=True):
 
 
 def endpoints(demo: Demo) -> list[Endpoint]:
-    """Make the endpoint of this module. The demo is in every daemon, so `None` is only passed to describe the
-    endpoint.
+    """Make the endpoint of this module.
+
+    The demo is in every daemon, so `None` is only passed to describe the endpoint.
     """
 
     async def change_setup(request: Request, _: NoParameters) -> Response:

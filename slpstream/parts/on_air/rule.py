@@ -34,10 +34,10 @@ class Candidate(NamedTuple):
 
 
 def chosen(candidates: Iterable[Candidate], current: str | None, seen: Mapping[str, float]) -> str | None:
-    """Return the station to show. `current` is the one that is shown now, and `seen` is when each of the others was
-    shown last.
+    """Return the station to show.
 
-    If no game is being played, the station stays the same.
+    `current` is the one that is shown now, and `seen` is when each of the others was shown last. If no game is being
+    played, the station stays the same.
     """
     by_station = {candidate.station: candidate for candidate in candidates}
     if not by_station:

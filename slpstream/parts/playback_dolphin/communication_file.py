@@ -67,8 +67,9 @@ class CommunicationFile:
             return None
 
     def _probe(self) -> bool:
-        """Whether the file system records the first access after a modification. Raises `OSError` if we can't find
-        out.
+        """Whether the file system records the first access after a modification.
+
+        Raises `OSError` if we can't find out.
         """
         probe = self.path.with_name(f".{self.path.name}.probe")
         try:

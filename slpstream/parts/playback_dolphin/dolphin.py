@@ -203,8 +203,9 @@ class PlaybackDolphin:
         return written
 
     def _give_up(self, wanted: Command) -> None:
-        """Forget a replay or a queue whose files are gone. In contrast, the file of a mirrored game can still
-        appear.
+        """Forget a replay or a queue whose files are gone.
+
+        In contrast, the file of a mirrored game can still appear.
         """
         if wanted != self._missing:
             self._missing = wanted

@@ -100,8 +100,9 @@ class _Pair:
         self.waiting: deque[_Waiting] = deque()
 
     def copy(self, waiting: Mapping[int, _Waiting]) -> _Pair:
-        """Return an independent pair in the same state. `waiting` contains copies of all waiting frames, by
-        position.
+        """Return an independent pair in the same state.
+
+        `waiting` contains copies of all waiting frames, by position.
         """
         twin = _Pair(self.player, self.opponent, self.chain.copy(), list(self.runs), frozenset())
         twin.open_for = self.open_for

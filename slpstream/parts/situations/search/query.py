@@ -1,5 +1,6 @@
-"""A parsed query for situations, which consists of the players and of steps with conditions. These are values without
-any behaviour.
+"""A parsed query for situations, which consists of the players and of steps with conditions.
+
+These are values without any behaviour.
 """
 
 from __future__ import annotations

@@ -81,8 +81,9 @@ class _Player:
         return name in self._post.fields
 
     def column(self, name: str) -> Array:
-        """Return a field over all frames, in the byte order of this machine. Floats have double precision, as in
-        Python.
+        """Return a field over all frames, in the byte order of this machine.
+
+        Floats have double precision, as in Python.
         """
         column = self._columns.get(name)
         if column is None:
@@ -93,8 +94,9 @@ class _Player:
 
     @cached_property
     def moves(self) -> bytes:
-        """The last move that the player has landed, by frame. This is `bytes`, because finding a move in it is faster
-        than in an array.
+        """The last move that the player has landed, by frame.
+
+        This is `bytes`, because finding a move in it is faster than in an array.
         """
         return self.column("last_attack_landed").tobytes()
 
@@ -204,8 +206,9 @@ class _Pair:
 
     @cached_property
     def decided(self) -> tuple[Array, Array]:
-        """The rows of the player's hits, and for each hit the row in which we know whether it kills. If the game ends
-        before that, this is the number of rows.
+        """The rows of the player's hits, and for each hit the row in which we know whether it kills.
+
+        If the game ends before that, this is the number of rows.
         """
         hits, numbers = np.flatnonzero(self.hits), self.game.number
         of_other = self.other.column("last_hit_by") != self.indices[0]
