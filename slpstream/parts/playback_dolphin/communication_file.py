@@ -2,7 +2,8 @@
 
 At every frame, Dolphin compares the modification time of the file with the one that it saw last. It does this in whole
 seconds, so it would miss the second one of two writes within the same second. This is why we set the time of each
-write. Usually, this is the time of the clock. But it is always at least one second after the time of the last write.
+write. Usually, this is the time of the clock. But if the clock is not in a later second than the last write, we use the
+second after the last write.
 """
 
 from __future__ import annotations

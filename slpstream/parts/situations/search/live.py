@@ -341,7 +341,7 @@ _PLACES: Mapping[str, Callable[[float], _Holds]] = {
         lambda number, own, other: edge > 0 and own.post.is_airborne is False and own.post.position_y > PLATFORM
     ),
 }
-"""For each name of a place, a function that takes the x of the ledge (or NaN if this isn't known), and returns the test
+"""For each name of a place, a function that takes the x of the ledge (NaN if we don't know it), and returns the test
 whether a player is there."""
 
 

@@ -364,8 +364,8 @@ _PLACES: Mapping[str, Callable[[_Player, float], Mask]] = {
     "onstage": _on_stage,
     "platform": _on_platform,
 }
-"""For each name of a place, a function that returns whether a player is there. It takes the x of the ledge, or NaN if
-this isn't known."""
+"""For each name of a place, a function that returns in which frames a player is there. It takes the player and the x of
+the ledge, which is NaN if we don't know it."""
 
 _COLUMNS = {"percent": "percent", "stocks": "stocks_remaining", "x": "position_x", "y": "position_y"}
 
