@@ -1,5 +1,6 @@
-"""The Python interface to replays: the events, columns, stats and messages of a file on disk. The file can be finished
-or still growing.
+"""The Python interface to replays: the events, columns, stats and messages of a file on disk.
+
+The file can be finished or still growing.
 
 All functions run the daemon's own pipeline over the same bytes. This means that a script sees the same data as a
 subscriber.
@@ -197,11 +198,11 @@ class Replay:
         return frames
 
     def training_rows(self, *, sending: Sending = "last") -> TrainingRows:
-        """Return the rows of `slpstream export --to training`. These are numpy columns by name, with one row per frame.
+        """Return the rows of `slpstream export --to training`.
 
-        `sending` chooses the transmission of a rolled-back frame. You get either the last one, from which the game
-        continued, or the first one, which the player saw. This raises the same errors as `frames`, and also
-        `Unsupported` if there aren't exactly two players.
+        These are numpy columns by name, with one row per frame. `sending` chooses the transmission of a rolled-back
+        frame. You get either the last one, from which the game continued, or the first one, which the player saw. This
+        raises the same errors as `frames`, and also `Unsupported` if there aren't exactly two players.
         """
         rows: TrainingRows = _training("training_rows")(self.frames, self.settings, sending=sending)
         return rows
@@ -288,8 +289,9 @@ class Replay:
         return computers[0]
 
     def events(self) -> list[Event]:
-        """Return all events in log order, in the same way as you get them from a live game. There is one `Frame` for
-        each transmission of a frame.
+        """Return all events in log order, in the same way as you get them from a live game.
+
+        There is one `Frame` for each transmission of a frame.
         """
         self.start  # noqa: B018 -- raises the error of an invalid file
         return [event for events in _read_to_end(self.path, self.new_reader()) for event in events]
@@ -322,11 +324,11 @@ def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bo
 
 
 def preview_replay(path: str | PathLike[str]) -> Preview | None:
-    """Return the start, the end and the metadata of a finished replay. Only the first and last bytes of the file are
-    read.
+    """Return the start, the end and the metadata of a finished replay.
 
-    Returns `None` if these bytes aren't enough or if the format does not support previews. In this case, use
-    `open_replay`. Raises `SourceError` if the file cannot be read, and `FormatError` if it is not a replay.
+    Only the first and last bytes of the file are read. Returns `None` if these bytes aren't enough or if the format
+    does not support previews. In this case, use `open_replay`. Raises `SourceError` if the file cannot be read, and
+    `FormatError` if it is not a replay.
     """
     file = Path(path)
     head, tail, tail_offset = b"", b"", 0
@@ -375,10 +377,9 @@ def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
 
 
 def read_codes(path: Path) -> CodeList | None:
-    """Return the codes that were loaded into the game in a file, or `None` if the file doesn't contain them. This
-    blocks.
+    """Return the codes that were loaded into the game in a file, or `None` if the file doesn't contain them.
 
-    Raises `SourceError` if the file cannot be read, and `FormatError` if the list of codes is damaged.
+    This blocks. Raises `SourceError` if the file cannot be read, and `FormatError` if the list of codes is damaged.
     """
     read = of_name(*_read_head(path)).codes
     return None if read is None else read(read_chunks(path))

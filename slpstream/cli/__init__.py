@@ -62,8 +62,9 @@ class _Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. If there are none, choose `start` for people on a terminal, and the help for everything
-        else.
+        """Parse the arguments.
+
+        If there are none, choose `start` for people on a terminal, and the help for everything else.
         """
         if not args:
             terminals = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))

@@ -1,5 +1,6 @@
-"""The answers of a daemon to commands. They can contain anything, because there may be another server at the
-address.
+"""The answers of a daemon to commands.
+
+They can contain anything, because there may be another server at the address.
 """
 
 from __future__ import annotations

@@ -122,10 +122,10 @@ def in_parts(
     max_bytes: int | None = None,
     max_held_bytes: int | None = None,
 ) -> Iterator[tuple[FoundReplay, ...]]:
-    """Divide replays into parts. They stay in order, and only their sizes matter. A replay that is too large gets its
-    own part.
+    """Divide replays into parts.
 
-    `max_held_bytes` limits the replays that were read together with their archive.
+    They stay in order, and only their sizes matter. A replay that is too large gets its own part. `max_held_bytes`
+    limits the replays that were read together with their archive.
     """
     part: list[FoundReplay] = []
     part_bytes = held_bytes = 0

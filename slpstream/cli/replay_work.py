@@ -18,8 +18,9 @@ _AHEAD = 4
 def examined(
     examine: Callable[[FoundReplay], Result], replays: Iterable[FoundReplay], *, jobs: int, per_task: int
 ) -> Iterator[Result]:
-    """Yield `examine(replay)` for each replay, in order. There are `jobs` processes, which take `per_task` replays at a
-    time.
+    """Yield `examine(replay)` for each replay, in order.
+
+    There are `jobs` processes, which take `per_task` replays at a time.
     """
     parts = in_parts(replays, max_files=per_task, max_held_bytes=MAX_HELD_BYTES)
     with process_pool(jobs) as pool:

@@ -161,8 +161,9 @@ class Daemon:
     async def run(
         self, *, handle_signals: bool = True, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Run until `stop` is called or a signal arrives. `task_status` receives the port as soon as requests are
-        answered.
+        """Run until `stop` is called or a signal arrives.
+
+        `task_status` receives the port as soon as requests are answered.
         """
         host, service, config = self.host, self._service, self.host.config
         keep_running = host.errors.keep_running
@@ -254,11 +255,10 @@ class Daemon:
 
 
 def check_startable(config: Config, stations: list[StationConfig]) -> None:
-    """Raise `ConfigError` if a daemon with this (already checked) configuration would not start on this machine. This
-    blocks.
+    """Raise `ConfigError` if a daemon with this (already checked) configuration would not start on this machine.
 
-    To find out, we put the daemon and its parts together in the same way as for a start. This means that no part needs
-    a second check.
+    This blocks. To find out, we put the daemon and its parts together in the same way as for a start. This means that
+    no part needs a second check.
     """
     Daemon(config, stations)
 

@@ -1,5 +1,6 @@
-"""Keeps the index of games within its limits for age and size. The index only forgets games, and never touches their
-files.
+"""Keeps the index of games within its limits for age and size.
+
+The index only forgets games, and never touches their files.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""The Gecko codes of games. They come from the index or, if it doesn't have them, from the beginning of the replay,
-which is read once for each game.
+"""The Gecko codes of games.
+
+They come from the index or, if it doesn't have them, from the beginning of the replay, which is read once for each
+game.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ class DaemonGames:
         return found
 
     async def newest_of(self, station: str) -> str | None:
-        """Return the id of a station's newest game in the index, or `None` if there is none."""
+        """Return the id of a station's newest game in the index, or `None` if the index has no game of it."""
         return next((game.game_id for game in await self._index.played_on(station, 1)), None)
 
     async def log(self, game_id: str) -> Game | None:

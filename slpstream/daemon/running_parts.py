@@ -1,5 +1,6 @@
-"""Makes, opens and runs the parts of a daemon, and passes events on to them. A bug in one part doesn't affect the
-others.
+"""Makes, opens and runs the parts of a daemon, and passes events on to them.
+
+A bug in one part doesn't affect the others.
 """
 
 from __future__ import annotations

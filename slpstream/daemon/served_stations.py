@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 class ServedStations:
-    """Answers for the stations of a running daemon. Have a look at `web.stations.Stations`, which describes the
-    methods.
+    """Answers for the stations of a running daemon.
+
+    Have a look at `web.stations.Stations`, which describes the methods.
     """
 
     def __init__(

@@ -236,8 +236,9 @@ def make_web_server(
 
 
 def contain_errors(metrics: Metrics, *, strict: bool) -> InternalErrors:
-    """Return the containment for the bugs of a service, which counts them in its metrics. With `strict`, a bug ends the
-    process.
+    """Return the containment for the bugs of a service, which counts them in its metrics.
+
+    With `strict`, a bug ends the process.
     """
     return InternalErrors(lambda part: metrics.counter("slpstream_internal_errors_total", part).inc(), strict=strict)
 

@@ -133,10 +133,9 @@ class StationSets:
             return _score(found, ledger)
 
     async def sets_since(self, station: str, since_ms: int) -> list[Set]:
-        """Return the sets of a station's newest games, oldest first. They include all sets since `since_ms` (Unix
-        time).
+        """Return the sets of a station's newest games, oldest first.
 
-        Raises `StoreError` as long as the index isn't open.
+        They include all sets since `since_ms` (Unix time). Raises `StoreError` as long as the index isn't open.
         """
         index = self._open_index()
         await index.written()

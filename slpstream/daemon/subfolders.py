@@ -1,4 +1,6 @@
-"""The stations of configuration entries with `id = "*"`. Such an entry turns each subfolder of a folder into a station.
+"""The stations of configuration entries with `id = "*"`.
+
+Such an entry turns each subfolder of a folder into a station.
 
 This is made for mirroring tools, which create one folder per console.
 

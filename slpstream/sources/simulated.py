@@ -32,7 +32,7 @@ async def write_replay(
 
     `writer` and `speed` have the same meaning as in `schedule`. `nursery.start` returns when the file exists, while it
     is still empty. If the call is cancelled, the file is left as if the game had crashed. Raises `SourceError` if the
-    file exists or can't be written, `WrongFormat` if `data` isn't a Slippi replay, and `ValueError` if the writer or
+    file exists or can't be written, `WrongFormat` if `data` is not a Slippi replay, and `ValueError` if the writer or
     the speed is unknown.
     """
     writes = schedule(data, writer, speed=speed)

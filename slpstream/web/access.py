@@ -1,5 +1,6 @@
-"""Access control by Host, Origin and token. The rules here only look at the headers of a request, and have no side
-effects.
+"""Access control by Host, Origin and token.
+
+The rules here only look at the headers of a request, and have no side effects.
 
 There are two roles: *read* can see everything, and *operate* can also change the stored data of a station. Reading from
 loopback doesn't need a token, unless the configuration requires one or the request came through a proxy. Reading from

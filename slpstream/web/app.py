@@ -144,7 +144,10 @@ def api_endpoints(
 
 
 def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
-    """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
+    """Return all endpoints of the HTTP API, including those of parts.
+
+    Use them for a description, because they can't respond.
+    """
     return api_endpoints(cast(Stations, None), cast(Games, None), of_parts, Site(describe=lambda *_: {}))
 
 

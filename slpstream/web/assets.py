@@ -73,8 +73,9 @@ class Assets(StaticFiles):
         return await self.respond(path, request)
 
     async def respond(self, path: str, request: Request) -> OpenFileResponse:
-        """Return the response with the file at a path below the folder. Raises `HTTPException` 404 if there is no such
-        file.
+        """Return the response with the file at a path below the folder.
+
+        Raises `HTTPException` 404 if there is no such file.
         """
         try:
             file, size_bytes, modified_seconds = await trio.to_thread.run_sync(self._open, path)

@@ -1,5 +1,6 @@
-"""A TCP connection as a non-blocking socket of the standard library, which we read and write directly. We only need
-trio to wait for it.
+"""A TCP connection as a non-blocking socket of the standard library, which we read and write directly.
+
+We only need trio to wait for it.
 
 The fan-out writes to a websocket client with a single system call. With trio's streams, it would need a task switch for
 each of a thousand clients. `trio.lowlevel.wait_readable` and `wait_writable` work on every platform that trio supports.
@@ -19,7 +20,7 @@ _LINGER_BYTES = 4 << 20
 
 
 class Connection:
-    """A connected socket. Whoever has made it closes it, first with `finish` and then with `close`."""
+    """A connected socket. The caller has to close it, first with `finish` and then with `close`."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
         self._socket = sock
@@ -74,8 +75,9 @@ class Connection:
                 await self.writable()
 
     def limit_send_buffer(self, size_bytes: int) -> None:
-        """Limit the send buffer of the operating system. Data for a slow client that is in this buffer can no longer be
-        replaced by newer data.
+        """Limit the send buffer of the operating system.
+
+        Data for a slow client that is in this buffer can no longer be replaced by newer data.
         """
         self._set(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
 

@@ -36,10 +36,10 @@ class Departures:
 
     @asynccontextmanager
     async def watched(self, connection: Connection, http: h11.Connection) -> AsyncIterator[None]:
-        """Cancel the block if the client leaves before its response begins. After that, the connection can't be used
-        any more.
+        """Cancel the block if the client leaves before its response begins.
 
-        The request must not have a body, because nothing else may read from the connection in the meantime.
+        After that, the connection can't be used any more. The request must not have a body, because nothing else may
+        read from the connection in the meantime.
         """
         watching, ended = trio.CancelScope(), trio.Event()
         with trio.CancelScope() as responding:

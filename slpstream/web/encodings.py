@@ -1,5 +1,6 @@
-"""The subprotocols of the websocket. Each message is encoded once for all subscribers, including the header of its
-frame.
+"""The subprotocols of the websocket.
+
+Each message is encoded once for all subscribers, including the header of its frame.
 """
 
 from __future__ import annotations

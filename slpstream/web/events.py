@@ -63,8 +63,9 @@ class ServerSentEventsEncoding:
         return message.form((self.key, station, fields), lambda m: _event(m.type, m.cursor, m.json(station, fields)))
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """Encode a status message as an event. The cursor of a snapshot becomes the id of the event, so that clients
-        resume there.
+        """Encode a status message as an event.
+
+        The cursor of a snapshot becomes the id of the event, so that clients resume there.
         """
         return _event(payload["type"], payload.get("cursor"), _encode(payload))
 
@@ -146,9 +147,10 @@ class EventsSession:
         return self._outbox.queued_bytes
 
     def close(self, code: int, reason: str) -> None:
-        """End the session at the shutdown. A message that was partly sent is completed, and the others are discarded.
+        """End the session at the shutdown.
 
-        The client will resume with its cursor. Server-sent events have neither a close code nor a reason.
+        A message that was partly sent is completed, and the others are discarded. The client will resume with its
+        cursor. Server-sent events have neither a close code nor a reason.
         """
         self._stop()
         self._outbox.clear()

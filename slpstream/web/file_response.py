@@ -1,5 +1,6 @@
-"""HTTP responses from files that may be growing. They contain the bytes that are there at the time of the request,
-either all of them or one range.
+"""HTTP responses from files that may be growing.
+
+They contain the bytes that are there at the time of the request, either all of them or one range.
 
 Starlette's `FileResponse` takes a path, and reads to the current end of the file. In contrast, `OpenFileResponse` sends
 exactly the given number of bytes of an open file. If the file has shrunk in the meantime or its disk is gone, we break

@@ -82,7 +82,7 @@ class EncodedFrames(NamedTuple):
 
 
 class ReplayFile(NamedTuple):
-    """A replay that is open for reading. Whoever receives it has to close it."""
+    """A replay that is open for reading. The receiver has to close it."""
 
     name: str
     file: BinaryIO
@@ -112,8 +112,9 @@ class Games(Protocol):
         """Return a page of a game's frames, or `None` if the game is unknown."""
 
     async def stats(self, game_id: str) -> EncodedStats | None:
-        """Return the stats of a game, either final or the newest ones. Returns `None` if the game is unknown or doesn't
-        have any.
+        """Return the stats of a game, either final or the newest ones.
+
+        Returns `None` if the game is unknown or doesn't have any.
         """
 
     async def replay(self, game_id: str) -> ReplayFile | None:

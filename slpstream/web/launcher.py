@@ -40,10 +40,10 @@ def replay_name(game_id: str, started_at: str, unfinished_through: int | None = 
 
 
 def launcher_link(request: Request, path: str, start_frame: int) -> str:
-    """Return a link that opens a replay in the launcher, at the given frame. `path` is the path of the replay on this
-    server.
+    """Return a link that opens a replay in the launcher, at the given frame.
 
-    The launcher needs an absolute URL, so the link starts with the address that this request was sent to.
+    `path` is the path of the replay on this server. The launcher needs an absolute URL, so the link starts with the
+    address that this request was sent to.
     """
     scheme = request.headers.get("x-forwarded-proto", "")
     base = request.base_url.replace(scheme=scheme) if scheme in ("http", "https") else request.base_url

@@ -1,4 +1,6 @@
-"""Problems for people. If a browser fails to open a page, it gets a page that explains the problem, and never raw JSON.
+"""Problems for people.
+
+If a browser fails to open a page, it gets a page that explains the problem, and never raw JSON.
 
 This page is `static/problem.html`. Its script finds out more, in the language of the reader, and loads the requested
 page as soon as it is available. Programs, scripts of pages, and browsers that open a path of the API get
@@ -24,11 +26,10 @@ _METHODS = ("GET", "HEAD")
 
 
 def wants_page(method: str, path: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser has sent the request to show the response to a person. The names of the headers are in lower
-    case.
+    """Whether a browser has sent the request to show the response to a person.
 
-    Browsers let us know with `Sec-Fetch-Dest`. Over plain HTTP to another machine they don't send it, so we only have
-    `Accept` there.
+    The names of the headers are in lower case. Browsers let us know with `Sec-Fetch-Dest`. Over plain HTTP to another
+    machine they don't send it, so we only have `Accept` there.
     """
     if method not in _METHODS or path.startswith(_API):
         return False
@@ -71,10 +72,9 @@ def with_problem_pages(app: Any) -> Callable[..., Awaitable[None]]:
 
 
 def problem_page(path: bytes, detail: str) -> bytes:
-    """Return the page for a path, which is as the browser has sent it. `detail` is shown until the script has found out
-    more.
+    """Return the page for a path, which is as the browser has sent it.
 
-    The addresses in the file are relative to the root.
+    `detail` is shown until the script has found out more. The addresses in the file are relative to the root.
     """
     page = _template().replace(b'="static/', b'="%bstatic/' % root_from(path).encode())
     return page.replace(b"{detail}", html.escape(detail).encode())

@@ -1,5 +1,6 @@
-"""One port for everything. h11 parses the request. If it asks for a websocket, a session handles it, and otherwise the
-HTTP application does.
+"""One port for everything.
+
+h11 parses the request. If it asks for a websocket, a session handles it, and otherwise the HTTP application does.
 
 The server owns its connections. Each of them is a task in its nursery. At the shutdown, it closes the listening
 sockets, closes every websocket with code 1001, waits for the sessions up to a deadline, and then cancels those that are
@@ -281,8 +282,9 @@ class WebServer:
             await self._send_problem(connection, http, internal_error(error_id), with_body=request.method != b"HEAD")
 
     async def _read_head(self, connection: Connection, http: h11.Connection) -> h11.Request | None:
-        """Return the next request, or `None` at the end of the connection. Raises `trio.TooSlowError` if it takes too
-        long.
+        """Return the next request, or `None` at the end of the connection.
+
+        Raises `trio.TooSlowError` if it takes too long.
         """
         await trio.lowlevel.checkpoint()  # a client that sends many requests in a burst must not starve the others
         with trio.move_on_after(HEAD_SECONDS) as scope:

@@ -1,5 +1,6 @@
-"""`/v1/stations`, `/v1/reload`, health and metrics. This is also where the interface to the stations of a daemon or
-gateway is.
+"""`/v1/stations`, `/v1/reload`, health and metrics.
+
+This is also where the interface to the stations of a daemon or gateway is.
 """
 
 from __future__ import annotations
@@ -61,16 +62,18 @@ class Stations(Protocol):
         """Remove the station of a console that has announced itself. Returns whether it existed."""
 
     def not_ready(self) -> list[str]:
-        """Return the parts that don't work, each with the reason as a text for people. This is empty if everything
-        works.
+        """Return the parts that don't work, each with the reason as a text for people.
+
+        This is empty if everything works.
         """
 
     def starting(self) -> list[str]:
         """Return the ids of the stations that are starting. They aren't ready yet, but they are not faulty either."""
 
     async def reload(self) -> schemas.Reloaded | None:
-        """Read the configuration again. Returns `None` if it doesn't come from a file, and raises `ConfigError` if it
-        is invalid.
+        """Read the configuration again.
+
+        Returns `None` if it doesn't come from a file, and raises `ConfigError` if it is invalid.
         """
 
     def render_metrics(self, names: Collection[str] = ()) -> bytes:
@@ -89,14 +92,15 @@ class Stations(Protocol):
         """
 
     async def set_changes(self, station: str) -> Sequence[Change]:
-        """Return the changes that operators have made to the sets of a station, oldest first. The station must exist.
+        """Return the changes that operators have made to the sets of a station, oldest first.
 
-        Raises `StoreError`.
+        The station must exist. Raises `StoreError`.
         """
 
     async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
-        """Undo one of those changes for the operator `by`, and return the set. Raises `ImpossibleCorrection` or
-        `StoreError`.
+        """Undo one of those changes for the operator `by`, and return the set.
+
+        Raises `ImpossibleCorrection` or `StoreError`.
         """
 
 

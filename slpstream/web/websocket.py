@@ -1,4 +1,6 @@
-"""A websocket session. The sans-IO protocol of `websockets` handles the handshake, the control frames and the limits.
+"""A websocket session.
+
+The sans-IO protocol of `websockets` handles the handshake, the control frames and the limits.
 
 Published messages are framed once for all subscribers, and go straight from the fan-out to the socket (see `Outbox`).
 The protocol's own frames (pong and close) use the same outbox, so that bytes never interleave. A session has three
@@ -163,8 +165,9 @@ class WebsocketSession:
         self._connection.gone |= self._scope.cancelled_caught
 
     def close(self, code: int, reason: str) -> None:
-        """Begin the closing handshake. A message that was partly sent is completed, and the other waiting messages are
-        discarded.
+        """Begin the closing handshake.
+
+        A message that was partly sent is completed, and the other waiting messages are discarded.
         """
         self._close(code, reason, None)
 
@@ -353,8 +356,9 @@ class _ServerProtocol(ServerProtocol):
         yield from Protocol.parse(self)
 
     def select_subprotocol(self, subprotocols: Sequence[Subprotocol]) -> Subprotocol | None:
-        """Return the first known subprotocol that the client offers. `None` stands for JSON, if it doesn't offer any of
-        them.
+        """Return the first known subprotocol that the client offers.
+
+        `None` stands for JSON, if it doesn't offer any of them.
         """
         # An override, because a function given to the constructor is bound to the protocol, which is a cycle.
         return next((name for name in subprotocols if name in ENCODINGS), None)

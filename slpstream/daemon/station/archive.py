@@ -1,5 +1,6 @@
-"""The archive of a station. These are the files that it doesn't follow, and the search in them for the game of an old
-cursor.
+"""The archive of a station.
+
+These are the files that it doesn't follow, and the search in them for the game of an old cursor.
 
 Games from before the start of this daemon are known but not streamed. We only read their ids when a client asks for a
 game. To find it, we go from the newest file to the oldest. If several files hold the same game, the one that holds most
@@ -118,8 +119,9 @@ class Archive:
         return games
 
     async def _search_for(self, game_id: str) -> _Search:
-        """Return the search in the files that are there now. It was continued until it found this game or has read all
-        files.
+        """Return the search in the files that are there now.
+
+        It was continued until it found this game or has read all files.
         """
         files = self._files()
         search = self._search
@@ -198,10 +200,9 @@ class _Search:
 def _fullest(
     files: Sequence[TailedFile], keys: Sequence[_Key], count: int, known: dict[_Key, str | None]
 ) -> dict[str, int]:
-    """Return the place of the file that holds most of each game, for the games in the newest `count` files. This
-    blocks.
+    """Return the place of the file that holds most of each game, for the games in the newest `count` files.
 
-    If none of these files has a whole game, the older and larger files are searched for it too.
+    This blocks. If none of these files has a whole game, the older and larger files are searched for it too.
     """
     fullest: dict[str, int] = {}
     for place, key in enumerate(keys[:count]):
@@ -239,8 +240,9 @@ def _peek(known: dict[_Key, str | None], key: _Key) -> str | None:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether the two ends of the file show a finished game, which means that no other file has more of it. This
-    blocks.
+    """Whether the two ends of the file show a finished game, which means that no other file has more of it.
+
+    This blocks.
     """
     format_ = of_name(path.name)
     if format_.written_whole or format_.preview is None:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class FileContainment:
-    """Contains the bugs in the work on the files of one station. If the work on a file fails, the file is put into
-    quarantine.
+    """Contains the bugs in the work on the files of one station.
+
+    If the work on a file fails, the file is put into quarantine.
     """
 
     def __init__(

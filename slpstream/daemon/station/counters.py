@@ -96,8 +96,9 @@ class StationCounters:
         return newest_seconds + max(0.0, span_seconds) * (frames - 1) / frames
 
     def tick(self, readers: Iterable[Reader]) -> None:
-        """Flush the counters. Call this twice a second. The command counts of `readers` are only flushed every few
-        ticks.
+        """Flush the counters.
+
+        Call this twice a second. The command counts of `readers` are only flushed every few ticks.
         """
         self._ticks += 1
         self.flush(() if self._ticks % _TICKS_PER_COMMAND_COUNT else readers)

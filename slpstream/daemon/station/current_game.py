@@ -43,8 +43,9 @@ class CurrentGame:
         )
 
     def note_growth(self, followed: FollowedFile) -> None:
-        """Note that the file of another game has grown. If this one is being played and the current game gives way, we
-        turn to it.
+        """Note that the file of another game has grown.
+
+        If this one is being played and the current game gives way, we turn to it.
         """
         candidate = followed.candidate
         if candidate is None:

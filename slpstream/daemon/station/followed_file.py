@@ -174,10 +174,9 @@ class FollowedFile:
         return changed
 
     def after_read(self, offset: int, data: bytes) -> tuple[int, bytes]:
-        """Return the part of `data` that we haven't read yet, after its offset. If there is a gap before it, there are
-        no bytes.
+        """Return the part of `data` that we haven't read yet, after its offset.
 
-        `data` begins at the file offset `offset`.
+        If there is a gap before it, there are no bytes. `data` begins at the file offset `offset`.
         """
         read = self.read_bytes
         if offset == read:
@@ -195,8 +194,9 @@ class FollowedFile:
         return reader
 
     def keep_checkpoint(self) -> None:
-        """Let the reader of the log copy the pipeline from time to time. With these copies, jumps into a running game
-        are short.
+        """Let the reader of the log copy the pipeline from time to time.
+
+        With these copies, jumps into a running game are short.
         """
         if self._keep_checkpoint is not None:
             self._keep_checkpoint(self.pipeline)
@@ -221,8 +221,9 @@ class FollowedFile:
         return None if self.game is None or self.game.ended else self.game.logs[mode].head
 
     def _published_bytes(self) -> int:
-        """Return how many bytes of the file were published. This includes those from an earlier reading of the same
-        file.
+        """Return how many bytes of the file were published.
+
+        This includes those from an earlier reading of the same file.
         """
         game = self.game
         before = 0 if game is None else max(log.head.offset for log in game.logs.values())

@@ -107,11 +107,11 @@ class FollowedFiles:
         return self._by_file.get(file)
 
     def by_path(self, path: Path) -> FollowedFile | None:
-        """Return the followed file at the given path, or `None` if there is none."""
+        """Return the followed file at the given path, or `None` if no such file is followed."""
         return next((followed for followed in self._by_file.values() if followed.file.path == path), None)
 
     def of_game(self, game: Game | None) -> FollowedFile | None:
-        """Return the file that is followed for the given game, or `None` if there is none."""
+        """Return the file that is followed for the given game, or `None` if no file is."""
         if game is None:
             return None
         return next((followed for followed in self._by_file.values() if followed.game is game), None)
@@ -152,8 +152,9 @@ class FollowedFiles:
         return self._by_file.pop(file, None)
 
     def abandon(self) -> None:
-        """Stop following all files, because the work on the folder has ended. Their games resume when the files are
-        read again.
+        """Stop following all files, because the work on the folder has ended.
+
+        Their games resume when the files are read again.
         """
         abandoned = list(self)
         self._by_file = {}
@@ -194,16 +195,18 @@ class FollowedFiles:
             self.tail.read_again(file)
 
     def stop_reading_if_exhausted(self, followed: FollowedFile) -> None:
-        """Stop reading a file if its further bytes have no effect. This matters because a hole can make a file a
-        terabyte long.
+        """Stop reading a file if its further bytes have no effect.
+
+        This matters because a hole can make a file a terabyte long.
         """
         if self.tail is not None and followed.is_exhausted:
             followed.exhausted_size_bytes = followed.file.size_bytes
             self.tail.stop_reading(followed.file)
 
     def release_if_done(self, followed: FollowedFile) -> None:
-        """Release a file if it is closed and its game is complete. This matters because thousands of files can be
-        copied in together.
+        """Release a file if it is closed and its game is complete.
+
+        This matters because thousands of files can be copied in together.
         """
         pipeline = followed.pipeline
         if followed.ahead_of_disk:
@@ -213,7 +216,7 @@ class FollowedFiles:
 
     @property
     def lag_seconds(self) -> float:
-        """How long unread bytes have been waiting, or 0 if there are none. You can read this from any thread."""
+        """How long unread bytes have been waiting, or 0 without unread bytes. You can read this from any thread."""
         # Other files that arrived whole are read when there is time.
         files = [f for f in self if f.whole is not None or not f.file.arrived_whole]
         waiting_since = [f.file.mtime_ns / 1e9 for f in files if f.has_unread_bytes]

@@ -23,7 +23,7 @@ class GamesByFile:
         self._games[file.identity, game.game_id] = (game, file)
 
     def find(self, file: TailedFile, game_id: str) -> Game | None:
-        """Return the game with this id that `file` holds or used to hold, or `None` if there is none."""
+        """Return the game with this id that `file` holds or used to hold, or `None` if it never held such a game."""
         game, _ = self._games.get((file.identity, game_id), (None, None))
         return game
 

@@ -88,8 +88,9 @@ class Copies:
         self.resume(game)
 
     def resume(self, game: Game) -> None:
-        """Have the copies of a game opened again, because its file is lost or was left. They will publish the rest of
-        the game.
+        """Have the copies of a game opened again, because its file is lost or was left.
+
+        They will publish the rest of the game.
         """
         if game.ended:
             return
@@ -224,8 +225,9 @@ class Publisher:
         self._channel.notify()
 
     def publish_diagnostic(self, code: str, path: Path, offset: int, text: str) -> None:
-        """Publish and count a diagnostic about a file. Use this if the diagnostic doesn't follow from the bytes of the
-        file.
+        """Publish and count a diagnostic about a file.
+
+        Use this if the diagnostic doesn't follow from the bytes of the file.
         """
         self._metrics.diagnostic(code)
         self.publish_loose(code, path, offset, text)
@@ -261,8 +263,9 @@ class Feeder:
         """The files with messages that wait because nothing reads the log of their mode."""
 
     def feed(self, followed: FollowedFile, offset: int, data: bytes) -> None:
-        """Take bytes of a file, which begin at the given offset. They may overlap the bytes before, and may come after
-        a gap.
+        """Take bytes of a file, which begin at the given offset.
+
+        They may overlap the bytes before, and may come after a gap.
         """
         followed.growth.note_growth(trio.current_time())
         if followed.whole is not None or followed.is_copy():  # read once it has stopped changing, or not at all
@@ -317,10 +320,10 @@ class Feeder:
         self._unwritten.clear()
 
     def _can_wait(self, followed: FollowedFile) -> bool:
-        """Whether the next bytes of a file may wait. This is so if they belong to the running game and the station has
-        no reader.
+        """Whether the next bytes of a file may wait.
 
-        If something reads the state of the station, they are published before that.
+        This is so if they belong to the running game and the station has no reader. If something reads the state of the
+        station, they are published before that.
         """
         if len(self._channel.unread_modes) < len(MODES):
             return False

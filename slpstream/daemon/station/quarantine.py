@@ -54,8 +54,9 @@ class Quarantine:
         return True
 
     def due(self, now: float) -> list[TailedFile]:
-        """Return the files that have changed in quarantine and whose pause is over. Each of them is only returned
-        once.
+        """Return the files that have changed in quarantine and whose pause is over.
+
+        Each of them is only returned once.
         """
         due: list[TailedFile] = []
         for failed in self._files.values():

@@ -188,8 +188,9 @@ class Station:
         return description
 
     def recordings(self) -> list[dict[str, Any]]:
-        """Return the newest files that aren't followed, as `/v1/stations/{id}` lists them. There are only names, and
-        never paths.
+        """Return the newest files that aren't followed, as `/v1/stations/{id}` lists them.
+
+        There are only names, and never paths.
         """
         return self._archive.newest()
 
@@ -257,8 +258,9 @@ class Station:
         self._state.remark(remark)
 
     def publish_diagnostic(self, code: str, path: Path, offset: int, text: str) -> None:
-        """Publish and count a diagnostic about a file. Use this if the diagnostic doesn't follow from the bytes of the
-        file.
+        """Publish and count a diagnostic about a file.
+
+        Use this if the diagnostic doesn't follow from the bytes of the file.
         """
         self._publisher.publish_diagnostic(code, path, offset, text)
 

@@ -140,8 +140,9 @@ def _every_frame(timeline: Timeline) -> Cut:
 
 
 def _dolphin(timeline: Timeline) -> Cut:
-    """Cut the file into whole blocks, which are written each time the queue is emptied. The end of the game flushes the
-    rest.
+    """Cut the file into whole blocks, which are written each time the queue is emptied.
+
+    The end of the game flushes the rest.
     """
     size = timeline.ends[-1]
     written, drain = 0, 0
@@ -187,8 +188,9 @@ def cutter(writer: str) -> Callable[[Timeline], Cut]:
 
 
 def _random_sizes(seed: int) -> Callable[[], int]:
-    """Return a source of random sizes of several magnitudes. This makes cuts occur in fields, in events and between
-    frames.
+    """Return a source of random sizes of several magnitudes.
+
+    This makes cuts occur in fields, in events and between frames.
     """
     generator = random.Random(seed)
     return lambda: generator.randint(1, generator.choice(_MAX_RANDOM_BYTES))

@@ -1,5 +1,6 @@
-"""Receives from a console on the network. The session knows the protocol, and the task here connects and enforces
-timeouts.
+"""Receives from a console on the network.
+
+The session knows the protocol, and the task here connects and enforces timeouts.
 """
 
 from __future__ import annotations

@@ -58,8 +58,9 @@ class ConsoleDiscovery:
         self._log = get_logger()
 
     async def run(self) -> None:
-        """Add and remove stations until cancelled. If discovery is off or its port can't be opened, this just
-        returns.
+        """Add and remove stations until cancelled.
+
+        If discovery is off or its port can't be opened, this just returns.
         """
         if not self._relay.discovery:
             return
@@ -123,8 +124,9 @@ class ConsoleDiscovery:
         await self._registry.add(wanted)
 
     async def _make_room(self, now: float) -> bool:
-        """Whether there is a place for another station. If necessary, this takes the place of a console that doesn't
-        answer.
+        """Whether there is a place for another station.
+
+        If necessary, this takes the place of a console that doesn't answer.
         """
         was_full, self._full = self._full, len(set(self._registry.discovered())) >= _MAX_DISCOVERED
         if not self._full:
@@ -139,8 +141,9 @@ class ConsoleDiscovery:
 
 
 def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
-    """Return the station for a console that has called. It is named after the console, with `-2`, `-3` and so on if
-    this name is taken.
+    """Return the station for a console that has called.
+
+    It is named after the console, with `-2`, `-3` and so on if this name is taken.
     """
     names = set(taken)
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", call.nick).strip("-._")[:60] or f"wii-{call.mac.replace(':', '')[-6:]}"

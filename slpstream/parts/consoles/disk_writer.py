@@ -65,8 +65,9 @@ class DiskWriter:
         return sum(len(recording.unwritten.pending) for recording in list(self._recordings))
 
     def read_unwritten(self, path: Path, offset: int, max_bytes: int) -> bytes:
-        """Return bytes of a recording that aren't in its file yet. There may be none. You can call this from any
-        thread.
+        """Return bytes of a recording that aren't in its file yet.
+
+        There may be none. You can call this from any thread.
         """
         for recording in list(self._recordings):
             if recording.file.path == path:
@@ -74,8 +75,9 @@ class DiskWriter:
         return b""
 
     def add(self, recording: Recording) -> None:
-        """Write another recording. If too many are waiting for the disk, the pending bytes of the oldest one are
-        dropped.
+        """Write another recording.
+
+        If too many are waiting for the disk, the pending bytes of the oldest one are dropped.
         """
         self._recordings.append(recording)
         self.wake()

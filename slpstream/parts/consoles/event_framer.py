@@ -1,7 +1,7 @@
 """Splits the bytes of a console into games and whole events. This doesn't do any I/O.
 
 A console sends events without an envelope. Event Payloads begins a game, and its table gives the size of each event.
-The next Event Payloads begins the next game. Game End doesn't end the bytes, because a second Game End can follow.
+The next Event Payloads begins the next game. Game End does not end the bytes, because a second Game End can follow.
 
 Only whole events come out. This means that a recording is a valid replay wherever the connection breaks. After missing
 bytes (`gap`) or an undeclared command, we no longer know where events begin. To find this out again, we look for byte
@@ -148,8 +148,9 @@ class GameFramer:
         return output
 
     def _take_next(self, output: list[FramerOutput]) -> bool:
-        """Take the next part of the buffer, which begins at a boundary. Returns False if we need more bytes for
-        this.
+        """Take the next part of the buffer, which begins at a boundary.
+
+        Returns False if we need more bytes for this.
         """
         if not self._buffer:
             return False

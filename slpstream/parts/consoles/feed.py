@@ -175,8 +175,9 @@ class RelayFeed:
 
     @property
     def start_cursor(self) -> int:
-        """The cursor for a new client. This is the start of the game in progress, or the end if there is no such
-        game.
+        """The cursor for a new client.
+
+        This is the start of the game in progress, or the end if there is no such game.
         """
         current = self.current
         return self.end_cursor if current is None or current.ended else current.base_cursor

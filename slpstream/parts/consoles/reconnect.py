@@ -93,11 +93,11 @@ class Reconnector:
             await trio.sleep(self._backoff.next_delay_seconds())
 
     async def receive(self, session: Session, data: bytes) -> None:
-        """Decode `data`, and pass the session events to the recorder and the observer. Raises `FormatError` if it is
-        invalid.
+        """Decode `data`, and pass the session events to the recorder and the observer.
 
-        Other tasks can run in between. If the call is cancelled, a part of the events is lost, although the session has
-        already counted them. Because of this, it must not be cancelled by a timeout, but only when the source ends.
+        Raises `FormatError` if it is invalid. Other tasks can run in between. If the call is cancelled, a part of the
+        events is lost, although the session has already counted them. Because of this, it must not be cancelled by a
+        timeout, but only when the source ends.
         """
         began = thread_time()
         for event in session.receive(data):
@@ -138,8 +138,9 @@ class Reconnector:
 
 
 class Backoff:
-    """The delays between attempts. Each base delay is twice the previous one, and up to a quarter is subtracted at
-    random.
+    """The delays between attempts.
+
+    Each base delay is twice the previous one, and up to a quarter is subtracted at random.
     """
 
     def __init__(self, rng: random.Random) -> None:

@@ -155,10 +155,10 @@ class Recorder:
         return None if self._newest is None or self._newest.is_over else self._newest
 
     async def prepare(self) -> ResumePoint | None:
-        """Find the last recording of an earlier daemon. It is continued, or if its game is sent again, this is skipped.
+        """Find the last recording of an earlier daemon.
 
-        Returns the point from which to continue, if we know it. Its `base_cursor` is the cursor that you should
-        request.
+        It is continued, or if its game is sent again, this is skipped. Returns the point from which to continue, if we
+        know it. Its `base_cursor` is the cursor that you should request.
         """
         last = await self._in_thread(lambda: find_last_recording(self._folder, _iso))
         if last is None or (last.closed and not last.ended):
@@ -180,8 +180,9 @@ class Recorder:
         return self._writer.unwritten_bytes
 
     def read_unwritten(self, path: Path, offset: int, max_bytes: int) -> bytes:
-        """Return bytes of a recording that aren't in its file yet. There may be none. You can call this from any
-        thread.
+        """Return bytes of a recording that aren't in its file yet.
+
+        There may be none. You can call this from any thread.
         """
         return self._writer.read_unwritten(path, offset, max_bytes)
 

@@ -214,8 +214,9 @@ class Recording:
         self.gaps.append({"offset": self.size_bytes} | ({} if lost_bytes is None else {"lostBytes": lost_bytes}))
 
     def extend_gap(self, size_bytes: int) -> bool:
-        """Add unusable bytes to the gap at the end of the recording. Returns False if the recording doesn't end with a
-        gap.
+        """Add unusable bytes to the gap at the end of the recording.
+
+        Returns False if the recording doesn't end with a gap.
         """
         if not self.is_open or not self.gaps or self.gaps[-1]["offset"] != self.size_bytes:
             return False

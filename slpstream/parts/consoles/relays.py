@@ -1,5 +1,6 @@
-"""The relay ports, which serve stations to other programs. They do this as a console, as bare events, or in the way of
-Dolphin for its spectators.
+"""The relay ports, which serve stations to other programs.
+
+They do this as a console, as bare events, or in the way of Dolphin for its spectators.
 
 The tasks of a station's ports run in its nursery, and end with it. If another program has a port, we try again.
 """

@@ -48,8 +48,9 @@ class SourceReporter:
         self._station.set_reachable(None)
 
     def disconnected(self, what: str) -> None:
-        """Note that the connection is broken. The station only shows this if it isn't possible to reconnect
-        (`unreachable`).
+        """Note that the connection is broken.
+
+        The station only shows this if it isn't possible to reconnect (`unreachable`).
         """
         suppressed = self._limit.admit("source disconnected")
         if suppressed is not None:

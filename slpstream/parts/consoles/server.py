@@ -1,5 +1,6 @@
-"""Serves one station to many clients. They can use the protocol of consoles, or get raw events, like from the
-launcher's relay.
+"""Serves one station to many clients.
+
+They can use the protocol of consoles, or get raw events, like from the launcher's relay.
 
 A real console only takes one client, but this server takes as many as the configuration allows. Each client has its own
 task, which reads from the feed at its own pace. A slow client doesn't delay any others. When its next bytes are no
@@ -128,8 +129,9 @@ async def _send(stream: trio.SocketStream, data: bytes) -> None:
 
 
 async def _read_handshake(stream: trio.SocketStream) -> wire.ClientHandshake | None:
-    """Read the first message of a client, or return `None` if it leaves without one. Raises `FormatError` if it is
-    invalid.
+    """Read the first message of a client, or return `None` if it leaves without one.
+
+    Raises `FormatError` if it is invalid.
     """
     messages = wire.MessageFramer(_MAX_HANDSHAKE_BYTES)
     while True:

@@ -1,4 +1,4 @@
-"""The client's side of the console protocol: bytes go in, and session events come out. This doesn't do any I/O.
+"""The client's side of the console protocol: bytes go in, and session events come out. This does no I/O.
 
 A session lives longer than its connections, because it keeps the client token and the cursor of the next byte. When it
 connects again, the console answers with the cursor from which it continues. There are three cases:
@@ -7,8 +7,8 @@ connects again, the console answers with the cursor from which it continues. The
 - It is smaller if the console sends its game again from the beginning.
 - It is larger if the bytes in between are no longer in the console's memory.
 
-A console that doesn't know our token may have been switched off in the meantime. Its cursors don't mean anything to us
-then, and only the game itself shows where we are.
+A console that doesn't know our token may have been switched off in the meantime. Its cursors mean nothing to us then,
+and only the game itself shows where we are.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The stations whose games come from a console or from Dolphin. Each of them is recorded to a folder, which the station
-tails.
+"""The stations whose games come from a console or from Dolphin.
+
+Each of them is recorded to a folder, which the station tails.
 
 The tasks of a station run in its nursery, and end with it.
 """

@@ -46,9 +46,9 @@ class Pace:
         self._updated_at: float | None = None
 
     async def spend(self, seconds: float, size_bytes: int) -> None:
-        """Account for the processing of `size_bytes` of events, which took `seconds`. If this uses up a slice, we wait.
+        """Account for the processing of `size_bytes` of events, which took `seconds`.
 
-        As long as the slice lasts, this isn't a checkpoint.
+        If this uses up a slice, we wait. As long as the slice lasts, this isn't a checkpoint.
         """
         self._slice_seconds += seconds + size_bytes * _SECONDS_PER_BYTE
         if self._slice_seconds < _SLICE_SECONDS:

@@ -9,7 +9,7 @@ There is a second form without messages, which we recognise by its first byte. C
 relay send raw events, with `HELO` from time to time.
 
 When we send messages, we lay them out by hand, key by key, with the types that consoles and slippi-js write. This is
-because a console doesn't parse the handshake of a client, but reads fixed offsets. slippi-js, on the other hand, tells
+because a console does not parse the handshake of a client, but reads fixed offsets. slippi-js, on the other hand, tells
 the two forms apart by the first nine bytes of a console's handshake, which include the type of the first key's length.
 """
 
@@ -206,8 +206,9 @@ class MessageFramer:
 
 
 def decode_console_message(body: bytes, offset: int = 0) -> ConsoleMessage:
-    """Decode a message of a console. `offset` is that of the body in the connection. Raises `FormatError` if it is
-    invalid.
+    """Decode a message of a console.
+
+    `offset` is that of the body in the connection. Raises `FormatError` if it is invalid.
     """
     values = _UbjsonReader(body, offset).message()
     kind = values.get("type")
@@ -238,8 +239,9 @@ def decode_client_handshake(body: bytes, offset: int = 0) -> ClientHandshake:
 
 
 class _Payload:
-    """The payload of a message, whose values you can get by key and type. The methods raise `FieldError` for a wrong
-    type.
+    """The payload of a message, whose values you can get by key and type.
+
+    The methods raise `FieldError` for a wrong type.
     """
 
     def __init__(self, values: Any, offset: int) -> None:

@@ -80,10 +80,10 @@ class _Player:
 
 
 class ControllerCheck:
-    """The check of one Melee game. It takes final frames (each number once, in order), and you can get its report at
-    any time.
+    """The check of one Melee game.
 
-    The report only depends on the frames, and not on when or how often you ask for it.
+    It takes final frames (each number once, in order), and you can get its report at any time. The report only depends
+    on the frames, and not on when or how often you ask for it.
     """
 
     def __init__(self, players: Mapping[int, int]) -> None:

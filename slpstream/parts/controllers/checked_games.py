@@ -58,8 +58,9 @@ class _Start(msgspec.Struct):
 
 
 class _Known(NamedTuple):
-    """The subject of a log event. Several findings can share it, for example if a stick doesn't reach the rim in two
-    directions.
+    """The subject of a log event.
+
+    Several findings can share it, for example if a stick doesn't reach the rim in two directions.
     """
 
     check: str
@@ -176,8 +177,9 @@ class CheckedGames(RunningPart):
         return None if game_id is None else await self.report(game_id)
 
     async def report(self, game_id: str) -> GameControllers | None:
-        """Return the report of a game. Returns `None` if it is unknown or not a game of Melee, or if its file is
-        missing.
+        """Return the report of a game.
+
+        Returns `None` if it is unknown or not a game of Melee, or if its file is missing.
         """
         for games in self._games.values():
             found = games.get(game_id)
@@ -227,7 +229,7 @@ def _take(check: ControllerCheck, message: LogMessage) -> None:
 
 
 async def _checked(log: Game) -> GameControllers | None:
-    """Check the log of a game. Returns `None` if it can't be read or isn't a game of Melee."""
+    """Check the log of a game. Returns `None` if it can't be read or is not a game of Melee."""
     check: ControllerCheck | None = None
     over = False
     position = START

@@ -1,5 +1,6 @@
-"""How unlikely findings are by chance, the words that we use for this, and the order of findings. There are no side
-effects.
+"""How unlikely findings are by chance, the words that we use for this, and the order of findings.
+
+There are no side effects.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The motion of a stick. We use it to find out the type of the controller, and to check boxes for travel time and
-fuzzing.
+"""The motion of a stick.
+
+We use it to find out the type of the controller, and to check boxes for travel time and fuzzing.
 """
 
 from __future__ import annotations

@@ -89,8 +89,9 @@ class Sdi:
     _DIAGONALS = frozenset(_DIAGONAL.values())
 
     def _repeats(self) -> bool:
-        """Whether the last zone was entered again within a few frames. In between, the stick must have been in the
-        centre or, for a diagonal, in a neighbouring cardinal direction.
+        """Whether the last zone was entered again within a few frames.
+
+        In between, the stick must have been in the centre or, for a diagonal, in a neighbouring cardinal direction.
         """
         if len(self._entries) < 3:
             return False

@@ -1,3 +1,4 @@
-"""The fields for crew battles in the set panel of the dashboard. The score of crew battles itself is kept by the
-core.
+"""The fields for crew battles in the set panel of the dashboard.
+
+The score of crew battles itself is kept by the core.
 """

@@ -1,5 +1,6 @@
-"""Posts the stored deliveries of a webhook. The deliveries of a station are posted in order, and each one is tried
-until it is accepted or we give it up.
+"""Posts the stored deliveries of a webhook.
+
+The deliveries of a station are posted in order, and each one is tried until it is accepted or we give it up.
 
 Some failures may be the fault of the receiver: no connection, a redirect, or the status 5xx, 408, 425 or 429. These
 pause the whole webhook, with exponential backoff or for as long as `Retry-After` asks. Between attempts, the stations
@@ -121,7 +122,7 @@ class Deliverer:
 
     @property
     def lag_seconds(self) -> float:
-        """How long the oldest delivery has been waiting, or 0 if there is none."""
+        """How long the oldest delivery has been waiting, or 0 if no delivery is waiting."""
         return 0.0 if self._oldest_ms is None else max(0.0, self._wall_clock() - self._oldest_ms / 1000)
 
     def wake(self) -> None:
@@ -129,8 +130,9 @@ class Deliverer:
         self._work.set()
 
     async def call_store(self, operation: Callable[[], Result]) -> Result:
-        """Run an operation of the store in a worker thread. While the store fails (for example because the disk is
-        full), it is tried again.
+        """Run an operation of the store in a worker thread.
+
+        While the store fails (for example because the disk is full), it is tried again.
         """
         logged = False
         while True:
@@ -263,10 +265,9 @@ class Deliverer:
         return backoff_seconds(failures, FIRST_PAUSE_SECONDS) * self._rng.uniform(0.5, 1.0)
 
     def _retry_after_seconds(self, text: str) -> float:
-        """Return the wait that a `Retry-After` header asks for, in seconds. The header contains either seconds or a
-        date.
+        """Return the wait that a `Retry-After` header asks for, in seconds.
 
-        Returns 0 if it is empty or invalid.
+        The header contains either seconds or a date. Returns 0 if it is empty or invalid.
         """
         seconds = 0.0
         if text.isascii() and text.isdigit():

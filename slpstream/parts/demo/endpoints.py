@@ -28,7 +28,7 @@ class SetupPatch(Schema, kw_only=True, forbid_unknown_fields=True):
 
 
 def endpoints(demo: Demo) -> list[Endpoint]:
-    """The endpoints of this module. The demo is part of every daemon, so only descriptions pass `None`."""
+    """Make the endpoints of this module. The demo is in every daemon, so `None` is only passed to describe them."""
 
     async def get_setup(request: Request, _: NoParameters) -> Response:
         return await json_response(request, await demo.setup())

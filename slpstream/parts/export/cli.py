@@ -396,8 +396,9 @@ def _write_arrow(table: Any, file: Any) -> None:
 
 
 def _write_csv(table: Any, file: Any) -> None:
-    """Write CSV with a header. The values of a list are joined by spaces, and texts are safe to open in a
-    spreadsheet.
+    """Write CSV with a header.
+
+    The values of a list are joined by spaces, and texts are safe to open in a spreadsheet.
     """
     import pyarrow as pa
     from pyarrow import compute, csv

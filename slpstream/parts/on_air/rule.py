@@ -2,7 +2,7 @@
 
 A game that decides its set comes first, then a game in which a player has the last stock, and then the station that
 hasn't been on air for the longest time. We only leave a game on air before its end if there is a more important one, so
-two ordinary games don't take turns.
+two ordinary games do not take turns.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Candidate(NamedTuple):
 
 
 def chosen(candidates: Iterable[Candidate], current: str | None, seen: Mapping[str, float]) -> str | None:
-    """Return the station to show. `current` is the one that is shown now, and `seen` is when each of the others was
-    shown last.
+    """Return the station to show.
 
-    If no game is being played, the station stays the same.
+    `current` is the one that is shown now, and `seen` is when each of the others was shown last. If no game is being
+    played, the station stays the same.
     """
     by_station = {candidate.station: candidate for candidate in candidates}
     if not by_station:

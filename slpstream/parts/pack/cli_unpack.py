@@ -48,8 +48,9 @@ def command(file: Path, out: Path, partial: bool, overwrite: bool) -> None:
 
 
 def _name(file: Path, log: ReplayLog) -> str:
-    """Return the file name of the replay. It is reduced to its last component, so that it can't lead out of the
-    folder.
+    """Return the file name of the replay.
+
+    It is reduced to its last component, so that it can't lead out of the folder.
     """
     own = Path(log.header.name).name
     return own if own not in ("", "..") and "\0" not in own else file.name.removesuffix(SUFFIX) or "replay"

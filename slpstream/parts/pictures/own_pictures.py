@@ -42,7 +42,7 @@ def routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[R
 
 
 def own_pictures(folder: Path | None) -> OwnPictures:
-    """Return the pictures that are in the folder now. There are none if the folder doesn't exist or cannot be read.
+    """Return the pictures that are in the folder now. A folder that doesn't exist or cannot be read has no pictures.
 
     This blocks.
     """

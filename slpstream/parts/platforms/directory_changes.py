@@ -2,7 +2,7 @@
 
 We don't use watchdog for this, because it needs a thread for every root, and by default it collects changes for a
 second before it reports them. Instead, trio waits on its completion port for the changes of each root, and the kernel
-buffers the changes that happen between two reads. As long as a writer has a file open, NTFS doesn't report that the
+buffers the changes that happen between two reads. As long as a writer has a file open, NTFS does not report that the
 file grows. That's the job of `size_polling`.
 """
 
@@ -157,7 +157,7 @@ class DirectoryChangesReader:
     async def _start(self, root: _Root) -> OSError | None:
         """Begin to read a root, so that from now on we don't miss any change.
 
-        If that isn't possible, this returns the error.
+        If that is not possible, this returns the error.
         """
         await self._running.wait()
         if self._nursery is None:

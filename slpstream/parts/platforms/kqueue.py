@@ -2,13 +2,13 @@
 
 Watchdog uses FSEvents, but these don't report appends while the writer has the file open, and they are collected before
 they are reported. A kqueue, on the other hand, reports each append immediately. It needs a descriptor for each file and
-folder, which isn't a problem, because open files already have one and there are only a few folders.
+folder, which is not a problem, because open files already have one and there are only a few folders.
 
 For a folder, a kqueue only tells you that some name was added or removed. To find out which one, we list the names
 again in a thread and compare them with the previous ones.
 
 The event loop can wait for the descriptor of a kqueue in the same way as for a socket. FreeBSD documents this but macOS
-doesn't, though its kernel has always supported it.
+does not, though its kernel has always supported it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 At every frame, Dolphin compares the modification time of the file with the one that it saw last. It does this in whole
 seconds, so it would miss the second one of two writes within the same second. This is why we set the time of each
-write. Usually, this is the time of the clock. But it is always at least one second after the time of the last write.
+write. Usually, this is the time of the clock. But if the clock is not in a later second than the last write, we use the
+second after the last write.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class CommunicationFile:
     def was_read(self) -> bool | None:
         """Return whether any program has read the file since the last write.
 
-        Returns `None` if we can't know, because nothing was written or the file system doesn't keep access times.
+        Returns `None` if we can't know, because nothing was written or the file system does not keep access times.
         """
         if not self._shows_reads or self._written_accessed_ns is None:
             return None
@@ -67,8 +68,9 @@ class CommunicationFile:
             return None
 
     def _probe(self) -> bool:
-        """Whether the file system records the first access after a modification. Raises `OSError` if we can't find
-        out.
+        """Whether the file system records the first access after a modification.
+
+        Raises `OSError` if we can't find out.
         """
         probe = self.path.with_name(f".{self.path.name}.probe")
         try:

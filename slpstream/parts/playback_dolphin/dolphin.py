@@ -4,8 +4,8 @@ An instant replay comes first, then the queue between sets, and then the mirrore
 returns to the mirrored game. It doesn't report the end of a replay, so we estimate the duration. This is the length of
 the replay, plus the time to load it, plus the time to fast-forward from the start of the game.
 
-Only the newest request counts. Sometimes, a command can't be written yet, because the file can't be written or the last
-write was less than a second ago. In this case, it is written later, provided that it is still wanted then.
+Only the newest request counts. Sometimes, a command cannot be written yet, because the file cannot be written or the
+last write was less than a second ago. In this case, it is written later, provided that it is still wanted then.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RETRY_SECONDS = 5.0
 _MISSING_SECONDS = 1.0
 LOADING_SECONDS = 3.0
 UNREAD_SECONDS = 15.0
-"""Dolphin looks at the file sixty times a second. If it hasn't read the file for this long, it isn't running."""
+"""Dolphin looks at the file sixty times a second. If it hasn't read the file for this long, it is not running."""
 _CHECK_SECONDS = 5.0
 
 
@@ -79,7 +79,7 @@ class PlaybackDolphin:
 
     @property
     def unread(self) -> bool:
-        """Whether Dolphin doesn't read the file, which means that it isn't running."""
+        """Whether Dolphin doesn't read the file, which means that it is not running."""
         return self._unread_reported
 
     @property
@@ -203,8 +203,9 @@ class PlaybackDolphin:
         return written
 
     def _give_up(self, wanted: Command) -> None:
-        """Forget a replay or a queue whose files are gone. In contrast, the file of a mirrored game can still
-        appear.
+        """Forget a replay or a queue whose files are gone.
+
+        In contrast, the file of a mirrored game can still appear.
         """
         if wanted != self._missing:
             self._missing = wanted

@@ -137,8 +137,9 @@ class Moments:
         return None if found is None else found.row.last_frame
 
     async def _first_frame(self, game_id: str) -> int:
-        """Return the first frame of a game. We get it from the length of the game or, while it is being played, from
-        its stats.
+        """Return the first frame of a game.
+
+        We get it from the length of the game or, while it is being played, from its stats.
         """
         found = await self._host.games.find(game_id)
         last, seconds = (None, None) if found is None else (found.row.last_frame, found.row.duration_seconds)

@@ -1,3 +1,4 @@
-"""The situations in the configuration. We find them in the games of stations, list them, mark them, and pass them on to
-other parts.
+"""The situations in the configuration.
+
+We find them in the games of stations, list them, mark them, and pass them on to other parts.
 """

@@ -1,9 +1,9 @@
 """The search for the configured situations in the games of stations, while these are being played.
 
-Situations don't only depend on the bytes of a file, but also on the queries. This is why they aren't part of a game's
-log, and don't change any cursor. We follow each station through its finalized log. If a game continues after a restart,
-it is read again from its beginning. This gives the same situations with the same numbers, so the index and other parts
-can tell which of them they already have.
+Situations don't only depend on the bytes of a file, but also on the queries. This is why they are not part of a game's
+log, and do not change any cursor. We follow each station through its finalized log. If a game continues after a
+restart, it is read again from its beginning. This gives the same situations with the same numbers, so the index and
+other parts can tell which of them they already have.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _query(wanted: Situation, i: int) -> Query:
 def _begun(wanted: Sequence[_Wanted], message: LogMessage) -> _Game:
     """Return a game that begins.
 
-    It doesn't have any searches if it isn't a Slippi game, or if no query is about one of its players.
+    It doesn't have any searches if it is not a Slippi game, or if no query is about one of its players.
     """
     start = msgspec.json.decode(b"{" + message.body, type=dict[str, Any])
     summary = DescribedGame.of_payloads("", start, None).summary()

@@ -132,8 +132,9 @@ def command(
 
 
 def json_object(replay: Replay, *, compat: bool = False, crew: bool = False) -> Any:
-    """Return the JSON object of `stats --json`. With `compat`, it has the members that slippi-js's `getStats()`
-    returns.
+    """Return the JSON object of `stats --json`.
+
+    With `compat`, it has the members that slippi-js's `getStats()` returns.
     """
     stats = replay.stats(compat=compat, crew=crew)
     if compat:
@@ -184,8 +185,9 @@ def examine(options: Options, found: FoundReplay) -> FileResult:
 
 
 def _damage(replay: Replay) -> tuple[str | None, int]:
-    """Return the error message and the exit code for a game with an unreadable part. Its stats cover everything before
-    this part.
+    """Return the error message and the exit code for a game with an unreadable part.
+
+    Its stats cover everything before this part.
     """
     if replay.game_end.reason != "error":
         return None, 0

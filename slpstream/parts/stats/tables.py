@@ -278,8 +278,9 @@ def print_rows(games: Sequence[GameRow], by: Grouping) -> None:
 
 
 def _games(games: Sequence[GameRow], width: int) -> Iterator[RenderableType]:
-    """Yield a line for each game, and below it a table of its players. The columns of all tables have the same
-    widths.
+    """Yield a line for each game, and below it a table of its players.
+
+    The columns of all tables have the same widths.
     """
     names = {id(player): _player_text(player) for game in games for player in game.players}
     longest = max(map(cell_len, ("players", *names.values())))

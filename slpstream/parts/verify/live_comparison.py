@@ -112,10 +112,9 @@ def _one_game(messages: Iterator[Message]) -> Iterator[Message]:
 def compare_live(
     url: str, file: Path | None, frames: FramesMode, topics: frozenset[str], token_file: Path | None
 ) -> None:
-    """Compare the current game of a station with `file`, or by default with the daemon's own file. Print the first
-    difference and exit.
+    """Compare the current game of a station with `file`, or by default with the daemon's own file.
 
-    If the file is still being written, it is compared as far as it has grown.
+    Print the first difference and exit. If the file is still being written, it is compared as far as it has grown.
     """
     station = _Station(url, None if token_file is None else read_token(token_file))
     try:

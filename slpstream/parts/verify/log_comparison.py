@@ -30,8 +30,9 @@ Pair = tuple[Message | None, Message | None]
 
 
 def compare(left: Iterator[Message], right: Iterator[Message]) -> int:
-    """Return the number of messages if the logs are equal. Otherwise, print the first difference and exit with code
-    1.
+    """Return the number of messages if the logs are equal.
+
+    Otherwise, print the first difference and exit with code 1.
     """
     count = 0
     other_game: tuple[int, Any, Any] | None = None
@@ -64,10 +65,9 @@ def _content(message: Message | None) -> Message | None:
 
 
 def log_of(path: Path, frames: FramesMode, topics: frozenset[str], *, growing: bool = False) -> Iterator[Message]:
-    """Iterate over the messages of a replay or a file of JSON lines as plain values. For `growing`, have a look at
-    `api.messages`.
+    """Iterate over the messages of a replay or a file of JSON lines as plain values.
 
-    Raises `SourceError` or `FormatError` if the file can't be read.
+    For `growing`, have a look at `api.messages`. Raises `SourceError` or `FormatError` if the file can't be read.
     """
     with error_context(path):
         if path.suffix.lower() in suffixes() or is_log(path) or not _is_json_lines(path):
@@ -131,8 +131,9 @@ def _value_at(message: Message | None, path: tuple[str, ...]) -> Any:
 
 
 def difference_of(a: Any, b: Any, path: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Any, Any] | None:
-    """Find the first difference between two plain values. Returns its path and the two values there, or `None` if they
-    are equal.
+    """Find the first difference between two plain values.
+
+    Returns its path and the two values there, or `None` if they are equal.
     """
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys((*a, *b)):

@@ -61,10 +61,9 @@ class ReplayCheck:
                 chain.add(message.json())
 
     def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
-        """Queue a game to be checked, because its file isn't followed any more. If the game has not ended, this does
-        nothing.
+        """Queue a game to be checked, because its file isn't followed any more.
 
-        This doesn't block.
+        If the game has not ended, this does nothing. This does not block.
         """
         chains = self._chains.pop(pipeline, None)
         if chains is None or not pipeline.ended:

@@ -8,7 +8,7 @@ events from the menus.
 
 ENet is a C library, and you need the extra `dolphin` to get it. Its socket never blocks, so we let trio wait for it,
 and poll the library in between. As long as a packet is waiting in the library, it isn't acknowledged. This means that
-if we don't process packets, Dolphin stops sending them.
+if we do not process packets, Dolphin stops sending them.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Connection:
 async def open_connection(host: str, port: int) -> AsyncIterator[Connection]:
     """Start an ENet connection. It isn't established before the first `receive` returns.
 
-    Raises `OSError` if the name can't be resolved.
+    Raises `OSError` if the name cannot be resolved.
     """
     enet = importlib.import_module("enet")
     [(*_, address), *_] = await trio.socket.getaddrinfo(host, port, trio.socket.AF_INET, trio.socket.SOCK_DGRAM)

@@ -9,14 +9,14 @@ it is sent in fragments. All numbers are big-endian. Dolphin uses neither the co
 The original ENet trusts the source address of a datagram. Since its connection ids are small numbers, you could open a
 connection in the name of another machine, which would then get the games. Here, a connection is only established if the
 client acknowledges 44 random bits that we have sent to its address and nowhere else. Before that, we answer each
-datagram at most once, and the answer is smaller than the request to connect. We also don't send anything again unasked,
-and there's a limit for the number of unfinished connections.
+datagram at most once, and the answer is smaller than the request to connect. We also do not send anything again
+unasked, and there's a limit for the number of unfinished connections.
 
-A connection only accepts those packets that a spectator sends, which fit into one datagram and come in order. It
-doesn't buffer any of them.
+A connection only accepts those packets that a spectator sends, which fit into one datagram and come in order. It does
+not buffer any of them.
 
 You might wonder why we have written this ourselves. There is a binding of the original (PyPI `pyenet-vladfi`), but a
-server that uses it would trust addresses, has to be polled all the time, and can't set the limits for packets that it
+server that uses it would trust addresses, has to be polled all the time, and cannot set the limits for packets that it
 receives, which are 32 MiB for each connection. If we connect to a Dolphin, the connection begins on our side, and then
 the binding is good enough.
 """

@@ -125,7 +125,7 @@ class SpectatorHistory:
     async def read(self, cursor: int) -> tuple[list[bytes], int]:
         """Return the next messages, which is at least one, and the cursor after them.
 
-        If the next message doesn't exist yet, this waits for it. If we don't keep a message any more, or its bytes are
+        If the next message doesn't exist yet, this waits for it. If we do not keep a message any more, or its bytes are
         gone, it is left out. In this case, the first message that you get has a later cursor.
         """
         while True:

@@ -5,7 +5,7 @@ All of them are JSON texts. A client sends a `connect_request` with the cursor f
 a `connect_reply` with the cursor from which it really will. After that, each game consists of `start_game`, a
 `game_event` for each batch of events, and `end_game`. Cursors count these messages, so the `next_cursor` of one message
 is the `cursor` of the next. While you are in the menus, Dolphin also sends a `menu_event` for each frame, which
-describes the screen. We don't do this, because a station has no menus.
+describes the screen. We do not do this, because a station has no menus.
 """
 
 from __future__ import annotations

@@ -48,10 +48,10 @@ class UdpSocket(Protocol):
 
 
 async def open_socket(host: str, port: int) -> trio.socket.SocketType:
-    """Open the UDP socket of a server. If `host` has an IPv4 address, we use this one, because ENet doesn't support
-    others.
+    """Open the UDP socket of a server.
 
-    If `host` is `::` or empty, this means all addresses. Raises `OSError` if it isn't possible to open the socket.
+    If `host` has an IPv4 address, we use this one, because ENet doesn't support others. If `host` is `::` or empty,
+    this means all addresses. Raises `OSError` if it is not possible to open the socket.
     """
     found = await trio.socket.getaddrinfo("0.0.0.0" if host in ("", "::") else host, port, type=SOCK_DGRAM)
     family, kind, protocol, _, address = min(found, key=lambda entry: entry[0] != AF_INET)

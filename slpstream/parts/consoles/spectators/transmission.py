@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 DEAD_SECONDS = 30.0
-"""If a client doesn't acknowledge anything or doesn't send anything for this long, it counts as gone."""
+"""If a client doesn't acknowledge anything or does not send anything for this long, it counts as gone."""
 
 MIN_WINDOW_BYTES, MAX_WINDOW_BYTES = 4096, 65536
 _FIRST_WINDOW_BYTES = 16 * 1024
@@ -128,7 +128,7 @@ class Transmission:
             yield self._transmit(sent, now)
 
     def oldest(self) -> SentCommand | None:
-        """The oldest command that hasn't been acknowledged."""
+        """Return the oldest command that hasn't been acknowledged, or `None` if all of them have."""
         return next(iter(self.unacknowledged.values()), None)
 
     def deadline(self) -> float:

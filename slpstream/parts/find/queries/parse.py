@@ -263,8 +263,9 @@ class _Parser:
             raise _Wrong("expected a year, month or day, like 2024-03 or >=2024-03-01", value) from None
 
     def _midnight_ms(self, day: int) -> int:
-        """Return when a day begins, in Unix milliseconds. `day` is its ordinal, and can be as late as the day after
-        `date.max`.
+        """Return when a day begins, in Unix milliseconds.
+
+        `day` is its ordinal, and can be as late as the day after `date.max`.
         """
         known = min(day, date.max.toordinal())
         begin = datetime.fromordinal(known).replace(tzinfo=self._context.zone)

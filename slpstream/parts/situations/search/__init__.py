@@ -1,5 +1,6 @@
-"""Situations in the frames of games. A situation consists of actions of players, with places and percents, which happen
-in order and within a certain time.
+"""Situations in the frames of games.
+
+A situation consists of actions of players, with places and percents, which happen in order and within a certain time.
 """
 
 from slpstream.parts.situations.search.live import LiveSituations

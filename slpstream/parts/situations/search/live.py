@@ -100,8 +100,9 @@ class _Pair:
         self.waiting: deque[_Waiting] = deque()
 
     def copy(self, waiting: Mapping[int, _Waiting]) -> _Pair:
-        """Return an independent pair in the same state. `waiting` contains copies of all waiting frames, by
-        position.
+        """Return an independent pair in the same state.
+
+        `waiting` contains copies of all waiting frames, by position.
         """
         twin = _Pair(self.player, self.opponent, self.chain.copy(), list(self.runs), frozenset())
         twin.open_for = self.open_for
@@ -340,7 +341,7 @@ _PLACES: Mapping[str, Callable[[float], _Holds]] = {
         lambda number, own, other: edge > 0 and own.post.is_airborne is False and own.post.position_y > PLATFORM
     ),
 }
-"""For each name of a place, a function that takes the x of the ledge (or NaN if this isn't known), and returns the test
+"""For each name of a place, a function that takes the x of the ledge (NaN if we don't know it), and returns the test
 whether a player is there."""
 
 

@@ -153,7 +153,7 @@ class _Parser:
         return () if () in found else tuple(found)
 
     def _all_names(self) -> tuple[Name, ...]:
-        """Read names that all have to match. For `any`, there aren't any."""
+        """Read names that all have to match. For `any`, the result is empty."""
         found: list[Name] = []
         first = self._word
         is_any = False

@@ -1,5 +1,6 @@
-"""A parsed query for situations, which consists of the players and of steps with conditions. These are values without
-any behaviour.
+"""A parsed query for situations, which consists of the players and of steps with conditions.
+
+These are values without any behaviour.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def asks_for_kills(self) -> frozenset[Whose]:
-        """Return the players whose hits can only be judged once we know whether they kill."""
+        """The players whose hits can only be judged once we know whether they kill."""
         abouts = (about for step in self.steps for about in terms_of(step.condition))
         return frozenset(about.whose for about in abouts if isinstance(about.term, Kills))
 

@@ -81,8 +81,9 @@ class _Player:
         return name in self._post.fields
 
     def column(self, name: str) -> Array:
-        """Return a field over all frames, in the byte order of this machine. Floats have double precision, as in
-        Python.
+        """Return a field over all frames, in the byte order of this machine.
+
+        Floats have double precision, as in Python.
         """
         column = self._columns.get(name)
         if column is None:
@@ -93,8 +94,9 @@ class _Player:
 
     @cached_property
     def moves(self) -> bytes:
-        """Return the last move that the player has landed, by frame. This is `bytes`, because finding a move in it is
-        faster than in an array.
+        """The last move that the player has landed, by frame.
+
+        This is `bytes`, because finding a move in it is faster than in an array.
         """
         return self.column("last_attack_landed").tobytes()
 
@@ -170,7 +172,7 @@ class _Pair:
 
     @cached_property
     def reversed(self) -> _Pair:
-        """Return the pair with the roles exchanged."""
+        """The pair with the roles exchanged."""
         return _Pair(self.game, self.indices[1], self.indices[0])
 
     @cached_property
@@ -204,8 +206,9 @@ class _Pair:
 
     @cached_property
     def decided(self) -> tuple[Array, Array]:
-        """The rows of the player's hits, and for each hit the row in which we know whether it kills. If the game ends
-        before that, this is the number of rows.
+        """The rows of the player's hits, and for each hit the row in which we know whether it kills.
+
+        If the game ends before that, this is the number of rows.
         """
         hits, numbers = np.flatnonzero(self.hits), self.game.number
         of_other = self.other.column("last_hit_by") != self.indices[0]
@@ -361,8 +364,8 @@ _PLACES: Mapping[str, Callable[[_Player, float], Mask]] = {
     "onstage": _on_stage,
     "platform": _on_platform,
 }
-"""For each name of a place, a function that returns whether a player is there. It takes the x of the ledge, or NaN if
-this isn't known."""
+"""For each name of a place, a function that returns in which frames a player is there. It takes the player and the x of
+the ledge, which is NaN if we don't know it."""
 
 _COLUMNS = {"percent": "percent", "stocks": "stocks_remaining", "x": "position_x", "y": "position_y"}
 
