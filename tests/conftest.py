@@ -209,7 +209,7 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Skip a module that imports a deleted part, and name the part in the reason."""
     report = yield
-    failure = report.call.excinfo if report.failed else None  # type: ignore[attr-defined]
+    failure = report.call.excinfo if report.failed else None
     cause = failure.value.__cause__ if failure is not None else None
     part = deleted_part(cause.name or "", ".") if isinstance(cause, ModuleNotFoundError) else None
     if part is not None:
