@@ -1,4 +1,4 @@
-"""Marks for single cases of a parametrized test."""
+"""Marks for single cases of a parametrized test, and skips of tests without deleted parts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from typing import Any
 
 import pytest
 
+from tests.project import has_part
+
 
 def of_part(value: str) -> Any:
     """Mark this value, the name of a part or of its command, as a case that requires the part."""
     return pytest.param(value, marks=pytest.mark.parts(value))
+
+
+def require_parts(*names: str) -> None:
+    """Skip the running test if one of these parts was deleted."""
+    for name in names:
+        if not has_part(name):
+            pytest.skip(f"the part {name} was deleted")
 
 
 def slow(*values: object) -> list[Any]:

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
-from tests.project import has_part
+from tests.marks import require_parts
 
 START_SECONDS = 60.0
 STOP_SECONDS = 10.0
@@ -53,9 +51,8 @@ class Demo:
 
 @contextmanager
 def demo(*arguments: str, log: Path) -> Iterator[Demo]:
-    """Run a demo for the duration of the block. Skip the test if the part was deleted."""
-    if not has_part("demo"):
-        pytest.skip("the part demo was deleted")
+    """Run a demo for the duration of the block. Skip the test if the part `demo` was deleted."""
+    require_parts("demo", "scenes")
     running = Demo(*arguments, log=log)
     try:
         yield running

@@ -8,6 +8,8 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tests.marks import require_parts
+
 STOP_SECONDS = 60.0
 ANSWER_SECONDS = 60.0
 
@@ -22,6 +24,7 @@ def play_demo(
 
     `stop` ends child processes that would survive the demo.
     """
+    require_parts("demo", "scenes")
     output: list[str] = []
     with subprocess.Popen(
         [*command, "demo", "--port", "0", "--once", "--speed", "30"],

@@ -36,6 +36,7 @@ from tests.docs.pages import DOCS, blocks
 from tests.replays import NOT_REPLAYS, replay, replay_path, replays
 from tests.synthetic.match import synthetic_match
 
+pytestmark = pytest.mark.parts("archives", "highlights", "obs", "situations")
 CONTEXT = Context(("ANN#1",))
 PAGES = tuple(f"docs/data/{name}.md" for name in ("archives", "search", "situations"))
 SITUATIONS = (DOCS / "data" / "situations.md").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 
 pytestmark = [
+    pytest.mark.parts("on_air", "scenes", "text_files"),
     check_of("docs/production/index.md"),
     pytest.mark.process,
     pytest.mark.skipif(bool(real_obs.missing()) and not IN_CI, reason=f"not installed: {real_obs.missing()}"),

@@ -35,7 +35,7 @@ from tests.parts.handover.validator import problems
 from tests.project import ROOT
 from tests.sets.games import FOX, MARTH, Seat, replay
 
-pytestmark = [pytest.mark.slow, pytest.mark.process]
+pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.parts("dashboard", "scenes", "seats")]
 
 PAGE = (DOCS / "tournament" / "index.md").read_text(encoding="utf-8")
 STEPS = steps_of(PAGE)
