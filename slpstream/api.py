@@ -13,14 +13,13 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from functools import cached_property
 from importlib.util import find_spec
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, overload
 
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Format, Preview, Reader, WholeGame
 from slpstream.formats.registry import of_name
-from slpstream.formats.slplog.open_log import as_replay, is_log, replay_name
+from slpstream.formats.slplog.open_log import is_log
 from slpstream.game.described import DescribedGame
 from slpstream.game.pipeline import Deriver, Pipeline
 from slpstream.model.errors import FormatError, Unreadable, UnsupportedFile
@@ -28,9 +27,10 @@ from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metada
 from slpstream.model.messages import FramesMode, LogMessage
 from slpstream.model.setup import CodeList
 from slpstream.model.topics import TOPICS
-from slpstream.sources.packed import is_packed, read_packed
+from slpstream.sources.packed import is_packed
 from slpstream.sources.packed import replay_name as packed_name
-from slpstream.system.files import open_regular, read_start, read_to_end, real_path
+from slpstream.sources.replay_file import open_file, read_chunks, read_head, unreadable
+from slpstream.system.files import read_to_end, real_path
 from slpstream.system.member_paths import path_text
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     TrainingRows = dict[str, npt.NDArray[Any]]
 
-_READ_BYTES = 64 * 1024  # with 256 KiB, stats of a replay before 3.0 take 40 % longer
 _PREVIEW_BYTES = 4096
 """How much of each end of a file we read for a preview."""
 _WHOLE_FILE = -1
@@ -108,7 +107,7 @@ class Replay:
         self.path = path
         self._stats: dict[tuple[bool, bool], SlippiStats] = {}
         self._options = {"strict": strict, "personal": personal}
-        self._name, self._head, size_bytes = _read_head(path)
+        self._name, self._head, size_bytes = read_head(path)
         self._fits = size_bytes <= _MAX_COLUMNS_BYTES
         self._format = of_name(self._name, self._head, size_bytes)
         sniff = self._format.sniff
@@ -303,7 +302,7 @@ class Replay:
         try:
             return read_to_end(self.path)
         except OSError as error:
-            raise _unreadable(self.path, error) from error
+            raise unreadable(self.path, error) from error
 
     @cached_property
     def _whole(self) -> WholeGame | None:
@@ -381,21 +380,8 @@ def read_codes(path: Path) -> CodeList | None:
 
     This blocks. Raises `SourceError` if the file cannot be read, and `FormatError` if the list of codes is damaged.
     """
-    read = of_name(*_read_head(path)).codes
+    read = of_name(*read_head(path)).codes
     return None if read is None else read(read_chunks(path))
-
-
-def _read_head(path: Path) -> tuple[str, bytes, int]:
-    """Return the file name of a replay, its first bytes, and its size in bytes."""
-    try:
-        packed = is_packed(path)
-        if not packed and not is_log(path):
-            return path.name, *read_start(path, SNIFFED_BYTES)
-        with open_file(path) as file:
-            head = file.read(SNIFFED_BYTES)
-            return packed_name(path) if packed else replay_name(path), head, file.seek(0, os.SEEK_END)
-    except OSError as error:
-        raise _unreadable(path, error) from error
 
 
 def _name(path: Path) -> str:
@@ -423,7 +409,7 @@ def messages(
     """
     wanted = frozenset(topics)
     replay = Path(path)
-    name, head, size_bytes = _read_head(replay)
+    name, head, size_bytes = read_head(replay)
     format_ = of_name(name, head, size_bytes)
     pipeline = Pipeline(format_.new_reader(name, strict=strict, personal=personal), (frames,))
     if growing and not format_.written_whole:
@@ -585,38 +571,6 @@ def _read_to_end(path: Path, decoder: _Decoder[Output_co]) -> Iterator[Output_co
     yield decoder.finish()
     while decoder.pending:
         yield decoder.more(_FRAMES_PER_BATCH)
-
-
-def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
-    """Yield the bytes of a file in chunks of at most `max_bytes`. With -1, there is only one chunk.
-
-    Raises `SourceError` if the file can't be read.
-    """
-    try:
-        with open_file(path) as file:
-            while chunk := file.read(max_bytes):
-                yield chunk
-    except OSError as error:
-        raise Unreadable(path_text(path), error.strerror or "cannot be read") from error
-
-
-def open_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading. Other kinds (such as a FIFO, which could block for ever) are refused.
-
-    If the file is a replay log (`.slplog`), a compressed replay or a member of an archive, you get the replay in it.
-    This is decided by the name, so a file that is named like a replay is never unpacked. Raises `Unreadable`, or
-    `FormatError` if a replay log or a `.slpz` is damaged.
-    """
-    try:
-        file: BinaryIO = BytesIO(read_packed(path)) if is_packed(path) else open_regular(path)
-        return as_replay(file) if is_log(path) else file
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: OSError) -> Unreadable:
-    text = error.strerror or "cannot be read"
-    return Unreadable(path_text(path), text[:1].lower() + text[1:])
 
 
 def _wanted(batch: list[LogMessage], topics: frozenset[str]) -> Iterator[LogMessage]:

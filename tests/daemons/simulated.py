@@ -9,8 +9,9 @@ from pathlib import Path
 
 import trio
 
-from slpstream.api import messages, read_chunks
+from slpstream.api import messages
 from slpstream.model.messages import FramesMode
+from slpstream.sources.replay_file import read_chunks
 from slpstream.sources.simulated import write_replay
 from tests.project import ROOT
 

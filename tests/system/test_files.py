@@ -11,11 +11,12 @@ from types import SimpleNamespace
 import pytest
 import trio
 
-from slpstream.api import open_file, open_replay, read_game
+from slpstream.api import open_replay, read_game
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone, Unreadable
 from slpstream.model.messages import START, timestamp
+from slpstream.sources.replay_file import open_file
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.system.file_times import modified_ns
 from slpstream.system.files import (

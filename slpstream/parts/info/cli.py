@@ -165,9 +165,10 @@ def _row(
 
 def _draw_track(path: Path) -> None:
     """Print the track of a Stunts replay as text."""
-    from slpstream.api import open_replay, read_chunks
+    from slpstream.api import open_replay
     from slpstream.formats.stunts.reader import StuntsReader
     from slpstream.formats.stunts.track import draw
+    from slpstream.sources.replay_file import read_chunks
 
     data = b"".join(read_chunks(path))
     reader = open_replay(path).new_reader()

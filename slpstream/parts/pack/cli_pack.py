@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from slpstream.api import read_chunks
 from slpstream.cli import EXIT_INPUT_OUTPUT, report, report_error
 from slpstream.cli.atomic_file import write_atomically
 from slpstream.formats.interface import SNIFFED_BYTES
@@ -17,6 +16,7 @@ from slpstream.formats.slplog.open_log import is_log
 from slpstream.formats.slplog.pads import KEYFRAME_FRAMES
 from slpstream.formats.slplog.writer import MAX_KEYFRAME_FRAMES, new_writer
 from slpstream.model.errors import SourceError, Unsupported, UnsupportedFile
+from slpstream.sources.replay_file import read_chunks
 from slpstream.system.text import printable
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from slpstream.api import open_replay, read_chunks
+from slpstream.api import open_replay
 from slpstream.cli import EXIT_NO
 from slpstream.cli.replay_options import frames_option, topics_option
 from slpstream.formats.registry import suffixes
@@ -17,6 +17,7 @@ from slpstream.formats.slplog.open_log import is_log
 from slpstream.model.errors import FormatError
 from slpstream.model.messages import FramesMode
 from slpstream.parts.verify.log_comparison import compare, log_of
+from slpstream.sources.replay_file import read_chunks
 
 _OUTSIDE_THE_LOG = {"header", "file"}
 """The parts in which two replays with the same log may differ."""

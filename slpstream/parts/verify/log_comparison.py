@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from slpstream.api import messages, open_file
+from slpstream.api import messages
 from slpstream.cli import EXIT_NO, error_context
 from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.compare import CONTEXT_FRAMES
@@ -21,6 +21,7 @@ from slpstream.model.errors import WrongFormat
 from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPIC_OF_TYPE
+from slpstream.sources.replay_file import open_file
 
 _MISSING = object()
 _POSITION_KEYS = {"gameId", "cursor"}

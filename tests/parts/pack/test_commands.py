@@ -11,13 +11,14 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from slpstream.api import messages, open_file, open_replay, preview_replay, read_game
+from slpstream.api import messages, open_replay, preview_replay, read_game
 from slpstream.formats.slplog.container import END_BYTES, HEADER_BYTES, MAGIC
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import pack as packed
 from slpstream.model.errors import FormatError
 from slpstream.parts.pack.growing import pack_growing
 from slpstream.parts.play.cli import frames
+from slpstream.sources.replay_file import open_file
 from slpstream.sources.simulated import write_replay
 from tests.cli.command_line import exit_code
 from tests.formats.games import games
