@@ -19,7 +19,6 @@ from slpstream.config import (
     changes,
 )
 from slpstream.daemon.archived_games import read_archive
-from slpstream.daemon.expiry import expire_games
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.gauges import bind_gauges
@@ -187,8 +186,6 @@ class Daemon:
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
                 background.start_soon(self.parts.run)
-                expire = partial(expire_games, host.index, host.hub, host.metrics, lambda: host.config.store)
-                background.start_soon(keep_running, "retention", expire)
                 background.start_soon(keep_running, "sets", partial(host.sets.run, host.index))
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(host.stations))

@@ -34,7 +34,6 @@ CORE_LABELS = (
     "notifications",
     "reload",
     "request",
-    "retention",
     "sets",
     "station",
     "stream",

@@ -76,7 +76,6 @@ TABLE = (
         known_values=CORE_LABELS,
     ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
-    Row("slpstream_expired_games_total", "counter", "Games removed from the index by its age and size limits."),
     Row(
         "slpstream_append_to_publish_seconds",
         "histogram",

@@ -9,7 +9,7 @@ PART = Part(
     name="consoles",
     start="slpstream.parts.consoles.stations:Consoles",
     alias="console",
-    labels=("discovery", "relay"),
+    labels=("discovery", "relay", "retention"),
     metrics=[
         Row("slpstream_source_received_bytes_total", "counter", "Event bytes received from consoles.", ("station",)),
         Row("slpstream_source_reconnects_total", "counter", "Reconnections to consoles.", ("station",)),

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.config import Recordings, Store
-from slpstream.daemon.expiry import expire_games
 from slpstream.daemon.stations import RunningStations
 from slpstream.parts import registry
 from slpstream.parts.consoles.retention import Retention, StoredFile, select_files, sweep
+from slpstream.parts.expiry.expiry import expire_games
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, open_database
 from slpstream.stream import Hub
 from tests.store.samples import DAY_ONE, entry, game_id, record, start

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import trio
 
 from slpstream.config import Store
+from slpstream.parts.interface import Host, RunningPart
 from slpstream.store.index import GameIndex
 from slpstream.stream import Hub
 from slpstream.system.logs import get_logger
@@ -18,6 +19,18 @@ from slpstream.system.metrics import Metrics
 
 _LOOK_SECONDS = 300.0
 _DAY_SECONDS = 86_400
+
+
+class Expiry(RunningPart):
+    """Keeps the index of one daemon within its limits."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    async def run(self) -> None:
+        """Enforce the limits until cancelled."""
+        host = self._host
+        await expire_games(host.index, host.hub, host.metrics, lambda: host.config.store)
 
 
 async def expire_games(
