@@ -92,6 +92,7 @@ def test_scrape_example_is_a_valid_configuration(tmp_path: Path) -> None:
 SCRAPE = (PROMETHEUS / "scrape.yml").read_text()
 
 
+@pytest.mark.parts("audit", "bracket", "fanout")
 def test_every_used_metric_exists() -> None:
     known = metrics().keys()
     assert metrics_in(RULES.read_text()) <= known
@@ -100,6 +101,7 @@ def test_every_used_metric_exists() -> None:
         assert metrics_in(query) <= known, query
 
 
+@pytest.mark.parts("audit", "bracket", "fanout")
 def test_counters_are_queried_as_rates() -> None:
     kinds = metrics()
     for text in (RULES.read_text(), *queries()):

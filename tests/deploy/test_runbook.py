@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 
+import pytest
+
 from slpstream.model import errors
 from slpstream.parts import registry
 from slpstream.web import websocket
@@ -30,6 +32,7 @@ def entries(title: str) -> list[str]:
     return [name for row in section(title) for name in re.findall(r"[\w]+", row[0].replace("`", ""))]
 
 
+@pytest.mark.parts("consoles")
 def test_each_diagnostic_code_has_an_entry() -> None:
     listed = entries("Diagnostic codes")
     assert len(listed) == len(set(listed))
