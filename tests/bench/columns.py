@@ -109,7 +109,8 @@ def _framing(paths: Sequence[Path], rounds: int) -> list[Figure]:
     for path in paths:
         if peppi is not None and _can_read(peppi, path):
             data = path.read_bytes()
-            framing = partial(frame_index, data, *_after_game_start(data))
+            players = [player.player_index for player in open_replay(path).settings.players]
+            framing = partial(frame_index, data, *_after_game_start(data), players)
             best = _best_times({"ours": framing, "peer": partial(peppi.read_slippi, str(path))}, rounds)
             ratios.append(best["peer"] / best["ours"])
     if not ratios:

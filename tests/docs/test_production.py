@@ -70,7 +70,7 @@ def test_every_step(obs: RealObs, tmp_path: Path) -> None:
         daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
         station = daemon.get("/v1/stations")["stations"][0]
         assert (station["id"], station["name"]) == ("tv1", "TV 1")
-        assert "Put on air" in daemon.text("/static/texts/en.js")  # step 9
+        assert "Put on air" in daemon.text("/static/on_air/texts/en.js")  # step 9
 
         (reader.home / "game.slp").write_bytes(synthetic_match(seed=6, frames=900))
         reader.shell(command(10))
