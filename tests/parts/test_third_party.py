@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browsers.chromium import chromium
 from tests.browsers.pages import open_page
 from tests.daemons.process import running
 from tests.example_package import installed_package, run_slpstream
@@ -38,12 +36,6 @@ def files() -> dict[str, str]:
 def installed(files: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the unpacked wheel of the example, which is how pure Python wheels are installed."""
     return installed_package(tmp_path_factory.mktemp("slpstream-applause"), files)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 def test_example_is_short(files: dict[str, str]) -> None:

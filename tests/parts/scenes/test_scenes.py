@@ -191,7 +191,10 @@ def test_panels_in_place_of_the_display_are_opaque(page: Page, empty_daemon: Dae
         box = page.locator(".cover.figures").bounding_box()
         assert box is not None
         clip = {"x": 0, "y": box["y"] + 1, "width": box["width"], "height": box["height"] - 2}
-        pictures.append(page.screenshot(clip=clip))  # type: ignore[arg-type]
+        picture, before = page.screenshot(clip=clip), b""  # type: ignore[arg-type]
+        while picture != before:  # Chromium can still be drawing the tiles of the page
+            picture, before = page.screenshot(clip=clip), picture  # type: ignore[arg-type]
+        pictures.append(picture)
     assert pictures[0] == pictures[1]
 
 
