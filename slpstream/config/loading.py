@@ -26,6 +26,8 @@ from slpstream.config.checks import (
 from slpstream.config.folders import address
 from slpstream.config.sections import (
     EACH_SUBFOLDER,
+    NETWORK_SOURCES,
+    RELAY_PORTS,
     Config,
     CoreSections,
     Relay,
@@ -40,8 +42,7 @@ from slpstream.model.messages import ON_AIR
 from slpstream.system.host_name import resolvable
 
 _BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
-_SOURCES = ("folder", "console", "dolphin")
-_RELAY_PORTS = {"relay_port": "tcp", "raw_relay_port": "tcp", "relay_enet_port": "udp"}
+_SOURCES = ("folder", *NETWORK_SOURCES)
 
 
 def load(path: Path, sections: Sequence[Section] = ()) -> Config:
@@ -213,10 +214,10 @@ def _check_stations(stations: Sequence[StationConfig], relay: Relay, file: str) 
             found = " and ".join(sources) or "none"
             raise ConfigError(file, f"{key}.folder", f"expected one source, folder, console or dolphin; found {found}")
         check_folder(station.folder, file, f"{key}.folder")
-        for name in ("console", "dolphin"):
+        for name in NETWORK_SOURCES:
             if getattr(station, name):
                 _check_address(getattr(station, name), file, f"{key}.{name}")
-        for name, protocol in _RELAY_PORTS.items():
+        for name, protocol in RELAY_PORTS.items():
             port, others = getattr(station, name), taken[protocol]
             if port in others:
                 raise ConfigError(file, f"{key}.{name}", f"{port} is taken by {others[port]}")
@@ -228,7 +229,7 @@ def _check_station_id(station: StationConfig, file: str, key: str) -> None:
     if station.id == EACH_SUBFOLDER:
         if not station.folder:
             raise ConfigError(file, f"{key}.folder", "expected the folder whose subfolders are the stations")
-        for name in ("name", *_RELAY_PORTS):
+        for name in ("name", *RELAY_PORTS):
             if getattr(station, name):
                 raise ConfigError(file, f"{key}.{name}", "applies to a single station, not to `*`")
     elif station.id == ON_AIR:

@@ -287,6 +287,12 @@ class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 0
 
 
+NETWORK_SOURCES = ("console", "dolphin")
+"""The keys of stations whose replays come over the network, and are recorded by slpstream."""
+RELAY_PORTS = {"relay_port": "tcp", "raw_relay_port": "tcp", "relay_enet_port": "udp"}
+"""The keys of a station's relay ports, with their protocols."""
+
+
 @prepared
 class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The sections that every daemon has. Without `[[stations]]` the platform's usual Slippi folders are watched."""

@@ -14,6 +14,8 @@ import trio
 from slpstream.api import read_codes, read_game
 from slpstream.config import (
     EACH_SUBFOLDER,
+    NETWORK_SOURCES,
+    RELAY_PORTS,
     Config,
     StationConfig,
     changes,
@@ -99,7 +101,7 @@ class Daemon:
         if host.find(RelayedStations) is None:
             _refuse_consoles(stations)
         self._subfolders = Subfolders(host.stations, scan_seconds=config.watch.scan_seconds)
-        self.served = ServedStations(host, self.parts, self._subfolders, self.reload)
+        self.served = ServedStations(host, self._subfolders, self.reload)
         self._service = Service(
             config.server,
             lambda: f"watching {len(host.stations)} stations",
@@ -263,7 +265,7 @@ def check_startable(config: Config, stations: list[StationConfig]) -> None:
 def _refuse_consoles(stations: Sequence[StationConfig]) -> None:
     """Raise `ConfigError` for a station with a console or a relay port, because the part for these isn't installed."""
     for i, station in enumerate(stations):
-        for key in ("console", "dolphin", "relay_port", "raw_relay_port", "relay_enet_port"):
+        for key in (*NETWORK_SOURCES, *RELAY_PORTS):
             if getattr(station, key):
                 raise ConfigError("configuration", f"stations[{i}].{key}", "this installation has no part for it")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.parts.interface import Host
 from slpstream.sets import Change, ImpossibleCorrection, SetPatch, SetScore
@@ -24,18 +23,13 @@ class ServedStations:
     def __init__(
         self,
         host: Host,
-        parts: RunningParts,
         subfolders: Subfolders,
-        reload: Callable[[], Awaitable[Reloaded | None]],
+        reload: Callable[[], Coroutine[Any, Any, Reloaded | None]],
     ) -> None:
         self._host = host
-        self._parts = parts
         self._subfolders = subfolders
-        self._reload = reload
-
-    async def reload(self) -> Reloaded | None:
-        """Read the configuration again. Raises `ConfigError` if it isn't valid."""
-        return await self._reload()
+        self.reload = reload
+        """Reads the configuration again. Raises `ConfigError` if it isn't valid."""
 
     def stations(self) -> list[dict[str, Any]]:
         """Return descriptions of all stations."""
@@ -92,7 +86,7 @@ class ServedStations:
                 for station in self._host.stations.stations
                 if not (station.ready or station.starting)
             ),
-            *self._parts.not_ready(),
+            *self._host.parts.not_ready(),
             *self._host.errors.restarting(),
         ]
 

@@ -117,9 +117,9 @@ def commands() -> Mapping[str, Command]:
 
 
 def command(name: str) -> Command | None:
-    """The command of this name; `None` if no part has it.
+    """Return the command with this name, or `None` if no part has it.
 
-    A built-in part of the same name is loaded without the other ones, so that its command starts quickly.
+    If a built-in part has the same name, only this part is loaded, so that its command starts quickly.
     """
     if name.isidentifier() and Path(folder.__path__[0], name, "part.py").is_file():
         of_same_name = next((each for each in _built_in(name).part.commands if each.name == name), None)
@@ -129,7 +129,7 @@ def command(name: str) -> Command | None:
 
 
 def function(name: str) -> Callable[..., Any] | None:
-    """Return the function that a part implements for the core under this name, or `None` if no part does."""
+    """Return the function that a part implements under this name, or `None` if no part does."""
     found = (part.functions[name] for part in parts() if name in part.functions)
     reference = next(found, None)
     return None if reference is None else resolve_name(reference)
@@ -147,7 +147,7 @@ def pages() -> list[Page]:
 
 
 def page_routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[Route]:
-    """Return the routes of all parts that are more than a file. `exists` returns whether a station exists."""
+    """Return the routes to pages and files that parts compute. `exists` returns whether a station exists."""
     return [route for part in parts() if part.routes for route in resolve_name(part.routes)(exists, overlay_folder)]
 
 

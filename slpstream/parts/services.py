@@ -64,7 +64,7 @@ class Highlights(Protocol):
     """The moments of games that are worth showing again."""
 
     async def page(self, query: HighlightsQuery) -> HighlightPage | None:
-        """A page of highlights; `None` if the game or station of the query is unknown."""
+        """Return a page of highlights, or `None` if the game or station of the query is unknown."""
 
 
 class ParsedQuery(Protocol):
@@ -105,7 +105,7 @@ class DemoObjection(Protocol):
     """A part whose viewers would see a demo like any other station, so that no demo can start."""
 
     def reason_against_demo(self) -> str:
-        """Why there can be no demo."""
+        """Return the reason why a demo can't start."""
 
 
 class SetZips(Protocol):
@@ -120,22 +120,23 @@ class FinishedGameCheck(Protocol):
     """A check of finished games against the messages that were published while they were played."""
 
     def published(self, pipeline: Pipeline, batch: Batch) -> None:
-        """Record the published messages of a game. Does not block."""
+        """Record the published messages of a game. This must not block."""
 
     def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
-        """Take the game of a file that is no longer followed. Does not block."""
+        """Check the game of a file that is no longer followed. This must not block."""
 
 
 class RelayedStations(Protocol):
     """The stations that are relayed as consoles."""
 
     def relay_clients(self, station: str) -> int | None:
-        """The number of clients of a station's TCP ports; `None` if it has no such port."""
+        """Return the number of clients of a station's TCP ports, or `None` if it doesn't have such a port."""
 
     async def call(self, station: str, name: str, source: str, target: tuple[str, int]) -> None:
-        """Broadcast the call of a console for a station, as a console does without a client. Raises `OSError`.
+        """Broadcast the call of a console for a station, like a console that is waiting for a client.
 
-        `source` is the address to send it from, `target` the address and port to broadcast to.
+        `source` is the address to send it from, and `target` is the address and port to broadcast to. Raises `OSError`
+        if this fails.
         """
 
 
@@ -154,7 +155,7 @@ class Receiver(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """A delivery to store. For each receiver and station, `key` must be unique. `body` is JSON."""
+    """A delivery to store. Its `key` must be unique for each receiver and station, and its `body` is JSON."""
 
     key: str
     event: str
@@ -162,7 +163,7 @@ class Delivery(NamedTuple):
 
 
 class DeliveryStore(Protocol):
-    """The stored deliveries of all receivers, which are identified by their ids.
+    """The stored deliveries of all receivers. You name a receiver by its id.
 
     You can call its methods from any thread, but they all block and can raise `SinkError`.
     """

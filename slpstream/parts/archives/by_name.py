@@ -1,4 +1,4 @@
-"""Read one replay in an archive by its name. The offsets of the members of the most recent zip archive are cached."""
+"""Read one replay in an archive by its name. We cache where the members of the most recent zip archive are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slpstream.system.files import open_regular
 
 
 class _Last:
-    """Cache of the most recent zip archive, shared by threads."""
+    """A cache for the most recent zip archive. It is shared by all threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -25,7 +25,7 @@ _last = _Last()
 
 
 def read_member(origin: Origin, member: str) -> bytes:
-    """The bytes of a replay in an archive. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
+    """Return the bytes of a replay in an archive. Raises `OSError`, and `FormatError` if a `.slpz` is damaged."""
     if not origin.path.name.lower().endswith(".zip"):
         return find_member(origin.path, member)
     with _last.lock, _opened_zip(origin) as archive:
@@ -33,14 +33,20 @@ def read_member(origin: Origin, member: str) -> bytes:
 
 
 def head_of_member(origin: Origin, member: str, max_bytes: int) -> tuple[bytes, int] | None:
-    """The first bytes of a replay in a zip archive and its size; see `sources.packed`. Raises `OSError`."""
+    """Return the first bytes of a replay in a zip archive and its size, without unpacking all of it.
+
+    Returns `None` if this can't be known without reading everything. Raises `OSError`.
+    """
     with _last.lock, _opened_zip(origin) as archive:
         return head_in_zip(archive, member, max_bytes)
 
 
 @contextmanager
 def _opened_zip(origin: Origin) -> Iterator[ZipArchive]:
-    """Open a zip archive, with the offsets of its members cached. Call it with the lock held. Raises `OSError`."""
+    """Open a zip archive, and cache where its members are.
+
+    You must hold the lock when you call this. Raises `OSError` if it isn't possible.
+    """
     with open_regular(origin.path) as file:
         budget = Budget(origin.size_bytes)
         if _last.zip is None or _last.zip[0] != origin:

@@ -66,8 +66,9 @@ class DeliveryQueue(RunningPart):
 
         We can only do this now, because all parts have named their receivers when they were opened.
         """
-        for deliverer in self._all()[:1]:
-            await deliverer.call_store(partial(self.store.retain, set(self._deliverers)))
+        if self._deliverers:
+            any_deliverer = self._all()[0]  # all of them share the store
+            await any_deliverer.call_store(partial(self.store.retain, set(self._deliverers)))
 
     def _all(self) -> list[Deliverer]:
         return list(self._deliverers.values())
