@@ -38,15 +38,15 @@ ANSWERS = {
 @contextmanager
 def answering(answer: bytes) -> Iterator[int]:
     """The port of a server that sends these bytes to every client."""
+    stopping = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
+                connection, _ = server.accept()
                 with connection:
+                    if stopping.is_set():
+                        return
                     connection.recv(65536)
                     connection.sendall(answer)
 
@@ -55,7 +55,8 @@ def answering(answer: bytes) -> Iterator[int]:
         try:
             yield server.getsockname()[1]
         finally:
-            server.shutdown(socket.SHUT_RDWR)
+            stopping.set()
+            socket.create_connection(server.getsockname()).close()  # wakes the thread on all systems
             thread.join()
 
 

@@ -64,6 +64,7 @@ REFUSED = [
 """Configurations, after the table of a station, that `serve` refuses at start."""
 
 
+@pytest.mark.not_on_windows("it stops the daemon with SIGTERM, which Windows does not have")
 def test_reload_refuses_the_same_as_serve_without_revealing_secrets_or_paths(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "bad url").write_text(f"https://host:99999/{SECRET}\n")
