@@ -35,6 +35,8 @@ EXIT_INTERRUPTED = 130
 
 _COMMANDS = {
     "serve": "Run the daemon: watch folders, serve websocket and HTTP.",
+    "dump": "Print the log messages of a replay as JSON lines.",
+    "follow": "Print the log messages of a file that is still being written.",
     "check-config": "Validate a configuration file.",
 }
 """The commands of the core with their short descriptions, in the order of the help page. The command `a-b` is in the

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from slpstream.parts.dump import cli as dump
+from slpstream.cli import dump
 from slpstream.parts.export import cli as export
 from slpstream.parts.find import cli as find
 from slpstream.parts.info import cli as info

@@ -1,1 +1,0 @@
-"""The command `dump`: the log messages of replays as JSON lines."""

@@ -1,1 +1,0 @@
-"""The command `follow`: the log messages of a file that is still being written, as JSON lines."""
