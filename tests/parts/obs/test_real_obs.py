@@ -145,8 +145,10 @@ def test_scenes_text_and_replay_buffer_follow_a_set_of_three_games(obs: RealObs,
         daemon.kill()
     station.end()  # while the daemon is away
     with running(arguments=("--config", str(config)), state=state) as daemon:
-        daemon.until(lambda: len(obs.recorded) >= 3, 60)
-        until_shown(daemon, obs, "Game", "Break", "Result")
+        daemon.until(lambda: obs.recorded[-1] == "Result", 60)
+        time.sleep(0.5)  # time for a further, wrong change
+        # The set may be known when the daemon first looks at the station. Then the newer wish replaces "Break".
+        assert obs.recorded in (["Game", "Break", "Result"], ["Game", "Result"])
         assert text("Winner") in players
         assert 'slpstream_obs_requests_total{outcome="failed"} 0.0' in daemon.text("/metrics")
 
