@@ -19,16 +19,11 @@ from slpstream.config.folders import (
 from slpstream.config.loading import check, convert, load
 from slpstream.config.secrets import read_secret, read_secret_bytes
 from slpstream.config.sections import (
-    CONSOLE_PORT,
     CORE,
     DEFAULT_PORT,
     EACH_SUBFOLDER,
-    NETWORK_SOURCES,
-    RELAY_PORTS,
     Config,
     Key,
-    Recordings,
-    Relay,
     Section,
     Server,
     Sets,
@@ -40,17 +35,12 @@ from slpstream.config.sections import (
 
 __all__ = [
     "APPLIED_AT_RELOAD",
-    "CONSOLE_PORT",
     "CORE",
     "DEFAULT_PORT",
     "EACH_SUBFOLDER",
-    "NETWORK_SOURCES",
-    "RELAY_PORTS",
     "Changes",
     "Config",
     "Key",
-    "Recordings",
-    "Relay",
     "Section",
     "Server",
     "Sets",

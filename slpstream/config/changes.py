@@ -17,8 +17,6 @@ APPLIED_AT_RELOAD = frozenset(
     {
         "log.format",
         "log.level",
-        "recordings.max_age_days",
-        "recordings.max_size_bytes",
         "server.allowed_hosts",
         "server.allowed_origins",
         "server.max_connections",

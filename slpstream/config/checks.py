@@ -6,9 +6,10 @@ import os
 import re
 from pathlib import Path
 
-from slpstream.config.sections import EACH_SUBFOLDER, Config
+from slpstream.config.sections import Config
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
+from slpstream.system.host_name import resolvable
 
 STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _JOINERS = "\u200c\u200d"
@@ -34,6 +35,14 @@ def check_folder(path: str, file: str, key: str) -> None:
         raise ConfigError(file, key, "is a file", found=path)
 
 
+def check_host(host: str, file: str, key: str) -> None:
+    """Raise `ConfigError` if a name or an address can't be that of a host."""
+    try:
+        resolvable(host)
+    except ValueError as error:
+        raise ConfigError(file, key, f"expected a host, found {host!r}") from error
+
+
 def expanded(path: str, file: str, key: str) -> Path:
     """Expand `~` in the given path. Raises `ConfigError` if that isn't possible."""
     if "\0" in path:
@@ -47,8 +56,7 @@ def expanded(path: str, file: str, key: str) -> Path:
 def check_followed(station: str, config: Config, file: str, key: str) -> None:
     """Raise `ConfigError` if there can never be such a station. You can also pass `on-air` for the station on air."""
     ids = {each.id for each in config.stations}
-    open_ended = not ids or EACH_SUBFOLDER in ids or config.relay.discovery
-    if not open_ended and station not in {*ids, ON_AIR}:
+    if not config.is_open_ended and station not in {*ids, ON_AIR}:
         raise ConfigError(file, key, f"expected a station or {ON_AIR}, found {station!r}")
     if station != ON_AIR and not STATION_ID.fullmatch(station):
         raise ConfigError(file, key, f"expected the id of a station or {ON_AIR}, found {station!r}")

@@ -17,32 +17,22 @@ from typing import Any
 
 import msgspec
 
-from slpstream.config.checks import (
-    STATION_ID,
-    check_folder,
-    check_readable,
-    expanded,
-)
-from slpstream.config.folders import address
+from slpstream.config.checks import STATION_ID, check_folder, check_host, check_readable, expanded
 from slpstream.config.sections import (
     EACH_SUBFOLDER,
-    NETWORK_SOURCES,
-    RELAY_PORTS,
     Config,
     CoreSections,
-    Relay,
     Section,
     Server,
     StationConfig,
+    StationKeys,
     Web,
     all_keys,
 )
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
-from slpstream.system.host_name import resolvable
 
 _BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
-_SOURCES = ("folder", *NETWORK_SOURCES)
 
 
 def load(path: Path, sections: Sequence[Section] = ()) -> Config:
@@ -72,7 +62,7 @@ def check(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: s
     Raises a `ConfigError` that mentions `file`.
     """
     config = convert(table, sections, file=file)
-    _check_core(config, file)
+    _check_core(config, sections, file)
     for reference in dict.fromkeys(section.check for section in sections if section.check and section.name in table):
         resolve_name(reference)(config, file)
     return config
@@ -80,52 +70,84 @@ def check(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: s
 
 def convert(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: str = "configuration") -> Config:
     """Like `check`, but only check types and bounds. Raises `ConfigError` if there's a problem."""
-    of_parts = {section.name for section in sections}
+    own: dict[str, Any] = {}
+    parts: dict[str, list[msgspec.Struct]] = {}
+    stations: list[tuple[msgspec.Struct, ...]] = []
+    for name, value in table.items():
+        declared = [section for section in sections if section.name == name]
+        if name == "stations" and isinstance(value, list):
+            tables = [_divided(each, declared) if isinstance(each, dict) else (each, {}) for each in value]
+            own[name] = [core for core, _ in tables]
+            stations = [tuple(_convert(f"{name}[{i}]", each, declared, file)) for i, (_, each) in enumerate(tables)]
+        elif name in CoreSections.__struct_fields__:
+            own[name], theirs = _divided(value, declared) if isinstance(value, dict) else (value, {})
+            parts[name] = _convert(name, theirs, declared, file)
+        elif declared and declared[0].many:
+            parts[name] = _convert_each(name, value, declared[0], file)
+        elif declared:
+            parts[name] = _convert(name, value, declared, file)
+        else:
+            own[name] = value
     try:
-        core = msgspec.convert({name: value for name, value in table.items() if name not in of_parts}, CoreSections)
+        core = msgspec.convert(own, CoreSections)
     except msgspec.ValidationError as error:
         raise _config_error(error, file, "", sections) from None
-    parts = {name: _convert(name, value, sections, file) for name, value in table.items() if name in of_parts}
-    given = {name: found for name, found in parts.items() if found}
-    return Config(**{name: getattr(core, name) for name in core.__struct_fields__}, parts=given)
+    values = {name: getattr(core, name) for name in core.__struct_fields__ if name != "stations"}
+    configured = [
+        StationConfig(station.id, station.folder, station.name, keys)
+        for station, keys in zip(core.stations, stations, strict=True)
+    ]
+    return Config(**values, stations=configured, parts={name: found for name, found in parts.items() if found})
 
 
-def _convert(name: str, value: Any, sections: Sequence[Section], file: str) -> list[msgspec.Struct]:
-    """Convert all sections that have the same name in the table. You get one struct for each.
+def _divided(table: Mapping[str, Any], declared: Sequence[Section]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Divide the table of a core section into the keys of the core and those that parts have declared for it."""
+    known = {key for section in declared for key in section.struct.__struct_fields__}
+    theirs = {key: value for key, value in table.items() if key in known}
+    return {key: value for key, value in table.items() if key not in known}, theirs
 
-    If a section can only occur once and just contains defaults, it is left out.
-    """
-    declared = [section for section in sections if section.name == name]
-    found: list[msgspec.Struct] = []
+
+def _convert_each(name: str, value: Any, section: Section, file: str) -> list[msgspec.Struct]:
+    """Convert a section that can occur several times. You get one struct for each."""
     try:
-        if declared[0].many:
-            found = msgspec.convert(value, GenericAlias(list, declared[0].struct))
-        else:
-            table = msgspec.convert(value, dict[str, Any])
-            structs = [section.struct for section in declared]
-            known = {key for struct in structs for key in struct.__struct_fields__}
-            for unknown in (key for key in table if key not in known):
-                raise ConfigError(file, f"{name}.{unknown}", "unknown key")
-            for struct in structs:
-                own = {key: each for key, each in table.items() if key in struct.__struct_fields__}
-                section = msgspec.convert(own, struct)
-                found += [section] if section != struct() else []
+        found: list[msgspec.Struct] = msgspec.convert(value, GenericAlias(list, section.struct))
     except msgspec.ValidationError as error:
-        raise _config_error(error, file, name, sections) from None
+        raise _config_error(error, file, name, [section]) from None
     for i, each in enumerate(found):
-        _check_numbers(each, file, f"{name}[{i}]" if declared[0].many else name)
+        _check_numbers(each, file, f"{name}[{i}]")
     return found
 
 
-def _check_core(config: Config, file: str) -> None:
+def _convert(name: str, value: Any, declared: Sequence[Section], file: str) -> list[msgspec.Struct]:
+    """Convert one table whose keys are divided among several structs. Those that just contain defaults are left out."""
+    found: list[msgspec.Struct] = []
+    try:
+        table = msgspec.convert(value, dict[str, Any])
+        structs = [section.struct for section in declared]
+        known = {key for struct in structs for key in struct.__struct_fields__}
+        for unknown in (key for key in table if key not in known):
+            raise ConfigError(file, f"{name}.{unknown}", "unknown key")
+        for struct in structs:
+            own = {key: each for key, each in table.items() if key in struct.__struct_fields__}
+            section = msgspec.convert(own, struct)
+            found += [section] if section != struct() else []
+    except msgspec.ValidationError as error:
+        raise _config_error(error, file, name, declared) from None
+    for each in found:
+        _check_numbers(each, file, name)
+    return found
+
+
+def _check_core(config: Config, sections: Sequence[Section], file: str) -> None:
     for name in CoreSections.__struct_fields__:
         _check_numbers(getattr(config, name), file, name)
     _check_server(config.server, file)
-    _check_hosts(config, file)
+    check_host(config.server.host, file, "server.host")
     check_folder(config.store.folder, file, "store.folder")
     check_folder(config.recordings.folder, file, "recordings.folder")
     _check_web(config.web, file)
-    _check_stations(config.stations, config.relay, file)
+    sources = ["folder", *(source for section in sections for source in section.sources)]
+    _check_stations(config.stations, sources, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
 
@@ -175,18 +197,6 @@ def _check_server(server: Server, file: str) -> None:
             raise ConfigError(file, "server.allowed_origins", f"expected scheme://host, found {origin!r}")
 
 
-def _check_hosts(config: Config, file: str) -> None:
-    for key, host in (
-        ("server.host", config.server.host),
-        ("relay.host", config.relay.host),
-        ("relay.discovery_host", config.relay.discovery_host),
-    ):
-        try:
-            resolvable(host)
-        except ValueError as error:
-            raise ConfigError(file, key, f"expected a host, found {host!r}") from error
-
-
 def _check_web(web: Web, file: str) -> None:
     if not web.overlay_folder:
         return
@@ -198,48 +208,41 @@ def _check_web(web: Web, file: str) -> None:
         raise ConfigError(file, "web.overlay_folder", "is not a folder", found=web.overlay_folder)
 
 
-def _check_stations(stations: Sequence[StationConfig], relay: Relay, file: str) -> None:
+def _check_stations(stations: Sequence[StationConfig], sources: Sequence[str], file: str) -> None:
     seen: set[str] = set()
-    taken: dict[str, dict[int, str]] = {"tcp": {}, "udp": {}}
-    if relay.discovery:
-        taken["udp"][relay.discovery_port] = "relay.discovery_port"
     for i, station in enumerate(stations):
         key = f"stations[{i}]"
-        _check_station_id(station, file, key)
+        given = _given_keys(station)
+        _check_station_id(station, given, file, key)
         if station.id in seen and station.id != EACH_SUBFOLDER:
             raise ConfigError(file, f"{key}.id", f"{station.id!r} is used twice")
         seen.add(station.id)
-        sources = [name for name in _SOURCES if getattr(station, name)]
-        if len(sources) != 1:
-            found = " and ".join(sources) or "none"
-            raise ConfigError(file, f"{key}.folder", f"expected one source, folder, console or dolphin; found {found}")
+        chosen = [name for name in sources if name in given]
+        if len(chosen) != 1:
+            found = " and ".join(chosen) or "none"
+            expected = " or ".join(filter(None, (", ".join(sources[:-1]), sources[-1])))
+            raise ConfigError(file, f"{key}.folder", f"expected one source, {expected}; found {found}")
         check_folder(station.folder, file, f"{key}.folder")
-        for name in NETWORK_SOURCES:
-            if getattr(station, name):
-                _check_address(getattr(station, name), file, f"{key}.{name}")
-        for name, protocol in RELAY_PORTS.items():
-            port, others = getattr(station, name), taken[protocol]
-            if port in others:
-                raise ConfigError(file, f"{key}.{name}", f"{port} is taken by {others[port]}")
-            if port:
-                others[port] = f"{key}.{name}"
 
 
-def _check_station_id(station: StationConfig, file: str, key: str) -> None:
+def _given_keys(station: StationConfig) -> list[str]:
+    """Return the names of the keys that do not just have their default."""
+    core = StationKeys(station.id, station.folder, station.name)
+    return [
+        field.name
+        for keys in (core, *station.parts)
+        for field in msgspec.structs.fields(type(keys))
+        if getattr(keys, field.name) != field.default
+    ]
+
+
+def _check_station_id(station: StationConfig, given: Sequence[str], file: str, key: str) -> None:
     if station.id == EACH_SUBFOLDER:
         if not station.folder:
             raise ConfigError(file, f"{key}.folder", "expected the folder whose subfolders are the stations")
-        for name in ("name", *RELAY_PORTS):
-            if getattr(station, name):
-                raise ConfigError(file, f"{key}.{name}", "applies to a single station, not to `*`")
+        for name in (each for each in given if each not in ("id", "folder")):
+            raise ConfigError(file, f"{key}.{name}", "applies to a single station, not to `*`")
     elif station.id == ON_AIR:
         raise ConfigError(file, f"{key}.id", f"{ON_AIR!r} stands for the station on air; use another name")
     elif not STATION_ID.fullmatch(station.id):
         raise ConfigError(file, f"{key}.id", f"expected letters, digits, `.`, `_`, `-`, or `*`; found {station.id!r}")
-
-
-def _check_address(text: str, file: str, key: str) -> None:
-    try:
-        address(text, 1)
-    except ValueError as error:
-        raise ConfigError(file, key, f"expected host or host:port, found {text!r}") from error

@@ -15,8 +15,6 @@ from msgspec import Meta
 from slpstream.model.prepared import prepared
 
 DEFAULT_PORT = 5151
-CONSOLE_PORT = 51441
-"""The TCP port of consoles, to which launchers connect."""
 EACH_SUBFOLDER = "*"
 """The station id that makes each subfolder of `folder` a station."""
 
@@ -145,48 +143,12 @@ class Search(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Recordings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[recordings]`: the replay files that slpstream writes from the data of consoles."""
+    """`[recordings]`: the replay files that slpstream writes itself."""
 
     folder: Annotated[
         str,
         Meta(description="Folder for recordings, with a subfolder for each station. Empty: below the state folder."),
     ] = ""
-    max_age_days: Annotated[int, Meta(ge=0, description="Delete older recordings. 0 disables the limit.")] = 0
-    max_size_bytes: Annotated[
-        int, Meta(ge=0, description="Delete the oldest recordings when all together are larger. 0 disables the limit.")
-    ] = 20 << 30
-    max_unwritten_bytes: Annotated[
-        int,
-        Meta(ge=65536, le=1 << 30, description="Memory for the unwritten data of one game while the disk is full."),
-    ] = 32 << 20
-
-
-class Relay(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[relay]`: consoles on the network, and relaying them to other programs."""
-
-    host: Annotated[
-        str,
-        Meta(
-            description="Address on which stations are relayed (`relay_port`, `raw_relay_port`, `relay_enet_port`). "
-            "These protocols have no token."
-        ),
-    ] = "127.0.0.1"
-    max_clients: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=4096,
-            description="Limit for simultaneous relay clients of one station. Those of `relay_enet_port` count "
-            "separately.",
-        ),
-    ] = 16
-    discovery: Annotated[
-        bool, Meta(description="Turn consoles that announce themselves by broadcast into stations.")
-    ] = False
-    discovery_host: Annotated[
-        str, Meta(description="Address on which to listen for these broadcasts. Empty: all addresses.")
-    ] = ""
-    discovery_port: Annotated[Port, Meta(description="UDP port of these broadcasts.")] = 20582
 
 
 class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -244,8 +206,8 @@ class Web(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = ""
 
 
-class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[stations]]`: one setup with one source: `folder`, `console` or `dolphin`."""
+class StationKeys(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[[stations]]`: one setup with one source."""
 
     id: Annotated[
         str,
@@ -257,40 +219,35 @@ class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     folder: Annotated[
         str, Meta(description="Folder into which the game writes its replays. Subfolders are included.")
     ] = ""
-    console: Annotated[
-        str, Meta(description="Address of a Wii or a relay, `host` or `host:port`. The default port is 51441.")
-    ] = ""
-    dolphin: Annotated[
-        str,
-        Meta(
-            description="Address of Dolphin's spectator server (ENet), `host` or `host:port`. The default is UDP port "
-            "51441."
-        ),
-    ] = ""
     name: Annotated[str, Meta(description="Display name. Empty: the id.")] = ""
-    relay_port: Annotated[
-        Port, Meta(description="TCP port on which this station is relayed as a console, usually 51441. 0 disables it.")
-    ] = 0
-    raw_relay_port: Annotated[
-        Port,
-        Meta(
-            description="TCP port for the bare events without a protocol, as on the launcher's port 53741. 0 disables "
-            "it."
-        ),
-    ] = 0
-    relay_enet_port: Annotated[
-        Port,
-        Meta(
-            description="UDP port on which this station is relayed as Dolphin's spectator server (ENet), usually "
-            "51441. 0 disables it."
-        ),
-    ] = 0
 
 
-NETWORK_SOURCES = ("console", "dolphin")
-"""The keys of stations whose replays come over the network, and are recorded by slpstream."""
-RELAY_PORTS = {"relay_port": "tcp", "raw_relay_port": "tcp", "relay_enet_port": "udp"}
-"""The keys of a station's relay ports, with their protocols."""
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class StationConfig(StationKeys, frozen=True):
+    """The configuration of a station: the keys of the core, and those of the parts that are given."""
+
+    parts: tuple[msgspec.Struct, ...] = ()
+    """The keys of parts. A struct that contains just defaults is left out."""
+
+    def keys(self, struct: type[S]) -> S:
+        """Return the keys that a part has declared, with defaults if they are not given."""
+        return next((each for each in self.parts if type(each) is struct), None) or struct()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its replay files are written by slpstream, because the station has no folder of its own."""
+        return not self.folder
+
+
+class StationSource(msgspec.Struct, frozen=True):
+    """The base class of those sections of parts that can add stations to a running daemon."""
+
+    @property
+    def adds_stations(self) -> bool:
+        """Whether there can be stations that are not in the configuration."""
+        raise NotImplementedError
 
 
 @prepared
@@ -303,19 +260,16 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     store: Store = Store()
     search: Search = Search()
     recordings: Recordings = Recordings()
-    relay: Relay = Relay()
     sets: Sets = Sets()
     log: Log = Log()
     web: Web = Web()
-    stations: list[StationConfig] = []
-
-
-S = TypeVar("S", bound=msgspec.Struct)
+    stations: Sequence[StationKeys] = []
 
 
 class Config(CoreSections, frozen=True):
     """The whole configuration: the sections of the core, and those of the parts that are configured."""
 
+    stations: list[StationConfig] = []
     parts: Mapping[str, Sequence[msgspec.Struct]] = {}
     """The sections of parts by name, in the order of the file. A single section with defaults only is left out."""
 
@@ -327,9 +281,19 @@ class Config(CoreSections, frozen=True):
         """All sections of a kind that can occur several times, such as `[[chat]]`."""
         return [section for sections in self.parts.values() for section in sections if type(section) is struct]
 
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether there can be stations whose ids are not in the configuration."""
+        sources = (each for sections in self.parts.values() for each in sections if isinstance(each, StationSource))
+        ids = {station.id for station in self.stations}
+        return not ids or EACH_SUBFOLDER in ids or any(source.adds_stations for source in sources)
+
 
 class Section(NamedTuple):
-    """The declaration of one section. Several declarations can have one name; each has some of the section's keys."""
+    """The declaration of one section. Several declarations can have one name; each has some of the section's keys.
+
+    This is also how a part adds keys to a section of the core, such as `[[stations]]`.
+    """
 
     name: str
     struct: type[msgspec.Struct]
@@ -341,12 +305,14 @@ class Section(NamedTuple):
     file, and raises `ConfigError`. It is called if the configuration has the section."""
     applied_at_reload: bool = False
     """Whether a running daemon applies changes without a restart."""
+    sources: Sequence[str] = ()
+    """Those of its keys for `[[stations]]` that can take the place of `folder`. A station has exactly one source."""
 
 
 def _core_sections() -> tuple[Section, ...]:
     hints = get_type_hints(CoreSections)
     return tuple(
-        Section(name, *((get_args(hint)[0], True) if get_origin(hint) is list else (hint, False)))
+        Section(name, *((get_args(hint)[0], True) if get_origin(hint) else (hint, False)))
         for name, hint in hints.items()
     )
 
@@ -368,7 +334,9 @@ class Key(NamedTuple):
 
 def all_keys(sections: Iterable[Section] = ()) -> Iterator[Key]:
     """Yield every key of the core and of the given sections, section by section."""
-    for section in sorted((*CORE, *sections), key=lambda section: section.many):
+    declared = (*CORE, *sections)
+    first = {section.name: i for i, section in reversed([*enumerate(declared)])}
+    for section in sorted(declared, key=lambda section: (section.many, first[section.name])):
         hints = get_type_hints(section.struct, include_extras=True)
         for field in msgspec.structs.fields(section.struct):
             hint = hints[field.name]

@@ -14,8 +14,6 @@ import trio
 from slpstream.api import read_codes, read_game
 from slpstream.config import (
     EACH_SUBFOLDER,
-    NETWORK_SOURCES,
-    RELAY_PORTS,
     Config,
     StationConfig,
     changes,
@@ -37,7 +35,6 @@ from slpstream.game.record import record_of
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import RelayedStations
 from slpstream.sets import Rules
 from slpstream.sources.tail import Watcher
 from slpstream.store import GameIndex
@@ -98,8 +95,6 @@ class Daemon:
         """The objects that the daemon shares with its parts."""
         host.sets.listen(self._set_changed)
         self.parts = RunningParts(registry.parts(), host)
-        if host.find(RelayedStations) is None:
-            _refuse_consoles(stations)
         self._subfolders = Subfolders(host.stations, scan_seconds=config.watch.scan_seconds)
         self.served = ServedStations(host, self._subfolders, self.reload)
         self._service = Service(
@@ -260,14 +255,6 @@ def check_startable(config: Config, stations: list[StationConfig]) -> None:
     no part needs a second check.
     """
     Daemon(config, stations)
-
-
-def _refuse_consoles(stations: Sequence[StationConfig]) -> None:
-    """Raise `ConfigError` for a station with a console or a relay port, because the part for these isn't installed."""
-    for i, station in enumerate(stations):
-        for key in (*NETWORK_SOURCES, *RELAY_PORTS):
-            if getattr(station, key):
-                raise ConfigError("configuration", f"stations[{i}].{key}", "this installation has no part for it")
 
 
 def _rules(config: Config) -> Rules:

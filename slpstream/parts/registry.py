@@ -56,6 +56,8 @@ def _registered() -> tuple[_Registered, ...]:
 
     from slpstream import config  # noqa: PLC0415
 
+    core = {section.name: section.struct.__struct_fields__ for section in config.CORE}
+    names_of_core = {"section": {*core} - {"stations"}, "key of stations": {*core["stations"]}}
     built_in = sorted(module.name for module in iter_modules(folder.__path__) if module.ispkg)
     found = [_built_in(name) for name in built_in]
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
@@ -68,7 +70,7 @@ def _registered() -> tuple[_Registered, ...]:
             raise ConfigError(where, entry.value, "expected a slpstream.parts.interface.Part")
         for kind, taken in _names(added.part).items():
             others = {name for each in found for name in _names(each.part)[kind]}
-            others |= {section.name for section in config.CORE} if kind == "section" else set()
+            others |= names_of_core.get(kind, set())
             if taken & others:
                 raise ConfigError(where, entry.value, f"the {kind} {min(taken & others)} is taken")
         found.append(added)
@@ -88,7 +90,10 @@ def _names(part: Part) -> Mapping[str, set[str]]:
     """Return the names that no other part is allowed to have, by kind."""
     return {
         "name": {part.name},
-        "section": {section.name for section in part.sections},
+        "section": {section.name for section in part.sections if section.name != "stations"},
+        "key of stations": {
+            key for each in part.sections if each.name == "stations" for key in each.struct.__struct_fields__
+        },
         "command": {command.name for command in part.commands},
         "metric": {row.name for row in part.metrics},
         "page": {page.path for page in part.pages},

@@ -10,8 +10,9 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import pytest
 
 from slpstream import config
@@ -51,8 +52,40 @@ def test_shipped_file_has_every_key_with_description_and_default() -> None:
         assert comment or values[key.section][key.name] == key.default
 
 
-def _spectated(id: str, port: int) -> dict[str, Any]:
-    return {"id": id, "folder": "/x", "relay_enet_port": port}
+class Cable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The keys that a part adds to `[[stations]]`."""
+
+    cable: Annotated[str, msgspec.Meta(description="A source.")] = ""
+    length_meters: Annotated[float, msgspec.Meta(ge=0, description="A number.")] = 0
+
+
+def test_part_adds_keys_to_stations() -> None:
+    sections = [config.Section("stations", Cable, many=True, sources=("cable",))]
+
+    def check(**keys: object) -> config.StationConfig:
+        return config.check({"stations": [{"id": "a", **keys}]}, sections).stations[0]
+
+    station = check(cable="blue", name="A")
+    assert (station.name, station.keys(Cable), station.is_recorded) == ("A", Cable("blue"), True)
+    station = check(folder="/x")
+    assert (station.keys(Cable), station.is_recorded) == (Cable(), False)
+    assert station == config.StationConfig("a", "/x")
+    for refused, expected in (
+        (
+            {"cable": "blue", "folder": "/x"},
+            "stations[0].folder: expected one source, folder or cable; found folder and",
+        ),
+        ({}, "stations[0].folder: expected one source, folder or cable; found none"),
+        ({"cable": 1}, "stations[0].cable: expected `str`"),
+        ({"folder": "/x", "length_meters": math.inf}, "stations[0].length_meters: expected a number"),
+        ({"cable": "blue", "colour": "blue"}, "stations[0].colour: unknown key"),
+        ({"id": "*", "folder": "/x", "length_meters": 1}, "stations[0].length_meters: applies to a single station"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(expected)):
+            check(**refused)
+    assert {("stations", key) for key in ("folder", "cable", "length_meters")} <= {
+        (key.section, key.name) for key in config.all_keys(sections)
+    }
 
 
 @pytest.mark.parametrize(
@@ -84,16 +117,7 @@ def _spectated(id: str, port: int) -> dict[str, Any]:
             marks=pytest.mark.not_on_windows("Windows takes the folder of any user to be next to one's own"),
         ),
         ({"stations": [{"id": "a", "folder": "/x\0y"}]}, "stations[0].folder", "path"),
-        ({"stations": [{"id": "a", "console": "192.168..1"}]}, "stations[0].console", "host"),
-        ({"stations": [{"id": "a", "dolphin": "x" * 64}]}, "stations[0].dolphin", "host"),
-        ({"relay": {"host": "a..b"}}, "relay.host", "host"),
-        ({"stations": [_spectated("a", 1), _spectated("b", 1)]}, "stations[1].relay_enet_port", "taken by stations[0]"),
-        ({"stations": [_spectated("*", 1)]}, "stations[0].relay_enet_port", "single station"),
-        (
-            {"stations": [_spectated("a", 20582)], "relay": {"discovery": True}},
-            "stations[0].relay_enet_port",
-            "taken by relay.discovery_port",
-        ),
+        ({"stations": [{"id": "*", "folder": "/x", "name": "A"}]}, "stations[0].name", "single station"),
     ],
 )
 def test_error_names_file_key_and_expected_value(table: dict[str, Any], key: str, expected: str) -> None:

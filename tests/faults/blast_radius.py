@@ -25,14 +25,8 @@ import trio
 from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect
 
-from slpstream.config import (
-    Config,
-    Recordings,
-    Server,
-    StationConfig,
-    Store,
-    Watch,
-)
+from slpstream.config import Config, Server, StationConfig, Store, Watch
+from slpstream.config.sections import Recordings
 from slpstream.daemon.daemon import Daemon
 from slpstream.formats.slippi.another_game import as_another_game
 from slpstream.parts.bracket.part import Bracket

@@ -13,19 +13,13 @@ import pytest
 import structlog
 import trio
 
-from slpstream.config import (
-    Config,
-    Recordings,
-    Relay,
-    Server,
-    StationConfig,
-    Store,
-    Watch,
-)
+from slpstream.config import Config, Server, StationConfig, Store, Watch
+from slpstream.config.sections import Recordings
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.consoles.discovery import write_call
+from slpstream.parts.consoles.part import NetworkKeys, Relay
 from slpstream.parts.controllers.part import Controllers
 from slpstream.parts.handover.part import Handover
 from slpstream.parts.jsonl.part import JsonLines
@@ -98,9 +92,9 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         server=Server(port=0),
         store=Store(folder=str(folder / "state")),
         recordings=Recordings(folder=str(folder / "recordings")),
-        relay=relay,
         watch=Watch(scan_seconds=0.2),
         parts={
+            "relay": [relay],
             "bracket": [
                 Bracket(
                     kind="webhook",
@@ -144,8 +138,10 @@ async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
             daemon = Daemon(
                 config_of(tmp_path, url, relay),
                 [
-                    StationConfig(id="main", folder=str(tmp_path / "main"), relay_port=relay_port),
-                    StationConfig(id="wii", console=console),
+                    StationConfig(
+                        id="main", folder=str(tmp_path / "main"), parts=(NetworkKeys(relay_port=relay_port),)
+                    ),
+                    StationConfig(id="wii", parts=(NetworkKeys(console=console),)),
                     StationConfig(id="*", folder=str(stations)),
                 ],
                 strict=False,

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from slpstream.config import CONSOLE_PORT, is_loopback
+from slpstream.config import is_loopback
 from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
 from slpstream.parts.announce.part import Announce
+from slpstream.parts.announce.relayed import relayed_console
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import RelayedStations
 
@@ -47,7 +48,8 @@ class Announcements(RunningPart):
             from slpstream.parts.announce.relay_call import RelayCall  # noqa: PLC0415 -- as above
 
             target = announce.broadcast_host, announce.broadcast_port
-            call = RelayCall(self._relayed, host.config.relay.host, target, lambda: host.find(RelayedStations))
+            _, address = relayed_console(host.config, ())
+            call = RelayCall(self._relayed, address, target, lambda: host.find(RelayedStations))
             self._announcements.append(call)
 
     async def run(self) -> None:
@@ -75,6 +77,5 @@ class Announcements(RunningPart):
 
     def _relayed(self) -> tuple[str, str] | None:
         """Return the id and name of the station to which launchers can connect."""
-        configs = [running.config for running in self._host.stations.values()]
-        relayed = next((station for station in configs if station.relay_port == CONSOLE_PORT), None)
+        relayed, _ = relayed_console(self._host.config, [each.config for each in self._host.stations.values()])
         return None if relayed is None else (relayed.id, relayed.name or relayed.id)

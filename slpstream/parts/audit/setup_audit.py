@@ -125,7 +125,7 @@ class SetupAudit(RunningPart):
         console.
         """
         running = self._host.stations.get(station)
-        return running is not None and bool(running.config.console or running.config.dolphin)
+        return running is not None and running.config.is_recorded
 
     def _limits(self) -> Limits:
         config = self._config

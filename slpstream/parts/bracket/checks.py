@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from slpstream.config.sections import EACH_SUBFOLDER, Config
+from slpstream.config.sections import Config
 from slpstream.config.urls import check_url
 from slpstream.model.errors import ConfigError
 from slpstream.parts.bracket.part import Bracket
@@ -31,10 +31,9 @@ def check(config: Config, file: str) -> None:
         raise ConfigError(file, "bracket.events", "does not apply to a webhook")
     _check_token(bracket, file)
     ids = {station.id for station in config.stations}
-    open_ended = not ids or EACH_SUBFOLDER in ids or config.relay.discovery
     for key, named in (("stations", bracket.stations), ("streams", bracket.streams)):
         for theirs, ours in named.items():
-            if not open_ended and ours not in ids:
+            if not config.is_open_ended and ours not in ids:
                 raise ConfigError(file, f"bracket.{key}.{theirs}", f"no such station: {ours!r}")
             if list(named.values()).count(ours) > 1:
                 raise ConfigError(file, f"bracket.{key}.{theirs}", f"{ours!r} is there twice")

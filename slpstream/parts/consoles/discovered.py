@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import trio
 
-from slpstream.config import Relay, StationConfig, address
+from slpstream.config import StationConfig, address
 from slpstream.model.messages import ON_AIR
 from slpstream.parts.consoles import discovery, wire
+from slpstream.parts.consoles.part import NetworkKeys, Relay
 from slpstream.system.logs import get_logger
 
 _CALL_SECONDS = 60.0
@@ -109,9 +110,10 @@ class ConsoleDiscovery:
     async def _answer(self, call: discovery.Call, now: float) -> None:
         """Add a station for a console that calls, unless it already has one or there is no place."""
         stations = list(self._registry.known())
-        if call.mac in {discovery.own_mac(station.id) for station in stations if station.relay_port}:
+        if call.mac in {discovery.own_mac(station.id) for station in stations if station.keys(NetworkKeys).relay_port}:
             return  # a station of this machine, which is announced as a console
-        heard = [station.id for station in stations if station.console == call.host and station.id in self._heard_at]
+        of_console = (station.id for station in stations if station.keys(NetworkKeys).console == call.host)
+        heard = [station for station in of_console if station in self._heard_at]
         self._heard_at |= dict.fromkeys(heard, now)
         if call.host in await _hosts_of(stations):
             return
@@ -151,7 +153,7 @@ def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
     while name in names or name == ON_AIR:
         count += 1
         name = f"{base}-{count}"
-    return StationConfig(id=name, console=call.host, name=call.nick)
+    return StationConfig(id=name, name=call.nick, parts=(NetworkKeys(console=call.host),))
 
 
 async def same_consoles(configured: Sequence[StationConfig], discovered: Sequence[StationConfig]) -> list[str]:
@@ -159,15 +161,16 @@ async def same_consoles(configured: Sequence[StationConfig], discovered: Sequenc
     if not discovered:
         return []
     hosts = await _hosts_of(configured)
-    return [station.id for station in discovered if station.console in hosts]
+    return [station.id for station in discovered if station.keys(NetworkKeys).console in hosts]
 
 
 async def _hosts_of(stations: Iterable[StationConfig]) -> set[str]:
     """Return the names and addresses of all consoles that have a station."""
     hosts: set[str] = set()
     for station in stations:
-        if station.console:
-            host, port = address(station.console, wire.PORT)
+        console = station.keys(NetworkKeys).console
+        if console:
+            host, port = address(console, wire.PORT)
             hosts.add(host)
             try:
                 found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)

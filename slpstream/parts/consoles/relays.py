@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 import structlog
 import trio
 
-from slpstream.config import Relay, StationConfig
+from slpstream.config import StationConfig
 from slpstream.daemon.stations import RunningStation
 from slpstream.parts.consoles.feed import RelayFeed, read_file
+from slpstream.parts.consoles.part import NetworkKeys, Relay
 from slpstream.parts.consoles.server import RelayServer
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
@@ -58,8 +59,9 @@ class Relays:
     def start(self, running: RunningStation) -> None:
         """Start the relay ports of a station in its nursery. This must happen before the station runs."""
         config, station = running.config, running.station
-        serving = [self._serve] if config.relay_port or config.raw_relay_port else []
-        if config.relay_enet_port:
+        keys = config.keys(NetworkKeys)
+        serving = [self._serve] if keys.relay_port or keys.raw_relay_port else []
+        if keys.relay_enet_port:
             serving.append(self._serve_spectators)
         if not serving:
             return
@@ -73,7 +75,8 @@ class Relays:
         """Serve the TCP relay ports of a station until cancelled."""
         structlog.contextvars.bind_contextvars(station=station.id)
         server = self._servers[config.id] = RelayServer(feed, station.name, self._relay.max_clients)
-        ports = (config.relay_port, server.serve), (config.raw_relay_port, server.serve_raw)
+        keys = config.keys(NetworkKeys)
+        ports = (keys.relay_port, server.serve), (keys.raw_relay_port, server.serve_raw)
         try:
             with self._counted(config.id, lambda: server.clients):
                 async with trio.open_nursery() as nursery:
@@ -107,7 +110,7 @@ class Relays:
             contain=partial(self._errors.contain, "relay"),
             count_resent=self._metrics.counter(RESENT_PACKETS, station.id).inc,
         )
-        port = config.relay_enet_port
+        port = config.keys(NetworkKeys).relay_enet_port
         with self._counted(station.id, lambda: spectators.clients):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(messages.run)

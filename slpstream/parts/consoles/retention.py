@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import trio
 
-from slpstream.config import Recordings
 from slpstream.daemon.stations import RunningStations
+from slpstream.parts.consoles.part import RecordingLimits
 from slpstream.store.index import GameIndex
 from slpstream.system.files import real_path
 from slpstream.system.logs import get_logger
@@ -71,13 +71,13 @@ class Retention:
         """The files that were reported in the last sweep. We keep them so that each file is only reported once."""
         self._log = get_logger()
 
-    async def run(self, limits: Callable[[], Recordings]) -> None:
+    async def run(self, limits: Callable[[], RecordingLimits]) -> None:
         """Enforce the limits until cancelled. `limits` is called for each sweep, because a reload can change them."""
         while True:
             await self._sweep(limits())
             await trio.sleep(self._look_seconds)
 
-    async def _sweep(self, limit: Recordings) -> None:
+    async def _sweep(self, limit: RecordingLimits) -> None:
         if not limit.max_age_days and not limit.max_size_bytes:
             return
         stations = self._running.stations
@@ -137,7 +137,7 @@ def select_files(
 
 def sweep(
     folder: Path,
-    limit: Recordings,
+    limit: RecordingLimits,
     *,
     now: float,
     followed: Collection[Path] = (),

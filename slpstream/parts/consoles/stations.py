@@ -24,6 +24,7 @@ from slpstream.parts.consoles import discovery, wire
 from slpstream.parts.consoles.console import ConsoleSource
 from slpstream.parts.consoles.discovered import ConsoleDiscovery, Registry, same_consoles
 from slpstream.parts.consoles.io_batching import IoBatcher
+from slpstream.parts.consoles.part import NetworkKeys, RecordingBuffer, RecordingLimits, Relay
 from slpstream.parts.consoles.recorder import Recorder
 from slpstream.parts.consoles.relays import RESENT_PACKETS, Relays
 from slpstream.parts.consoles.reporter import GAPS, RECEIVED_BYTES, RECONNECTS, SourceReporter
@@ -45,14 +46,14 @@ class Consoles(RunningPart):
     def __init__(self, host: Host) -> None:
         """Raises `ConfigError` if a station needs a library that isn't installed."""
         for i, station in enumerate(host.config.stations):
-            if station.dolphin and not _is_enet_installed():
+            if station.keys(NetworkKeys).dolphin and not _is_enet_installed():
                 raise ConfigError(
                     "configuration", f"stations[{i}].dolphin", "needs ENet: install the extra, `slpstream[dolphin]`"
                 )
         self._host = host
         self._config = host.config
         self._folder = recordings_folder(host.config)
-        self._relays = Relays(host.config.relay, host.metrics, host.errors)
+        self._relays = Relays(host.config.section(Relay), host.metrics, host.errors)
         self._recorders: dict[str, Recorder] = {}
         self._reporters: dict[str, SourceReporter] = {}
         self._disk = IoBatcher()
@@ -78,9 +79,9 @@ class Consoles(RunningPart):
             stations.add,
             partial(stations.remove, origin="discovered"),
         )
-        discovered = ConsoleDiscovery(self._config.relay, registry)
+        discovered = ConsoleDiscovery(self._config.section(Relay), registry)
         retention = Retention(self._folder, self._host.index, stations, self._host.metrics)
-        sweeping = partial(retention.run, lambda: self._config.recordings)
+        sweeping = partial(retention.run, lambda: self._config.section(RecordingLimits))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(errors.keep_running, "discovery", discovered.run)
             nursery.start_soon(errors.keep_running, "retention", sweeping)
@@ -99,7 +100,8 @@ class Consoles(RunningPart):
         for counter in (RECEIVED_BYTES, RECONNECTS, GAPS, RESENT_PACKETS):  # exported from its start
             self._host.metrics.counter(counter, config.id)
         self._relays.start(running)
-        if config.console or config.dolphin:
+        keys = config.keys(NetworkKeys)
+        if keys.console or keys.dolphin:
             record = partial(self._record, config, running.station)
             running.nursery.start_soon(partial(self._host.errors.keep_running, "console", record, station=config.id))
 
@@ -118,19 +120,20 @@ class Consoles(RunningPart):
     async def _record(self, config: StationConfig, station: Station) -> None:
         """Record a console or a Dolphin until cancelled."""
         structlog.contextvars.bind_contextvars(station=station.id)
-        reporter = SourceReporter(station, self._host.metrics, "console" if config.console else "Dolphin")
+        keys = config.keys(NetworkKeys)
+        reporter = SourceReporter(station, self._host.metrics, "console" if keys.console else "Dolphin")
         folder = station_folder(config, self._folder)
         recorder = Recorder(
             folder,
             reporter,
-            played_on=_PLAYED_ON_CONSOLE if config.console else _PLAYED_ON_DOLPHIN,
-            max_unwritten_bytes=self._config.recordings.max_unwritten_bytes,
+            played_on=_PLAYED_ON_CONSOLE if keys.console else _PLAYED_ON_DOLPHIN,
+            max_unwritten_bytes=self._config.section(RecordingBuffer).max_unwritten_bytes,
             in_thread=self._disk,
             wall_clock=time,
         )
         source: ConsoleSource | DolphinSource
-        host, port = address(config.console or config.dolphin, wire.PORT)
-        if config.console:
+        host, port = address(keys.console or keys.dolphin, wire.PORT)
+        if keys.console:
             source = ConsoleSource(partial(trio.open_tcp_stream, host, port), recorder, reporter, turns=self._turns)
         elif _is_enet_installed():
             from slpstream.parts.consoles.spectators.dolphin import DolphinSource  # noqa: PLC0415 -- few stations

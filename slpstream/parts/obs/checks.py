@@ -62,9 +62,7 @@ def _check_address(url: str, file: str) -> None:
 
 def _can_exist(station: str, config: Config) -> bool:
     """Whether a station with this name might exist. If there are no `[[stations]]`, they come from the command line."""
-    ids = {each.id for each in config.stations}
-    named = station in {ON_AIR, EACH_SUBFOLDER, *ids}
-    return named or not ids or EACH_SUBFOLDER in ids or config.relay.discovery
+    return config.is_open_ended or station in {ON_AIR, EACH_SUBFOLDER, *(each.id for each in config.stations)}
 
 
 def _check_conditions(rule: ObsRule, file: str, key: str) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import trio
 
-from slpstream.config import Config, Recordings, Relay, Server, StationConfig, Store
+from slpstream.config import Config, Server, StationConfig, Store
+from slpstream.config.sections import Recordings
 from slpstream.daemon.daemon import Daemon
+from slpstream.parts.consoles.part import Relay
 
 
 def free_port(kind: int = socket.SOCK_STREAM) -> int:
@@ -30,10 +32,10 @@ async def daemon_of(
     tmp_path: Path, *stations: StationConfig, relay: Relay | None = None, read_again: ReadAgain | None = None
 ) -> AsyncIterator[Daemon]:
     config = Config(
-        relay=relay or Relay(),
         server=Server(port=0),
         store=Store(folder=str(tmp_path / "state"), index_old_files=False),
         recordings=Recordings(folder=str(tmp_path / "recordings")),
+        parts={"relay": [relay]} if relay else {},
     )
     again = None if read_again is None else partial(read_again, config)
     daemon = Daemon(config, list(stations), read_again=again, strict=True)

@@ -18,12 +18,12 @@ import trio
 import trio.testing
 
 from slpstream.api import messages
-from slpstream.config import Config, Relay, StationConfig
-from slpstream.daemon.daemon import Daemon
+from slpstream.config import Config, StationConfig, check
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import START
 from slpstream.parts import registry
 from slpstream.parts.consoles.discovery import write_call
+from slpstream.parts.consoles.part import NetworkKeys, Relay
 from slpstream.parts.consoles.session import ConsoleSession
 from tests.daemons.station import until
 from tests.formats.slippi.built import Built
@@ -52,7 +52,7 @@ async def test_console_is_recorded_streamed_and_served(tmp_path: Path) -> None:
     relay_port = free_port()
     with trio.fail_after(TIMEOUT_SECONDS):
         async with wii_on_tcp(wii) as port:
-            config = StationConfig(id="wii", console=f"127.0.0.1:{port}", relay_port=relay_port)
+            config = StationConfig(id="wii", parts=(NetworkKeys(console=f"127.0.0.1:{port}", relay_port=relay_port),))
             async with daemon_of(tmp_path, config) as daemon:
                 channel = daemon.host.hub.channels["wii"]
                 wii.begin_game()
@@ -115,7 +115,7 @@ async def test_discovered_console_that_does_not_answer(tmp_path: Path) -> None:
 @pytest.mark.trio
 async def test_discovered_console_that_is_configured_later_has_one_station(tmp_path: Path) -> None:
     """A console accepts only one client."""
-    mine = StationConfig(id="mine", console=f"localhost:{free_port()}")
+    mine = StationConfig(id="mine", parts=(NetworkKeys(console=f"localhost:{free_port()}"),))
 
     def read_again(config: Config) -> tuple[Config, list[StationConfig]]:
         return msgspec.structs.replace(config, stations=[mine]), [mine]
@@ -123,15 +123,14 @@ async def test_discovered_console_that_is_configured_later_has_one_station(tmp_p
     with trio.fail_after(TIMEOUT_SECONDS):
         async with daemon_of(tmp_path, read_again=read_again) as daemon:
             for host in ("127.0.0.1", "127.0.0.2"):
-                assert await daemon.host.stations.add(StationConfig(id=f"found-{host[-1]}", console=host))
+                found = StationConfig(id=f"found-{host[-1]}", parts=(NetworkKeys(console=host),))
+                assert await daemon.host.stations.add(found)
             await daemon.reload()
             assert set(daemon.host.stations) == {"found-2", "mine"}
 
 
 @pytest.mark.parametrize("key", ["console", "relay_port"])
-def test_installation_without_the_part_refuses_consoles(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    parts = [part for part in registry.parts() if part.name != "consoles"]
-    monkeypatch.setattr(registry, "parts", lambda: parts)
-    station = StationConfig(id="wii", console="10.0.0.1") if key == "console" else StationConfig(id="wii", relay_port=1)
-    with pytest.raises(ConfigError, match=rf"stations\[0\]\.{key}: this installation has no part for it"):
-        Daemon(Config(), [station])
+def test_installation_without_the_part_refuses_consoles(key: str) -> None:
+    sections = [section for part in registry.parts() if part.name != "consoles" for section in part.sections]
+    with pytest.raises(ConfigError, match=rf"stations\[0\]\.{key}: unknown key"):
+        check({"stations": [{"id": "wii", key: "10.0.0.1" if key == "console" else 1}]}, sections)

@@ -11,10 +11,12 @@ import pytest
 import trio
 import trio.testing
 
-from slpstream.config import Config, Recordings, Relay, StationConfig
+from slpstream.config import Config, StationConfig
+from slpstream.config.sections import Recordings
 from slpstream.parts.consoles import discovery
 from slpstream.parts.consoles.discovered import ConsoleDiscovery, Registry, station_of
 from slpstream.parts.consoles.discovery import Call
+from slpstream.parts.consoles.part import NetworkKeys, Relay
 from slpstream.parts.consoles.stations import Consoles
 from tests.daemons.hosts import host_of
 from tests.parts.consoles.daemons import free_port
@@ -92,7 +94,7 @@ async def test_broadcast_datagrams(data: bytes, expected: Call | None) -> None:
 )
 async def test_names_of_discovered_stations(nick: str, taken: list[str], station: str) -> None:
     config = station_of(Call(nick, "01:02:03:04:05:06", "10.0.0.9"), taken)
-    assert (config.id, config.console, config.name) == (station, "10.0.0.9", nick)
+    assert (config.id, config.keys(NetworkKeys).console, config.name) == (station, "10.0.0.9", nick)
 
 
 async def test_number_of_discovered_stations_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +137,8 @@ class Announced:
         self._send, self._receive = trio.open_memory_channel[Call](1000)
         self._nursery: trio.Nursery | None = None
         self._relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=free_port())
-        self._consoles = Consoles(host_of(Config(relay=self._relay, recordings=Recordings(folder=str(folder)))))
+        config = Config(recordings=Recordings(folder=str(folder)), parts={"relay": [self._relay]})
+        self._consoles = Consoles(host_of(config))
         self.wii = Wii(2, nick="Real")
         monkeypatch.setattr(discovery, "next_call", self._next_call)
         monkeypatch.setattr(trio, "open_tcp_stream", self._connect)
@@ -159,7 +162,7 @@ class Announced:
     @property
     def hosts(self) -> list[str]:
         """The addresses of the consoles that have a station."""
-        return [config.console for config, _ in self.running.values()]
+        return [config.keys(NetworkKeys).console for config, _ in self.running.values()]
 
     async def run(self) -> None:
         async with trio.open_nursery() as nursery:
@@ -175,7 +178,7 @@ class Announced:
                         async with trio.open_nursery() as own:
                             station = MagicMock(id=config.id)
                             running: Any = SimpleNamespace(config=config, station=station, nursery=own)
-                            if config.console == REAL:
+                            if config.keys(NetworkKeys).console == REAL:
                                 self._consoles.station_starts(running)
                             await trio.sleep_forever()
 
@@ -197,7 +200,7 @@ async def test_forged_announcements_keep_no_real_console_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     monkeypatch.setattr(trio.to_thread, "run_sync", inline)
-    mine = StationConfig(id="mine", console="10.0.0.200")
+    mine = StationConfig(id="mine", parts=(NetworkKeys(console="10.0.0.200"),))
     here = Announced(tmp_path, monkeypatch, mine)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(here.run)

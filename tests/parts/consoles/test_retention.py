@@ -11,9 +11,10 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.config import Recordings, Store
+from slpstream.config import Store
 from slpstream.daemon.stations import RunningStations
 from slpstream.parts import registry
+from slpstream.parts.consoles.part import RecordingLimits
 from slpstream.parts.consoles.retention import Retention, StoredFile, select_files, sweep
 from slpstream.parts.expiry.expiry import expire_games
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, open_database
@@ -23,7 +24,7 @@ from tests.stream.fakes import FakeLog, FakeStation
 
 NOW = 1_800_000_000.0
 DAY = 86_400
-NONE = Recordings(max_age_days=0, max_size_bytes=0)
+NONE = RecordingLimits(max_age_days=0, max_size_bytes=0)
 
 
 file_lists = st.lists(
@@ -102,7 +103,7 @@ def test_only_recordings_are_deleted(tmp_path: Path, linked: bool) -> None:
         followed, in_use = [top / "pc" / "deep" / "followed.slp"], [top / "wii"]
         done = sweep(
             top,
-            Recordings(max_age_days=7, max_size_bytes=0),
+            RecordingLimits(max_age_days=7, max_size_bytes=0),
             now=NOW,
             followed=followed,
             sources=[str(source)],
@@ -114,8 +115,8 @@ def test_only_recordings_are_deleted(tmp_path: Path, linked: bool) -> None:
     assert sorted(path.name for path in disk.iterdir()) == ["away", "idle", "loose.slp", "mine", "pc", "wii"]
     assert not (disk / "wii" / "2026").exists(), "a folder that became empty is deleted too"
     assert sweep(top, NONE, now=NOW + 1000 * DAY).deleted == []
-    assert sweep(tmp_path / "nowhere", Recordings(max_age_days=1, max_size_bytes=1), now=NOW).deleted == []
-    by_size = sweep(top, Recordings(max_age_days=0, max_size_bytes=5), now=NOW, in_use=[top / "wii"])
+    assert sweep(tmp_path / "nowhere", RecordingLimits(max_age_days=1, max_size_bytes=1), now=NOW).deleted == []
+    by_size = sweep(top, RecordingLimits(max_age_days=0, max_size_bytes=5), now=NOW, in_use=[top / "wii"])
     assert top / "wii" / "new.slp" in [file.path for file in by_size.deleted]
     assert (disk / "wii").is_dir(), "the folder of a station stays"
 
@@ -179,10 +180,10 @@ async def test_files_of_expired_games_are_not_read_again(tmp_path: Path) -> None
     )
     sweeps = 0
 
-    def limits() -> Recordings:
+    def limits() -> RecordingLimits:
         nonlocal sweeps
         sweeps += 1
-        return Recordings(max_age_days=7, max_size_bytes=0)
+        return RecordingLimits(max_age_days=7, max_size_bytes=0)
 
     def limits_of_games() -> Store:
         nonlocal sweeps

@@ -25,6 +25,7 @@ import pytest
 import trio
 
 from slpstream.config import StationConfig
+from slpstream.parts.consoles.part import NetworkKeys
 from slpstream.parts.consoles.spectators import server
 from tests.daemons.station import until
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js
@@ -71,7 +72,7 @@ class ServedFolder:
 async def serving(tmp_path: Path) -> AsyncIterator[ServedFolder]:
     folder, port = tmp_path / "replays", free_port(socket.SOCK_DGRAM)
     folder.mkdir()
-    config = StationConfig(id="main", name="Station 7", folder=str(folder), relay_enet_port=port)
+    config = StationConfig(id="main", name="Station 7", folder=str(folder), parts=(NetworkKeys(relay_enet_port=port),))
     with trio.fail_after(TIMEOUT_SECONDS):
         async with daemon_of(tmp_path, config) as daemon:
             await until(lambda: 'slpstream_relay_clients{station="main"}' in daemon.served.render_metrics().decode())

@@ -23,6 +23,7 @@ from slpstream.config import StationConfig
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.parts.consoles.event_framer import GameBegan, GameFramer
 from slpstream.parts.consoles.feed import RelayFeed
+from slpstream.parts.consoles.part import NetworkKeys
 from slpstream.parts.consoles.spectators import messages
 from slpstream.parts.consoles.spectators.enet import MAX_QUEUED_BYTES, Address, Peer
 from slpstream.parts.consoles.spectators.history import SpectatorHistory
@@ -444,7 +445,7 @@ async def test_daemon_serves_spectators_and_consoles(tmp_path: Path) -> None:
     folder = tmp_path / "replays"
     folder.mkdir()
     port = free_port()
-    config = StationConfig(id="main", folder=str(folder), relay_port=port, relay_enet_port=port)
+    config = StationConfig(id="main", folder=str(folder), parts=(NetworkKeys(relay_port=port, relay_enet_port=port),))
     with trio.fail_after(60):
         async with daemon_of(tmp_path, config) as daemon:
             await until(

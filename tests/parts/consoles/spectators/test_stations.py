@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from slpstream.config import Config, StationConfig
 from slpstream.model.errors import ConfigError
+from slpstream.parts.consoles.part import NetworkKeys
 from slpstream.parts.consoles.stations import Consoles
 from tests.daemons.hosts import host_of
 
@@ -32,7 +33,7 @@ async def test_relay_port_is_retried_until_it_is_free(
             if kind == socket.SOCK_STREAM:
                 taken.listen()
             port = taken.getsockname()[1]
-            config = StationConfig(id="main", folder=str(tmp_path), **{key: port})
+            config = StationConfig(id="main", folder=str(tmp_path), parts=(NetworkKeys(**{key: port}),))
             running: Any = SimpleNamespace(
                 config=config,
                 station=SimpleNamespace(id="main", name="main", files=SimpleNamespace()),
@@ -51,6 +52,6 @@ async def test_relay_port_is_retried_until_it_is_free(
 
 def test_missing_enet_is_a_config_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    stations = [StationConfig(id="a", folder="/a"), StationConfig(id="b", dolphin="pc")]
+    stations = [StationConfig(id="a", folder="/a"), StationConfig(id="b", parts=(NetworkKeys(dolphin="pc"),))]
     with pytest.raises(ConfigError, match=r"stations\[1\]\.dolphin: needs ENet"):
         Consoles(host_of(Config(stations=stations)))
