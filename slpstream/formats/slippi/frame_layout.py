@@ -7,8 +7,7 @@ offsets of a layout, we know that its events are at these offsets: comparing a f
 framing. We also compare player indices and follower flags, so that an offset in a layout always belongs to the same
 character. We don't compare the frame numbers inside the events here.
 
-Both the live path (`frame_decoder`) and the batch path (`frame_index`) learn layouts in this way, but they use them
-differently.
+The live path (`frame_decoder`) learns layouts in this way.
 """
 
 from __future__ import annotations
@@ -163,9 +162,7 @@ class FrameLayout:
     __slots__ = (
         "checked",
         "expected",
-        "first_pre_offset",
         "last_pre_offset",
-        "number_offset",
         "repeated",
         "slots",
         "start",
@@ -181,10 +178,8 @@ class FrameLayout:
         """Offsets of the events that come at most once, by command, player index and follower flag (else 0, false)."""
         self.repeated: dict[int, list[int]] = {}
         """Offsets of the other events with a frame number, by command."""
-        self.number_offset = -1
-        """The first event that has a frame number."""
-        self.first_pre_offset = self.last_pre_offset = -1
-        """The first and the last Pre-Frame Update; -1 in a frame without one."""
+        self.last_pre_offset = -1
+        """The last Pre-Frame Update; -1 in a frame without one."""
         self.checked: list[int] = []
         """Offsets of the bytes that prove this layout in another frame."""
         for command, at in events:
@@ -196,16 +191,10 @@ class FrameLayout:
                 self.slots[command, data[player], data[follower] > 0] = offset
                 if command == PRE:
                     self.last_pre_offset = offset
-                    if self.first_pre_offset < 0:
-                        self.first_pre_offset = offset
             elif command in (START, BOOKEND):
                 self.slots[command, 0, False] = offset
             elif command in REPEATED:
                 self.repeated.setdefault(command, []).append(offset)
-            else:
-                continue
-            if self.number_offset < 0:
-                self.number_offset = offset
         self.expected = bytes([data[start + offset] for offset in self.checked])
         """The bytes at these offsets."""
 

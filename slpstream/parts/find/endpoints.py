@@ -8,8 +8,6 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.parts.find.queries.parse import CHOICES, KEYS
-from slpstream.parts.find.queries.vocabulary import vocabulary
 from slpstream.parts.interface import RunningPart
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 from slpstream.web.schemas import Schema
@@ -37,6 +35,9 @@ def endpoints(_: RunningPart | None) -> list[Endpoint]:
 
 def query_words() -> QueryWords:
     """Return the keys of queries and the values that they accept."""
+    from slpstream.parts.find.queries.parse import CHOICES, KEYS  # noqa: PLC0415 -- most daemons never need these
+    from slpstream.parts.find.queries.vocabulary import vocabulary  # noqa: PLC0415 -- as above
+
     known = vocabulary()
     names = {"char": known.characters, "stage": known.stages}
     keys: dict[str, list[str]] = {}
