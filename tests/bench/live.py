@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple, Protocol
 
 from tests.bench import machine, slippi_js
 from tests.bench.clocks import RECORD
@@ -33,6 +33,37 @@ _SAMPLE_SECONDS = 0.5
 DESCRIPTORS = 8192
 _LAGGED = "slpstream_lagged_messages_total"
 _DROPPED = ("slpstream_connections_dropped_total", "slpstream_connections_closed_total")
+
+
+class Server(Protocol):
+    """The process that is measured: a daemon, a gateway, or a bare loop."""
+
+    @property
+    def url(self) -> str:
+        """Its address, `http://127.0.0.1:PORT`."""
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What it has logged."""
+
+    @property
+    def process(self) -> subprocess.Popen[Any]:
+        """The process."""
+
+    def text(self, path: str) -> str:
+        """What it answers to a request."""
+
+
+class BareLoop(NamedTuple):
+    """A running `bare_loop`."""
+
+    url: str
+    process: subprocess.Popen[str]
+    lines: list[dict[str, Any]]
+
+    def text(self, path: str) -> str:
+        """It has no metrics, and answers no requests."""
+        return ""
 
 
 class Load(NamedTuple):
@@ -121,7 +152,18 @@ def measure(load: Load) -> Measured:
         return measure_at(load, daemon, root, folders)
 
 
-def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path]) -> Measured:
+def measure_bare(load: Load, form: str, message_bytes: int) -> Measured:
+    """Run all processes once, with one of `bare_loop.FORMS` in the place of the daemon."""
+    with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
+        root = Path(name)
+        folders = make_folders(root, load.stations)
+        command = module("bare_loop", *map(str, folders), "--form", form, "--message-bytes", str(message_bytes))
+        with process_of(command, load.seconds) as process:
+            server = BareLoop(f"http://127.0.0.1:{int(line_of(process))}", process, [])
+            return measure_at(load, server, root, folders)
+
+
+def measure_at(load: Load, daemon: Server, root: Path, folders: list[Path]) -> Measured:
     """Measure with clients at `daemon`, which may be a gateway, and games written into `folders`."""
     written, seen = root / "written", root / "seen"
     seconds = load.warm_up_seconds + load.seconds + _COOL_DOWN_SECONDS

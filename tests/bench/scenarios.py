@@ -7,8 +7,9 @@ from statistics import median
 
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from tests.bench import slippi_js
+from tests.bench.bare_loop import FORMS
 from tests.bench.game_writer import DISTURBANCES
-from tests.bench.live import Load, Measured, measure
+from tests.bench.live import Load, Measured, measure, measure_bare
 from tests.bench.report import Figure, Form
 
 ABOUT_ONE_KILOBYTE = (
@@ -31,6 +32,7 @@ def one_station(form: Form) -> list[Figure]:
     return [
         Figure("one station, CPU", [m.daemon_cpu for m in runs], "% of a core", 5.0, f"{_load(runs)}; {peer}"),
         Figure("one station, CPU a frame", _microseconds(runs, 1), "µs", 200.0),
+        *_beside_bare_loops("one station", runs, Load(stations=1, seconds=form.seconds(20)), 1.7),
     ]
 
 
@@ -50,6 +52,7 @@ def sixty_four(form: Form) -> list[Figure]:
     return [
         Figure(f"{count} stations, CPU", [m.daemon_cpu for m in runs], "% of a core", 100.0, _load(runs)),
         Figure(f"{count} stations, CPU a frame", _microseconds(runs, count), "µs", 60.0),
+        *_beside_bare_loops(f"{count} stations", runs, Load(count, form.seconds(15)), 1.6),
         Figure(f"{count} stations, latency p50", [m.quantile(0.5) for m in runs], "ms"),
         Figure(f"{count} stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 8.0, _worst(runs)),
         Figure(f"{count} stations in step, CPU", [m.daemon_cpu for m in in_step], "% of a core", None, _load(in_step)),
@@ -127,6 +130,31 @@ def hostile(form: Form) -> list[Figure]:
             ),
         ]  # fmt: skip
     return figures
+
+
+def _beside_bare_loops(name: str, runs: Sequence[Measured], load: Load, target: float) -> list[Figure]:
+    """CPU time of bare loops per written frame, and that of the daemon as a multiple of the bare trio task.
+
+    Each run of the daemon is compared with one run of each loop, with the same writer and messages of the same size.
+    """
+    bare: dict[str, list[Measured]] = {kind: [] for kind in FORMS}
+    for run in runs:
+        for kind in FORMS:
+            bare[kind].append(measure_bare(load, kind, round(run.bytes_per_frame)))
+    pairs = zip(runs, bare["trio"], strict=True)
+    # In the short form, a loop may use less than a tick of the clock.
+    ratios = [ours.daemon_cpu / theirs.daemon_cpu if theirs.daemon_cpu else 0.0 for ours, theirs in pairs]
+    return [
+        *(
+            Figure(
+                f"{name}, bare loop ({kind}), CPU a frame", _microseconds(bare[kind], load.stations), "µs", None,
+                f"latency p99 {median(m.quantile(0.99) for m in bare[kind]):.1f} ms, "
+                f"missed {sum(m.missed for m in bare[kind])}",
+            )
+            for kind in FORMS
+        ),
+        Figure(f"{name}, CPU, ratio to the bare trio task", ratios, "x", target),
+    ]  # fmt: skip
 
 
 def _microseconds(runs: Sequence[Measured], stations: int) -> list[float]:
