@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tests.bench import (
+    calls,
     columns,
     controllers,
     decode,
@@ -33,6 +34,7 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "controllers": controllers.run,
     "delta": delta.run,
     "stats": stats.run,
+    "calls": calls.run,
     "one_station": scenarios.one_station,
     "latency": scenarios.latency,
     "sixty_four": scenarios.sixty_four,

@@ -22,7 +22,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from slpstream import config
 from slpstream.parts import registry
 from tests.daemons.process import running
-from tests.deploy.tools import free_port, needs
+from tests.deploy.tools import needs
+from tests.ports import free_port
 from tests.project import ROOT
 
 PROMETHEUS = ROOT / "deploy/prometheus"

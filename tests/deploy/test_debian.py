@@ -21,7 +21,8 @@ from slpstream.model.version import __version__
 from tests.deploy import artefacts
 from tests.deploy.debian_root import DebianRoot, needs_root
 from tests.deploy.played_demo import get, play_demo
-from tests.deploy.tools import free_port, needs
+from tests.deploy.tools import needs
+from tests.ports import free_port
 from tests.synthetic.match import synthetic_match
 
 pytestmark = [needs("dpkg-deb", "dh", "lintian", "mmdebstrap", "bwrap"), needs_root]

@@ -21,7 +21,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from tests.daemons.process import DaemonProcess, running
-from tests.deploy.tools import free_port, needs
+from tests.deploy.tools import needs
+from tests.ports import free_port
 from tests.project import ROOT
 
 NAME = "slp.example.org"

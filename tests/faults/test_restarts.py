@@ -36,9 +36,9 @@ from slpstream.system.internal_errors import InternalErrors
 from tests.daemons.station import TIMEOUT_SECONDS, until
 from tests.faults.blast_radius import Bug, Receiver
 from tests.formats.slippi.built import Built
-from tests.parts.consoles.daemons import free_port
 from tests.parts.consoles.wii import Wii, raw_of
 from tests.parts.http_server import serving
+from tests.ports import free_port
 from tests.sets.games import ANN_AND_BOB, replay
 
 pytestmark = [pytest.mark.trio, pytest.mark.slow]

@@ -22,10 +22,10 @@ from slpstream.parts.webhooks.part import Webhook
 from tests.daemons.hosts import host_of, parts_of
 from tests.daemons.process import DaemonProcess, running
 from tests.parts.chat.discord_double import valid
-from tests.parts.fanout.redis_process import free_port
 from tests.parts.http_server import Response, serving
 from tests.parts.receivers import SECRET, RealReceiver, real_receiver, verified
 from tests.parts.scoreboards.helper_double import HelperDouble, served
+from tests.ports import free_port
 from tests.replays.in_progress import begun
 from tests.sets.games import BATTLEFIELD, MARTH, Seat, replay
 from tests.synthetic.match import synthetic_match

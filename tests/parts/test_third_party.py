@@ -73,6 +73,7 @@ def test_daemon_runs_the_part(
         daemon.wait_ready()
         (tmp_path / "setup" / "Game_1.slp").write_bytes(synthetic_match(frames=200, stocks=1))
         daemon.until(lambda: daemon.get("/v1/applause") == {"counts": {"setup": 1}}, 60.0)
+        daemon.until(lambda: daemon.get("/v1/games")["games"])
         [game] = daemon.get("/v1/games")["games"]
         assert lines.read_text() == f"setup {game['gameId']}\n"
         assert 'slpstream_applause_total{station="setup"} 1.0' in daemon.text("/metrics")

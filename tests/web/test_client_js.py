@@ -19,6 +19,7 @@ import pytest
 from slpstream.api import messages
 from tests.daemons.process import running
 from tests.oracles.slippi_js import MODULES, needs_slippi_js
+from tests.ports import free_port
 from tests.project import IN_CI
 from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
@@ -49,14 +50,15 @@ def test_client_module_survives_a_restart_of_the_daemon(folder: Path, tmp_path: 
     replay = game_file("v3.18", tmp_path)
     module = modules() / "slpstream.js"
     log = [json.loads(line) for line in dumped(replay, "game", "frame", "event", "stats")]
-    with running(folder) as first, written_live(replay, folder, speed=1.5):
+    port = ("--port", str(free_port()))
+    with running(folder, arguments=port) as first, written_live(replay, folder, speed=1.5):
         command = node("module.cjs", module.as_uri(), f"{first.url}/", "main")
         with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as client:
             try:
                 assert client.stdout is not None
                 assert [client.stdout.readline().strip() for _ in range(2)] == ["open", "playing"]
                 first.kill()
-                with running(folder, arguments=("--port", first.url.rpartition(":")[2])):
+                with running(folder, arguments=port):
                     assert client.stdout.readline().strip() == "open"
                     result = json.loads(client.stdout.readline())
                     assert client.wait(SECONDS) == 0, "after `close` nothing keeps the process alive"

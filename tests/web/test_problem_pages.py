@@ -14,6 +14,7 @@ from slpstream.web.problem_pages import problem_page, wants_page
 from tests.browsers.pages import LONG_MS, open_page
 from tests.daemons.configuration import configuration, requiring_tokens
 from tests.daemons.process import DaemonProcess, running
+from tests.ports import free_port
 from tests.web.served import served
 
 LOCKED = Access(token="sesame", require_token=True)
@@ -105,6 +106,7 @@ def test_overlay_appears_once_its_station_exists(browser: Browser, tmp_path: Pat
     """The same page also survives a period without a daemon."""
     (tmp_path / "tree" / "main").mkdir(parents=True)
     arguments = configuration(tmp_path, f"[[stations]]\nid = '*'\nfolder = '{tmp_path / 'tree'}'\n")
+    arguments = (*arguments, "--port", str(free_port()))
     with open_page(browser, locale="ja-JP") as watched:
         page = watched.page
         with running(arguments=arguments) as first:
@@ -121,7 +123,7 @@ def test_overlay_appears_once_its_station_exists(browser: Browser, tmp_path: Pat
             first.kill()
             problem(page, "gone")
         (tmp_path / "tree" / "side").mkdir()
-        with running(arguments=(*arguments, "--port", first.url.rpartition(":")[2])) as second:
+        with running(arguments=arguments) as second:
             page.locator(".overlay").wait_for(timeout=LONG_MS)
             expect(page).to_have_url(f"{second.url}/overlay/side")
 

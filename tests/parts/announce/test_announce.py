@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,7 @@ from slpstream.parts.announce.relay_call import CALL_SECONDS, RelayCall
 from slpstream.parts.consoles import discovery
 from tests.daemons.hosts import parts_of
 from tests.daemons.process import DEADLINE_SECONDS, configured
+from tests.ports import free_port
 
 
 @pytest.mark.slow
@@ -38,16 +40,20 @@ def test_daemon_is_found_by_dns_sd_and_withdrawn_when_it_stops(tmp_path: Path) -
     stations = [f"[[stations]]\nid = '{each}'\nfolder = '{tmp_path / each}'\n" for each in ("main", "second")]
     for each in ("main", "second"):
         (tmp_path / each).mkdir()
-    with zeroconf.Zeroconf(interfaces=["127.0.0.1"]) as browser:
+    # In a thread, because it refuses to wait in one with an event loop, which the tests of pages may have left here.
+    with ThreadPoolExecutor(1) as thread, thread.submit(zeroconf.Zeroconf, ["127.0.0.1"]).result() as browser:
+
+        def announced() -> Any:
+            """The current announcement, read from the network and not from a cache."""
+            return thread.submit(browser.get_service_info, "_slpstream._tcp.local.", service, timeout=500).result()
 
         def facts() -> dict[str, str]:
-            """The current announcement, read from the network and not from a cache."""
-            found = browser.get_service_info("_slpstream._tcp.local.", service, timeout=500)
+            found = announced()
             return {} if found is None else {key.decode(): value.decode() for key, value in found.properties.items()}
 
         with configured(tmp_path, text + stations[0]) as daemon:
             daemon.until(facts)
-            found = browser.get_service_info("_slpstream._tcp.local.", service, timeout=500)
+            found = announced()
             assert found is not None
             assert found.port == int(daemon.url.rpartition(":")[2])
             assert found.parsed_addresses() == ["127.0.0.1"]
@@ -312,9 +318,7 @@ def test_station_that_gets_the_relay_port_in_a_reload_is_announced(tmp_path: Pat
 def test_own_broadcast_does_not_become_a_station(tmp_path: Path) -> None:
     (tmp_path / "main").mkdir()
     host = f"127.84.{os.getpid() >> 8 & 0xFF}.{(os.getpid() & 0xFF) or 1}"
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port(socket.SOCK_DGRAM)
     text = f"""
         [relay]
         host = "{host}"
@@ -346,9 +350,7 @@ def test_own_broadcast_does_not_become_a_station(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_forged_calls_take_a_place_only_for_a_while(tmp_path: Path) -> None:
     """Silent consoles occupy all places. A real console still gets one after a while, and the operator can free one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port(socket.SOCK_DGRAM)
 
     def call(nick: str, number: int) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as console:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -14,14 +13,6 @@ from slpstream.config import Config, Server, StationConfig, Store
 from slpstream.config.sections import Recordings
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.consoles.part import Relay
-
-
-def free_port(kind: int = socket.SOCK_STREAM) -> int:
-    with socket.socket(type=kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
 
 ReadAgain = Callable[[Config], tuple[Config, list[StationConfig]]]
 """Derives the next configuration from the current one."""

@@ -27,9 +27,10 @@ from slpstream.parts.consoles.part import NetworkKeys, Relay
 from slpstream.parts.consoles.session import ConsoleSession
 from tests.daemons.station import until
 from tests.formats.slippi.built import Built
-from tests.parts.consoles.daemons import daemon_of, free_port
+from tests.parts.consoles.daemons import daemon_of
 from tests.parts.consoles.relays import receive
 from tests.parts.consoles.wii import Wii, raw_of
+from tests.ports import free_port
 
 ONE = Built().frames(-123, 60).end().closed()
 TIMEOUT_SECONDS = 60.0

@@ -19,8 +19,8 @@ from slpstream.parts.consoles.discovery import Call
 from slpstream.parts.consoles.part import NetworkKeys, Relay
 from slpstream.parts.consoles.stations import Consoles
 from tests.daemons.hosts import host_of
-from tests.parts.consoles.daemons import free_port
 from tests.parts.consoles.wii import Wii
+from tests.ports import free_port
 from tests.virtual_time import inline
 
 pytestmark = pytest.mark.trio

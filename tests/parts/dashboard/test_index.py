@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from slpstream.model.version import __version__
 from tests.browsers.pages import WatchedPage
 from tests.daemons.process import running
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -23,14 +24,15 @@ def folders(tmp_path: Path) -> list[Path]:
 @pytest.mark.slow
 def test_shows_whether_the_daemon_is_running(watched: WatchedPage, page: Page, folders: list[Path]) -> None:
     health = page.locator(".health")
-    with running(*folders) as first:
+    port = ("--port", str(free_port()))
+    with running(*folders, arguments=port) as first:
         page.goto(f"{first.url}/")
         expect(health).to_have_text("ready")
         expect(page.locator(".figures")).to_contain_text(f"Version {__version__}", use_inner_text=True)
         first.kill()
         expect(health).to_have_text("daemon not reachable", timeout=15_000)
         expect(page.locator(".station")).to_have_count(2)
-    with running(*folders, arguments=("--port", first.url.rpartition(":")[2])) as second:
+    with running(*folders, arguments=port) as second:
         expect(health).to_have_text("ready", timeout=15_000)
         watched.check(second.url, interrupted=True)
 

@@ -17,15 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
+
 _START_SECONDS = 15.0
-
-
-def free_port() -> int:
-    """A TCP port that is not in use."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 class RedisProcess:

@@ -18,7 +18,8 @@ from slpstream.model.errors import ConfigError
 from slpstream.parts.fanout.connection import BROKER_ERRORS, address_of, connected, reason_of
 from tests.parts.fanout.gateways import Follower, Gateway
 from tests.parts.fanout.ingest import Ingest, broker_client, expected, until
-from tests.parts.fanout.redis_process import RedisProcess, free_port, redis
+from tests.parts.fanout.redis_process import RedisProcess, redis
+from tests.ports import free_port
 from tests.project import ROOT
 from tests.stream.fakes import FakeLog, FakeStation
 

@@ -24,7 +24,8 @@ from slpstream.api import messages
 from slpstream.model.messages import FramesMode
 from tests.daemons.process import DaemonProcess, LogReader
 from tests.daemons.simulated import simulate
-from tests.parts.fanout.redis_process import free_port, redis
+from tests.parts.fanout.redis_process import redis
+from tests.ports import free_port
 from tests.synthetic.match import synthetic_match
 
 FRAMES = 360

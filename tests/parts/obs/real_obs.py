@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -23,6 +22,8 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
+
+from tests.ports import free_port
 
 PASSWORD = "slpstream-test"
 PROGRAMS = ("obs", "Xvfb")
@@ -119,9 +120,7 @@ class RealObs:
             **os.environ, "HOME": str(home), "DISPLAY": display, "LIBGL_ALWAYS_SOFTWARE": "1",
             "XDG_CONFIG_HOME": str(home / ".config"), "XDG_RUNTIME_DIR": str(home), "QT_QPA_PLATFORM": "xcb",
         }  # fmt: skip
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"ws://127.0.0.1:{self.port}"
         settings = home / ".config" / "obs-studio"
         (settings / "basic" / "profiles" / "Test").mkdir(parents=True)

@@ -26,6 +26,7 @@ from tests.daemons.process import DaemonProcess
 from tests.daemons.requests import correct_set
 from tests.marks import release
 from tests.parts.scenes.on_air import opened, scene_address
+from tests.ports import free_port
 from tests.replays.in_progress import begun
 from tests.synthetic.match import synthetic_match
 
@@ -87,18 +88,19 @@ class Venue:
             each.mkdir()
         self._state = folder / "state"
         self._arguments = configuration(folder, f"[sets]\nbest_of = {len(SEEDS)}\n")
+        self._port = str(free_port())
         self.daemon = self._started()
 
-    def _started(self, *more: str) -> DaemonProcess:
-        daemon = DaemonProcess(*self.folders, arguments=(*self._arguments, *more), state=self._state)
+    def _started(self) -> DaemonProcess:
+        arguments = (*self._arguments, "--port", self._port)
+        daemon = DaemonProcess(*self.folders, arguments=arguments, state=self._state)
         daemon.wait_ready()
         return daemon
 
     def restart(self) -> None:
         """Restart the daemon on the same port, so that open pages reconnect."""
-        port = self.daemon.url.rpartition(":")[2]
         self.daemon.terminate()
-        self.daemon = self._started("--port", port)
+        self.daemon = self._started()
         self.daemon.until(lambda: self.set.get("games"))
 
     @property

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page
 from tests.bench import overlay
 from tests.browsers.pages import WatchedPage
 from tests.daemons.process import running
+from tests.ports import free_port
 from tests.project import IN_CI
 from tests.web.shown import (
     RECORD_DISPLAY,
@@ -42,7 +43,8 @@ def test_displayed_values_equal_the_log_despite_a_killed_daemon(
     """Rollbacks, names, a lost stock: every state of the page is compared with the log."""
     replay = game_file("rollbackFrameTest", tmp_path, frames=4000, rollbacks=True)
     log = log_of(replay)
-    with running(folder) as first:
+    port = ("--port", str(free_port()))
+    with running(folder, arguments=port) as first:
         page.goto(f"{first.url}/overlay/main")
         page.get_by_text("waiting for a game").wait_for()
         with written_live(replay, folder, speed=6.0):
@@ -57,7 +59,7 @@ def test_displayed_values_equal_the_log_despite_a_killed_daemon(
             page.get_by_text("reconnecting").wait_for()
             page.wait_for_timeout(1500)
             assert values(shown(page)) == values(before)
-            with running(folder, arguments=("--port", first.url.rpartition(":")[2])):
+            with running(folder, arguments=port):
                 page.locator(".overlay:not(.stale)").wait_for()
                 shows_a_frame(page, int(before["frame"]) + 300)
                 records = page.evaluate("window.shown")

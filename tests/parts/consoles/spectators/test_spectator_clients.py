@@ -29,8 +29,9 @@ from slpstream.parts.consoles.part import NetworkKeys
 from slpstream.parts.consoles.spectators import server
 from tests.daemons.station import until
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js
-from tests.parts.consoles.daemons import daemon_of, free_port
+from tests.parts.consoles.daemons import daemon_of
 from tests.parts.consoles.relays import check_against_files
+from tests.ports import free_port
 from tests.project import IN_CI
 from tests.replays import replay, replay_path
 from tests.synthetic.match import synthetic_match

@@ -31,10 +31,11 @@ from slpstream.parts.consoles.spectators.messages import EventBatches, read_requ
 from slpstream.parts.consoles.spectators.server import REQUEST_SECONDS, SpectatorServer, open_socket
 from tests.daemons.station import until
 from tests.formats.slippi.built import Built
-from tests.parts.consoles.daemons import daemon_of, free_port
+from tests.parts.consoles.daemons import daemon_of
 from tests.parts.consoles.relays import GrowingFile
 from tests.parts.consoles.spectators.enet_client import EnetClient
 from tests.parts.consoles.wii import raw_of
+from tests.ports import free_port
 from tests.synthetic.match import synthetic_match
 
 ONE = Built().frames(-123, 0).end().closed()
