@@ -73,7 +73,11 @@ class Watch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         bool, Meta(description="Poll only, without file system notifications. For network shares.")
     ] = False
     poll_seconds: Annotated[
-        Positive, Meta(description="How often growing files are polled when no notification comes.")
+        Positive,
+        Meta(
+            description="How often growing files are polled. While each growth of a file is notified, it is polled "
+            "every `scan_seconds`."
+        ),
     ] = 0.1
     scan_seconds: Annotated[
         Positive, Meta(description="How often folders are scanned for changes that were not notified.")

@@ -11,6 +11,7 @@ from slpstream.daemon.stations import Origin
 from slpstream.parts.interface import Host
 from slpstream.parts.services import FinishedGameCheck
 from slpstream.sources.tail import Watcher
+from slpstream.system.stagger import SharedTicks
 
 
 class StationFactory:
@@ -20,6 +21,7 @@ class StationFactory:
         self._host = host
         self._watcher = watcher
         self._limiter = limiter
+        self._ticks = SharedTicks()
 
     def make(self, wanted: StationConfig, origin: Origin) -> Station:
         """Make a station, without starting it. The games of temporary stations are neither indexed nor checked."""
@@ -42,6 +44,7 @@ class StationFactory:
                 host.index if kept else None,
                 host.find(FinishedGameCheck) if kept else None,
                 errors=host.errors,
+                ticks=self._ticks,
             ),
         )
 

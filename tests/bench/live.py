@@ -28,6 +28,9 @@ from tests.project import ROOT
 
 _MAX_WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
+_PLAYED_SECONDS = 2.0
+_QUIET_SECONDS = 8.0
+"""Long enough for the daemon to notice that the games do not grow."""
 _SPARE_SECONDS = 60.0
 _SAMPLE_SECONDS = 0.5
 DESCRIPTORS = 8192
@@ -150,6 +153,18 @@ def measure(load: Load) -> Measured:
     """Run all processes once."""
     with stations(load.stations) as (daemon, root, folders):
         return measure_at(load, daemon, root, folders)
+
+
+def idle_cpu(count: int, seconds: float) -> float:
+    """CPU time of a daemon in percent of a core, while the games of all its stations are paused."""
+    with stations(count) as (daemon, root, folders):
+        arguments = [*map(str, folders), "--seconds", str(_PLAYED_SECONDS), "--log", str(root / "log")]
+        with process_of(module("game_writer", *arguments), _PLAYED_SECONDS) as writer:
+            line_of(writer)
+            line_of(writer)
+        time.sleep(_QUIET_SECONDS)
+        cpu, _, _ = watch({"daemon": daemon.process.pid}, time.monotonic_ns(), seconds)
+        return cpu["daemon"]
 
 
 def measure_bare(load: Load, form: str, message_bytes: int) -> Measured:

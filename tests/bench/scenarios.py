@@ -9,7 +9,7 @@ from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from tests.bench import slippi_js
 from tests.bench.bare_loop import FORMS
 from tests.bench.game_writer import DISTURBANCES
-from tests.bench.live import Load, Measured, measure, measure_bare
+from tests.bench.live import Load, Measured, idle_cpu, measure, measure_bare
 from tests.bench.report import Figure, Form
 
 ABOUT_ONE_KILOBYTE = (
@@ -60,6 +60,13 @@ def sixty_four(form: Form) -> list[Figure]:
             f"{count} stations in step, latency p99", [m.quantile(0.99) for m in in_step], "ms", None, _worst(in_step)
         ),
     ]
+
+
+def idle(form: Form) -> list[Figure]:
+    """64 stations whose games are paused: CPU time while nothing happens."""
+    count = 8 if form.short else 64
+    values = [idle_cpu(count, form.seconds(20)) for _ in range(form.times)]
+    return [Figure(f"{count} stations with paused games, CPU", values, "% of a core", 1.0)]
 
 
 def many_stations(form: Form) -> list[Figure]:

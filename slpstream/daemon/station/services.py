@@ -11,6 +11,7 @@ import trio
 
 from slpstream.daemon.station.choice import GameChoice
 from slpstream.system.internal_errors import InternalErrors
+from slpstream.system.stagger import SharedTicks
 
 if TYPE_CHECKING:
     from slpstream.config.sections import Watch
@@ -57,5 +58,7 @@ class SharedServices:
     finished_games: FinishedGameCheck | None = None
     wall_clock: Callable[[], float] = time.time
     errors: InternalErrors = field(default_factory=InternalErrors)
+    ticks: SharedTicks = field(default_factory=SharedTicks)
+    """Wakes the stations for their upkeep."""
     searching: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
     """Limits the number of threads that search old files for a game."""

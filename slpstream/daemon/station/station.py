@@ -34,7 +34,6 @@ from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.registry import formats, is_finished, suffixes
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.stream.channel import Channel, StationState
-from slpstream.system.stagger import phase_of
 
 if TYPE_CHECKING:
     from slpstream.config.sections import Watch
@@ -68,6 +67,7 @@ class Station:
         )
         self.notifications = notifications
         self._errors = shared.errors
+        self._ticks = shared.ticks
         self._settings = settings = Settings(watch, timing)
         counters = StationCounters(metrics, folder, shared.wall_clock)
         index = StationIndex(station, shared.index, shared.wall_clock)
@@ -228,10 +228,8 @@ class Station:
 
     async def _tick(self, nursery: trio.Nursery) -> None:
         """Do the upkeep regularly. It is staggered, so that fifty stations don't all do it at the same moment."""
-        tick_seconds = self._settings.timing.tick_seconds
-        await trio.sleep(tick_seconds * phase_of(self.id))
         while True:
-            await trio.sleep(tick_seconds)
+            await self._ticks.wait(self._settings.timing.tick_seconds, self.id)
             self._upkeep.tick(nursery)
 
     def _failed(self, error_id: str, failures: int) -> None:

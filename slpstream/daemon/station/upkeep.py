@@ -108,9 +108,10 @@ class Upkeep:
         """Do the work once. Files that were written in one go are played in `nursery`."""
         self._feeder.publish_held()
         self._counters.tick(self._files.readers())
-        self._quiet.release()
-        self._copies.prefer_growing(self._settings.watch.stalled_seconds)
-        self._whole.play_files_at_rest(nursery)
+        if len(self._files):
+            self._quiet.release()
+            self._copies.prefer_growing(self._settings.watch.stalled_seconds)
+            self._whole.play_files_at_rest(nursery)
         self._containment.try_again()
         self._health.check_stable()
         self._health.check()

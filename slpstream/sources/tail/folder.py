@@ -81,7 +81,7 @@ class FolderTail:
         self._notifications = notifications
         self._events: deque[TailEvent] = deque()
         self._table = FileTable()
-        self._schedule = ReadSchedule(self._table.open, poll_seconds, read_bytes)
+        self._schedule = ReadSchedule(self._table.open, poll_seconds, scan_seconds, read_bytes)
         look = None if is_finished is None else FirstLook(name, rewritable_bytes, is_finished)
         self._scans = Scans(
             TreeScanner(name, suffixes, idle_seconds, look, wall_clock, notifications),
@@ -275,7 +275,8 @@ class FolderTail:
         self._now = now
         self._schedule.schedule_next_part(now)
         self._take_notifications(now)
-        if self._schedule.tick(now) and self._notifications.degraded is not None:
+        self._schedule.is_notified = self._notifications.degraded is None
+        if self._schedule.tick(now) and not self._schedule.is_notified:
             # Without notifications, this is the only way to notice in time that a file has left its path.
             self._table.doubtful.update(self._table.active)
         self._scans.start(now)
@@ -306,6 +307,7 @@ class FolderTail:
         for path in paths:
             tail = active.get(path)
             if tail is not None:
+                self._schedule.note_growth(tail, was_notified=True)
                 self._schedule.read_soon(tail)
             elif path.lower().endswith(self._suffixes):
                 self._table.doubtful.add(path)

@@ -100,15 +100,19 @@ class Reader:
                 return 0
             if tail not in due or tail not in self._table.open:
                 continue  # lost or replaced in the meantime
-            if tail.descriptor.nowait and not due[tail] and tail.is_unchanged(now):
+            was_notified = due[tail]
+            if tail.descriptor.nowait and not was_notified and tail.is_unchanged(now):
+                tail.read_at = now
                 del due[tail]
                 continue
             result = tail.read_nowait(self._chunk[:limit], self._head) if tail.descriptor.nowait else None
             if result is None:
                 blocking.append(tail)
-            else:
-                budget -= len(result.data)
-                self._apply(tail, result, now)
+                continue
+            budget -= len(result.data)
+            if result.data and not was_notified:
+                self._schedule.note_growth(tail, was_notified=False)
+            self._apply(tail, result, now)
         if blocking and budget > 0:
             budget -= await self._read_in_thread(blocking, now, budget, limit)
         return budget
@@ -150,8 +154,11 @@ class Reader:
                 self._lose(tail, source_error_of(result, tail.path))
             elif result is not None:
                 count += len(result.data)
+                if result.data and not due.get(tail):
+                    self._schedule.note_growth(tail, was_notified=False)
                 self._apply(tail, result, now)
             else:
+                tail.read_at = now
                 due.pop(tail, None)
         return count
 

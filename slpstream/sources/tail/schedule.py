@@ -1,6 +1,10 @@
 """Decide when each open file should be read.
 
-A file is *due* after a notification about it, and on ticks. Files that grow take turns. A file that arrived whole is
+A file is *due* after a notification about it, and on ticks. On a file server, changes that other machines make aren't
+notified, so a tick comes every tenth of a second. Once many notifications about a file have come and none was missed,
+there is a tick for it every few seconds, in case one gets lost.
+
+Files that grow take turns. A file that arrived whole is
 read in small parts, and as long as other files are followed too, there are pauses between these parts. This way, a pile
 of copied files doesn't delay a game. A new game has to wait until the older ones were read to their end.
 """
@@ -16,12 +20,17 @@ from slpstream.sources.tail.tailer import FileTail
 _MAX_PAUSE_SECONDS: Final = 0.02
 # A new file waits until at most this many chunks have been read, about a second's worth.
 _MAX_WAIT_CHUNKS: Final = 64
+# After this many notifications about a file in a row, we rely on them. A game gives as many within a second.
+_RELIABLE_NOTIFICATIONS: Final = 60
 
 
 class ReadSchedule:
     """The files that are due, in the order of their turns. This doesn't do any I/O."""
 
-    def __init__(self, open_files: Collection[FileTail], poll_seconds: float, chunk_bytes: int) -> None:
+    def __init__(
+        self, open_files: Collection[FileTail], poll_seconds: float, notified_poll_seconds: float, chunk_bytes: int
+    ) -> None:
+        """A file is polled every `notified_poll_seconds` while notifications about it are reliable."""
         self.due: dict[FileTail, bool] = {}
         """In the order of their turns. False: skip the read if the file's status is unchanged."""
         self.waiting_for: dict[FileTail, tuple[int, set[FileTail]]] = {}
@@ -33,6 +42,9 @@ class ReadSchedule:
         """
         self._open = open_files
         self._poll_seconds = poll_seconds
+        self._notified_poll_seconds = max(poll_seconds, notified_poll_seconds)
+        self.is_notified = False
+        """Whether notifications are working at all."""
         self._chunk_bytes = chunk_bytes
         self._bytes_read = 0
         self._next_tick = 0.0
@@ -72,11 +84,18 @@ class ReadSchedule:
         if now < self._next_tick:
             return False
         self._next_tick = now + self._poll_seconds
-        recent = now - self._poll_seconds / 2
         for tail in self._open:
-            if tail.read_at <= recent:
+            if tail.read_at <= now - (self._seconds_between_polls(tail) - self._poll_seconds / 2):
                 self.check_soon(tail)
         return True
+
+    def note_growth(self, tail: FileTail, *, was_notified: bool) -> None:
+        """Note that a file has grown, or at least that a notification says so."""
+        tail.notifications = tail.notifications + 1 if was_notified else 0
+
+    def _seconds_between_polls(self, tail: FileTail) -> float:
+        is_reliable = self.is_notified and tail.notifications >= _RELIABLE_NOTIFICATIONS
+        return self._notified_poll_seconds if is_reliable else self._poll_seconds
 
     def is_idle(self) -> bool:
         """Whether there are no files that are due or waiting."""
@@ -136,8 +155,8 @@ class ReadSchedule:
         deadline = self._next_part_at if self.due else math.inf
         if self._open:
             # Files that notifications report are read all the time, and need no wakeup for a tick.
-            read_at = min([tail.read_at for tail in self._open])
-            deadline = min(deadline, max(read_at + self._poll_seconds, self._next_tick))
+            poll_at = min([tail.read_at + self._seconds_between_polls(tail) for tail in self._open])
+            deadline = min(deadline, max(poll_at, self._next_tick))
         return deadline
 
     def _stop_waiting_for(self, older: FileTail) -> None:

@@ -59,6 +59,7 @@ class FileTail:
         "has_unread_bytes",
         "head",
         "missed_scans",
+        "notifications",
         "offset",
         "path",
         "read_at",
@@ -79,7 +80,9 @@ class FileTail:
         """Checksum of the delivered bytes after the header."""
         self.has_unread_bytes = True
         self.read_at = -math.inf
-        """The time of the last read."""
+        """The time of the last read, or of the last look that found that nothing has changed."""
+        self.notifications = 0
+        """How many notifications about the file came in a row, without any growth that was not notified."""
         self.at_start = False
         self.exhausted = False
         """Whether further bytes do not matter: reads skip them, and only check that it is the same file."""
