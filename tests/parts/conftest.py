@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.parts.deliveries.store import DeliveryStore
 from tests.browsers.fixtures import (
     browser,
     drawing_browser,
@@ -21,8 +21,12 @@ from tests.browsers.fixtures import (
     playwright,
     watched,
 )
+from tests.marks import require_parts
 from tests.store.conftest import database
 from tests.virtual_time import inline
+
+if TYPE_CHECKING:
+    from slpstream.parts.deliveries.store import DeliveryStore
 
 __all__ = [
     "browser",
@@ -46,6 +50,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[DeliveryStore]:
+    require_parts("deliveries")
+    from slpstream.parts.deliveries.store import DeliveryStore
+
     with closing(DeliveryStore(tmp_path / "deliveries.sqlite3")) as opened:
         yield opened
 
