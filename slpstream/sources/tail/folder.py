@@ -307,7 +307,7 @@ class FolderTail:
         for path in paths:
             tail = active.get(path)
             if tail is not None:
-                self._schedule.note_growth(tail, was_notified=True)
+                self._schedule.note_notification(tail, now)
                 self._schedule.read_soon(tail)
             elif path.lower().endswith(self._suffixes):
                 self._table.doubtful.add(path)

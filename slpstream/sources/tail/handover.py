@@ -84,9 +84,10 @@ class GrowthHandover:
         return outcome.value
 
     def _hand_over(self, tail: FileTail, take: Callable[[TailEvent], None]) -> bool:
-        if not self._read(tail, trio.current_time()):
+        now = trio.current_time()
+        self._schedule.note_notification(tail, now)
+        if not self._read(tail, now):
             return False
-        self._schedule.note_growth(tail, was_notified=True)
         while self._events and isinstance(self._events[0], Grew):
             take(self._events.popleft())
         if self._events or self._schedule.due or self._table.doubtful:

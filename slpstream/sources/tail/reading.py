@@ -111,7 +111,7 @@ class Reader:
                 continue
             budget -= len(result.data)
             if result.data and not was_notified:
-                self._schedule.note_growth(tail, was_notified=False)
+                self._schedule.note_missed_notification(tail)
             self._apply(tail, result, now)
         if blocking and budget > 0:
             budget -= await self._read_in_thread(blocking, now, budget, limit)
@@ -155,7 +155,7 @@ class Reader:
             elif result is not None:
                 count += len(result.data)
                 if result.data and not due.get(tail):
-                    self._schedule.note_growth(tail, was_notified=False)
+                    self._schedule.note_missed_notification(tail)
                 self._apply(tail, result, now)
             else:
                 tail.read_at = now

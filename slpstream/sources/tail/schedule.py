@@ -89,13 +89,22 @@ class ReadSchedule:
                 self.check_soon(tail)
         return True
 
-    def note_growth(self, tail: FileTail, *, was_notified: bool) -> None:
-        """Note that a file has grown, or at least that a notification says so."""
-        tail.notifications = tail.notifications + 1 if was_notified else 0
+    def note_notification(self, tail: FileTail, now: float) -> None:
+        """Note that a notification about a file has come."""
+        tail.notifications += 1
+        if now - tail.read_at > self._poll_seconds and self._is_reliable(tail):
+            tail.note_unchanged(now - self._poll_seconds)  # a notification would have come
+
+    def note_missed_notification(self, tail: FileTail) -> None:
+        """Note that a file has grown without a notification."""
+        tail.notifications = 0
+
+    def _is_reliable(self, tail: FileTail) -> bool:
+        """Whether the growth of a file is always notified."""
+        return self.is_notified and tail.notifications >= _RELIABLE_NOTIFICATIONS
 
     def _seconds_between_polls(self, tail: FileTail) -> float:
-        is_reliable = self.is_notified and tail.notifications >= _RELIABLE_NOTIFICATIONS
-        return self._notified_poll_seconds if is_reliable else self._poll_seconds
+        return self._notified_poll_seconds if self._is_reliable(tail) else self._poll_seconds
 
     def is_idle(self) -> bool:
         """Whether there are no files that are due or waiting."""

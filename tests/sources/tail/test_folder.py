@@ -262,6 +262,11 @@ def test_polls_are_rare_while_no_notification_is_missed(root: Path, start: Start
 
     assert all(grows(notified=False) for _ in range(3))
     assert all(grows(notified=True) for _ in range(60))
+    driver.step(1.0)
+    append(path, b"x")
+    notifications.grew(str(path))
+    [grown] = [event for event in driver.step(0.0) if isinstance(event, Grew)]
+    assert driver.now - grown.file.unchanged_at == pytest.approx(0.1), "earlier growth would have been notified"
     assert not grows(notified=False)
     assert any(isinstance(event, Grew) for event in driver.step(5.0))
     assert all(grows(notified=False) for _ in range(3)), "one was missed, so the file is polled again"
