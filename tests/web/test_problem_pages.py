@@ -106,10 +106,10 @@ def test_overlay_appears_once_its_station_exists(browser: Browser, tmp_path: Pat
     """The same page also survives a period without a daemon."""
     (tmp_path / "tree" / "main").mkdir(parents=True)
     arguments = configuration(tmp_path, f"[[stations]]\nid = '*'\nfolder = '{tmp_path / 'tree'}'\n")
-    arguments = (*arguments, "--port", str(free_port()))
+    restartable = (*arguments, "--port", str(free_port()))
     with open_page(browser, locale="ja-JP") as watched:
         page = watched.page
-        with running(arguments=arguments) as first:
+        with running(arguments=restartable) as first:
             first.wait_ready()
             page.goto(f"{first.url}/overlay/side")
             problem(page, "unknown_station")
@@ -123,7 +123,7 @@ def test_overlay_appears_once_its_station_exists(browser: Browser, tmp_path: Pat
             first.kill()
             problem(page, "gone")
         (tmp_path / "tree" / "side").mkdir()
-        with running(arguments=arguments) as second:
+        with running(arguments=restartable) as second:
             page.locator(".overlay").wait_for(timeout=LONG_MS)
             expect(page).to_have_url(f"{second.url}/overlay/side")
 
