@@ -11,7 +11,7 @@ from slpstream.daemon.stations import Origin
 from slpstream.parts.interface import Host
 from slpstream.parts.services import FinishedGameCheck
 from slpstream.sources.tail import Watcher
-from slpstream.system.stagger import SharedTicks
+from slpstream.system.ticks import SharedTicks
 
 
 class StationFactory:

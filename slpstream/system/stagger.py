@@ -2,40 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import zlib
-
-import trio
-
-PHASES = 8
 
 
 def phase_of(name: str) -> float:
     """Return an offset in [0, 1), as a fraction of the period. For the same name, you always get the same offset."""
     return zlib.crc32(name.encode("utf-8", "surrogateescape")) / 2**32
-
-
-class SharedTicks:
-    """Wakes many tasks periodically. There are a few phases, and all tasks with the same phase share one timer.
-
-    This costs less than a timer for each task.
-    """
-
-    def __init__(self) -> None:
-        self._next: dict[tuple[float, int], trio.Event] = {}
-
-    async def wait(self, period_seconds: float, name: str) -> None:
-        """Wait for the next tick in the phase of `name`."""
-        key = period_seconds, int(phase_of(name) * PHASES)
-        event = self._next.get(key)
-        if event is not None:
-            await event.wait()
-            return
-        event = self._next[key] = trio.Event()
-        offset = key[1] / PHASES
-        count = math.floor(trio.current_time() / period_seconds - offset) + 1
-        try:
-            await trio.sleep_until((count + offset) * period_seconds)
-        finally:  # if this is cancelled, the others wake early, and one of them sets the next timer
-            del self._next[key]
-            event.set()

@@ -11,7 +11,7 @@ import trio
 
 from slpstream.daemon.station.choice import GameChoice
 from slpstream.system.internal_errors import InternalErrors
-from slpstream.system.stagger import SharedTicks
+from slpstream.system.ticks import SharedTicks
 
 if TYPE_CHECKING:
     from slpstream.config.sections import Watch

@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from slpstream.system.stagger import PHASES, SharedTicks
+from slpstream.system.ticks import PHASES, SharedTicks
 
 
 @pytest.mark.trio
