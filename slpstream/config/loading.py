@@ -83,7 +83,7 @@ def convert(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file:
             own[name], theirs = _divided(value, declared) if isinstance(value, dict) else (value, {})
             parts[name] = _convert(name, theirs, declared, file)
         elif declared and declared[0].many:
-            parts[name] = _convert_each(name, value, declared[0], file)
+            parts[name] = _convert_each(name, value, declared, file)
         elif declared:
             parts[name] = _convert(name, value, declared, file)
         else:
@@ -107,12 +107,12 @@ def _divided(table: Mapping[str, Any], declared: Sequence[Section]) -> tuple[dic
     return {key: value for key, value in table.items() if key not in known}, theirs
 
 
-def _convert_each(name: str, value: Any, section: Section, file: str) -> list[msgspec.Struct]:
+def _convert_each(name: str, value: Any, declared: Sequence[Section], file: str) -> list[msgspec.Struct]:
     """Convert a section that can occur several times. You get one struct for each."""
     try:
-        found: list[msgspec.Struct] = msgspec.convert(value, GenericAlias(list, section.struct))
+        found: list[msgspec.Struct] = msgspec.convert(value, GenericAlias(list, declared[0].struct))
     except msgspec.ValidationError as error:
-        raise _config_error(error, file, name, [section]) from None
+        raise _config_error(error, file, name, declared) from None
     for i, each in enumerate(found):
         _check_numbers(each, file, f"{name}[{i}]")
     return found
