@@ -32,6 +32,7 @@ from slpstream.game.log_reader import GrowingLogReader
 from slpstream.parts import registry
 from slpstream.parts.announce.dns_sd import DnsSd
 from slpstream.parts.announce.part import Announce
+from slpstream.parts.audit import setup_audit
 from slpstream.parts.bracket.configured import ConfiguredBracket
 from slpstream.parts.chat.sink import ChatSink
 from slpstream.parts.controllers.check import ControllerCheck
@@ -343,7 +344,7 @@ SHARED_TASKS: list[tuple[str, Any, str]] = [
     ("situations", LiveSituations, "feed"),
     ("index", Games, "add"),
     ("replay_check", replay_check, "of_name"),
-    ("audit", GameIndex, "setups"),
+    ("audit", setup_audit, "newest_setups"),
     ("controllers", ControllerCheck, "take"),
     ("handover", ReplayZips, "set_changed"),
     ("upkeep", trio.lowlevel, "current_statistics"),

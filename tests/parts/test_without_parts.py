@@ -34,6 +34,7 @@ def copy_without(part: str, target: Path) -> Path:
     for kernel in ROOT.glob("slpstream/**/*.so"):
         shutil.copy2(kernel, target / kernel.relative_to(ROOT))
     (target.parent / "shared").symlink_to(ROOT.parent / "shared")
+    (target / "tests/oracles/node_modules").symlink_to(ROOT / "tests/oracles/node_modules")
     return target
 
 
