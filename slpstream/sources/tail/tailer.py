@@ -59,7 +59,6 @@ class FileTail:
         "has_unread_bytes",
         "head",
         "missed_scans",
-        "notifications",
         "offset",
         "path",
         "read_at",
@@ -81,8 +80,6 @@ class FileTail:
         self.has_unread_bytes = True
         self.read_at = -math.inf
         """The time of the last read, or of the last look that found that nothing has changed."""
-        self.notifications = 0
-        """How many notifications about the file came in a row, without any growth that was not notified."""
         self.at_start = False
         self.exhausted = False
         """Whether further bytes do not matter: reads skip them, and only check that it is the same file."""
