@@ -6,13 +6,14 @@ long as all its pictures. The screenshots are in `tests/artifacts/`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from itertools import product
 
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from tests.browsers.pages import WatchedPage, open_page
+from tests.browsers.pages import LONG_MS, WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
 from tests.parts.scenes.on_air import (
@@ -184,18 +185,17 @@ def test_panels_in_place_of_the_display_are_opaque(page: Page, empty_daemon: Dae
     station.start("Aki", "Bo")
     station.frame(1200, 134, 0, stocks=(0, 3))
     drawn(page, 1200)
-    pictures = []
-    for colour in ("white", "black"):
+
+    def picture(colour: str) -> bytes:
         page.evaluate("colour => { document.documentElement.style.background = colour; }", colour)
         settle(page)
         box = page.locator(".cover.figures").bounding_box()
         assert box is not None
-        clip = {"x": 0, "y": box["y"] + 1, "width": box["width"], "height": box["height"] - 2}
-        picture, before = page.screenshot(clip=clip), b""  # type: ignore[arg-type]
-        while picture != before:  # Chromium can still be drawing the tiles of the page
-            picture, before = page.screenshot(clip=clip), picture  # type: ignore[arg-type]
-        pictures.append(picture)
-    assert pictures[0] == pictures[1]
+        return page.screenshot(clip={"x": 0, "y": box["y"] + 1, "width": box["width"], "height": box["height"] - 2})
+
+    deadline = time.monotonic() + LONG_MS / 1000
+    while picture("white") != picture("black"):  # Chromium can still be drawing the tiles of the page
+        assert time.monotonic() < deadline
 
 
 def test_moments_of_a_game(watched: WatchedPage, page: Page, empty_daemon: DaemonProcess) -> None:
