@@ -62,6 +62,9 @@ export class ChangeList {
    */
   draw(daemon, set) {
     const newest = set.lastChange ?? 0;
+    if (newest === 0) {
+      this.#loaded ??= 0; // so that the first change is news
+    }
     if (newest !== (this.#loaded ?? 0)) {
       this.#load(daemon, set);
     }
