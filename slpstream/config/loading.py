@@ -92,16 +92,16 @@ def convert(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file:
         core = msgspec.convert(own, CoreSections)
     except msgspec.ValidationError as error:
         raise _config_error(error, file, "", sections) from None
-    values = {name: getattr(core, name) for name in core.__struct_fields__ if name != "stations"}
-    configured = [
-        StationConfig(station.id, station.folder, station.name, keys)
+    values = {name: getattr(core, name) for name in core.__struct_fields__}
+    values["stations"] = [
+        StationConfig(**msgspec.structs.asdict(station), parts=keys)
         for station, keys in zip(core.stations, stations, strict=True)
     ]
-    return Config(**values, stations=configured, parts={name: found for name, found in parts.items() if found})
+    return Config(**values, parts={name: found for name, found in parts.items() if found})
 
 
 def _divided(table: Mapping[str, Any], declared: Sequence[Section]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide the table of a core section into the keys of the core and those that parts have declared for it."""
+    """Divide a table into the keys that are not declared by these sections, and those that are."""
     known = {key for section in declared for key in section.struct.__struct_fields__}
     theirs = {key: value for key, value in table.items() if key in known}
     return {key: value for key, value in table.items() if key not in known}, theirs
@@ -122,15 +122,13 @@ def _convert(name: str, value: Any, declared: Sequence[Section], file: str) -> l
     """Convert one table whose keys are divided among several structs. Those that just contain defaults are left out."""
     found: list[msgspec.Struct] = []
     try:
-        table = msgspec.convert(value, dict[str, Any])
-        structs = [section.struct for section in declared]
-        known = {key for struct in structs for key in struct.__struct_fields__}
-        for unknown in (key for key in table if key not in known):
-            raise ConfigError(file, f"{name}.{unknown}", "unknown key")
-        for struct in structs:
-            own = {key: each for key, each in table.items() if key in struct.__struct_fields__}
-            section = msgspec.convert(own, struct)
-            found += [section] if section != struct() else []
+        unknown, _ = _divided(msgspec.convert(value, dict[str, Any]), declared)
+        for key in unknown:
+            raise ConfigError(file, f"{name}.{key}", "unknown key")
+        for section in declared:
+            struct = section.struct
+            keys = msgspec.convert(_divided(value, [section])[1], struct)
+            found += [keys] if keys != struct() else []
     except msgspec.ValidationError as error:
         raise _config_error(error, file, name, declared) from None
     for each in found:
@@ -227,11 +225,14 @@ def _check_stations(stations: Sequence[StationConfig], sources: Sequence[str], f
 
 def _given_keys(station: StationConfig) -> list[str]:
     """Return the names of the keys that do not just have their default."""
-    core = StationKeys(station.id, station.folder, station.name)
+    given: list[tuple[msgspec.Struct, type[msgspec.Struct]]] = [
+        (station, StationKeys),
+        *((keys, type(keys)) for keys in station.parts),
+    ]
     return [
         field.name
-        for keys in (core, *station.parts)
-        for field in msgspec.structs.fields(type(keys))
+        for keys, struct in given
+        for field in msgspec.structs.fields(struct)
         if getattr(keys, field.name) != field.default
     ]
 

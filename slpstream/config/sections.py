@@ -75,8 +75,8 @@ class Watch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     poll_seconds: Annotated[
         Positive,
         Meta(
-            description="How often growing files are polled. While each growth of a file is notified, it is polled "
-            "every `scan_seconds`."
+            description="How often growing files are polled. As long as the system reports every growth of a file, it "
+            "is only polled every `scan_seconds`."
         ),
     ] = 0.1
     scan_seconds: Annotated[

@@ -1,8 +1,8 @@
 """Decide when each open file should be read.
 
-A file is *due* after a notification about it, and on ticks. On a file server, changes that other machines make aren't
-notified, so a tick comes every tenth of a second. Once many notifications about a file have come and none was missed,
-there is a tick for it every few seconds, in case one gets lost.
+A file is *due* after a notification about it, and on ticks. Changes that other machines make on a file server aren't
+notified, so the ticks come often. Once we have had many notifications about a file, and haven't missed any, its ticks
+become rare, because then they only matter if a notification gets lost.
 
 Files that grow take turns. A file that arrived whole is
 read in small parts, and as long as other files are followed too, there are pauses between these parts. This way, a pile
