@@ -12,13 +12,16 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
+import trio
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
+from websockets.trio.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from tests.daemons.process import DaemonProcess, running
 from tests.deploy.tools import needs
@@ -56,13 +59,19 @@ class Proxied(NamedTuple):
         connection.close()
         return result
 
-    def stream(self, query: str, **options: Any) -> Any:
-        """Open a websocket to the stream."""
-        return connect(f"wss://{NAME}/v1/stream{query}", sock=self.connect_plain(), ssl=self.trust, **options)
+    @asynccontextmanager
+    async def stream(self, query: str, origin: Origin | None = None) -> AsyncIterator[ClientConnection]:
+        """Open a websocket to the stream.
 
-    def connect_plain(self) -> socket.socket:
-        """Open a TCP connection to nginx."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        In a single task, because the synchronous client uses the TLS connection in two threads, and with it the
+        handshake timed out in two of ninety runs.
+        """
+        with trio.fail_after(10):
+            raw = await trio.open_tcp_stream("127.0.0.1", self.port)
+            async with connect(
+                f"wss://{NAME}/v1/stream{query}", stream=raw, ssl=self.trust, origin=origin
+            ) as websocket:
+                yield websocket
 
 
 def configuration(folder: Path, daemon_port: int, port: int, plain_port: int) -> str:
@@ -152,21 +161,27 @@ def test_hosts_and_origins_are_checked_through_the_proxy(proxied: Proxied) -> No
     assert proxied.get("/healthz", authorization=bearer, host="evil.example")[0] == 421
     assert proxied.get("/healthz", authorization=bearer, origin="https://evil.example")[0] == 403
     assert proxied.get("/healthz", authorization=bearer, origin=f"https://{NAME}")[0] == 200
-    with pytest.raises(InvalidStatus) as refused, proxied.stream(f"?token={TOKEN}", origin="https://evil.example"):
-        pass
+
+
+@pytest.mark.trio
+async def test_origin_of_a_websocket_is_checked_through_the_proxy(proxied: Proxied) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with proxied.stream(f"?token={TOKEN}", Origin("https://evil.example")):
+            pass
     assert refused.value.response.status_code == 403
 
 
-def test_websocket_through_the_proxy(proxied: Proxied) -> None:
-    with proxied.stream("?station=main") as websocket:
-        assert json.loads(websocket.recv(timeout=10))["code"] == 4401
+@pytest.mark.trio
+async def test_websocket_through_the_proxy(proxied: Proxied) -> None:
+    async with proxied.stream("?station=main") as websocket:
+        assert json.loads(await websocket.recv())["code"] == 4401
         with pytest.raises(ConnectionClosed) as closed:
-            websocket.recv(timeout=10)
+            await websocket.recv()
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 4401
-    with proxied.stream(f"?station=main&token={TOKEN}", origin=f"https://{NAME}") as websocket:
-        assert json.loads(websocket.recv(timeout=10))["type"] == "hello"
-        assert json.loads(websocket.recv(timeout=10))["type"] == "station"
+    async with proxied.stream(f"?station=main&token={TOKEN}", Origin(f"https://{NAME}")) as websocket:
+        assert json.loads(await websocket.recv())["type"] == "hello"
+        assert json.loads(await websocket.recv())["type"] == "station"
 
 
 def test_server_sent_events_are_not_buffered(proxied: Proxied) -> None:
