@@ -289,7 +289,7 @@ class GameIndex:
         finally:
             with trio.move_on_after(_FLUSH_SECONDS, shield=True):
                 await self._flush()
-                await trio.to_thread.run_sync(self._database.database.close)
+                await self._database.close()
 
     async def _write(self) -> None:
         self._pending.wake_writer()  # entries can be left from before a failure

@@ -41,9 +41,17 @@ class LiveDatabase:
         self._on_error = on_error
         self._on_replaced = on_replaced
         self._had_wrong_content = False
+        self._is_closed = False
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._recovery = trio.Lock()
         self._log = get_logger()
+
+    async def close(self) -> None:
+        """Close the database as soon as the calls that have begun are over. Later calls return `None`."""
+        self._is_closed = True
+        for _ in range(_THREADS):
+            await self._limiter.acquire_on_behalf_of(object())
+        await trio.to_thread.run_sync(self.database.close)
 
     async def change(self, work: Callable[[Database], T]) -> T | None:
         """Like `call`, but for work that writes. If it succeeds, there is no `problem` any more."""
@@ -55,6 +63,8 @@ class LiveDatabase:
 
     async def call(self, work: Callable[[Database], T]) -> T | None:
         """Run work that blocks in a worker thread, and pass it the database. Returns `None` if SQLite fails."""
+        if self._is_closed:
+            return None
         database = self.database
         try:
             return await trio.to_thread.run_sync(work, database, limiter=self._limiter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+import trio.testing
 
 from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
@@ -187,6 +189,35 @@ async def test_full_disk_does_not_stop_the_index(tmp_path: Path, monkeypatch: py
         assert errors == [1]
         played(index, 2, samples.start(2))
         assert await ids(index) == [2]
+
+
+async def test_calls_that_have_begun_end_before_the_database_is_closed(tmp_path: Path) -> None:
+    begun, go_on, counts = trio.Event(), threading.Event(), []
+
+    def count(database: Database) -> int:
+        trio.from_thread.run_sync(begun.set)
+        go_on.wait()
+        return database.games.count()
+
+    async def read() -> None:
+        counts.append(await index.read(count))
+
+    with trio.fail_after(10):
+        async with trio.open_nursery() as reading, indexed(tmp_path) as (index, errors):
+            played(index, 1, samples.start(1))
+            await index.written()
+            reading.start_soon(read)
+            await begun.wait()
+            reading.start_soon(release_when_idle, go_on)
+    assert counts == [1]
+    assert await index.game(samples.game_id(1)) is None, "calls that begin later find nothing"
+    assert not errors
+
+
+async def release_when_idle(event: threading.Event) -> None:
+    """Set an event as soon as no task of the test can go on without it."""
+    await trio.testing.wait_all_tasks_blocked()
+    event.set()
 
 
 @pytest.mark.parametrize("step_seconds", [50 * 365 * 86_400, -7200], ids=["forward", "back"])
