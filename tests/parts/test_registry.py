@@ -12,6 +12,7 @@ import pytest
 
 from slpstream.parts import registry
 from slpstream.parts.interface import Part
+from tests.marks import of_part
 from tests.project import ROOT
 
 PACKAGE = ROOT / "slpstream"
@@ -63,6 +64,7 @@ def test_references_can_be_resolved(part: Part) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.parts("export")
 def test_command_of_a_part_of_its_name_starts_without_the_others() -> None:
     loaded = loaded_after("from slpstream.parts import registry; assert registry.command('export')")
     assert [name for name in loaded if re.fullmatch(r"slpstream\.parts\.\w+\.part", name)] == [
@@ -71,7 +73,14 @@ def test_command_of_a_part_of_its_name_starts_without_the_others() -> None:
     assert "msgspec" not in loaded
 
 
-@pytest.mark.parametrize("name", ["unpack", "obs-scenes", "stats"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("unpack", marks=pytest.mark.parts("pack")),
+        pytest.param("obs-scenes", marks=pytest.mark.parts("obs")),
+        of_part("stats"),
+    ],
+)
 def test_commands_are_found_by_name(name: str) -> None:
     command = registry.command(name)
     assert command is not None

@@ -22,7 +22,7 @@ import click
 
 from slpstream.api import Replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, describe_error, fail, report
-from slpstream.cli.game_query import checked_query, config_option, me_option
+from slpstream.cli.game_query import GameQuery, checked_query, config_option, me_option
 from slpstream.cli.process_pool import CONTEXT, map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import (
@@ -173,9 +173,11 @@ def command(
     """
     if find_spec("numpy") is None or find_spec("pyarrow") is None:
         fail("export needs numpy and pyarrow: pip install 'slpstream[analysis]'", 2)
-    if (query or me or config_file is not None) and kind != "training":
-        raise click.UsageError("--games, --me and --config are for --to training")
-    wanted_games = checked_query(query, me, config_file)
+    wanted_games: GameQuery | None = None
+    if query or me or config_file is not None:
+        if kind != "training":
+            raise click.UsageError("--games, --me and --config are for --to training")
+        wanted_games = checked_query(query, me, config_file)
     files = [ReplayFile(path, in_folder=True) for path in sorted({found.path for found in find_files(paths)})]
     if not files:
         fail_without_replays(paths)
@@ -196,8 +198,8 @@ def command(
             shard_bytes=shard_mib << 20,
             seed=seed,
             validation=validation,
-            query=wanted_games.text,
-            me=wanted_games.me,
+            query=query,
+            me=() if wanted_games is None else wanted_games.me,
             jobs=jobs or _cores(),
             overwrite=overwrite,
         )

@@ -194,7 +194,7 @@ def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) ->
 
     If a replay is a copy of a game that is written from another file, it is marked.
     """
-    query = GameQuery.of(options.query, options.me)
+    query = GameQuery.of(options.query, options.me) if options.query else None
     marked: list[list[Head]] = []
     done = 0
     with progress_bar("looking for games", None, shown=True) as update:
@@ -269,18 +269,18 @@ def _extent_of(file: Path) -> Extent:
         return Extent(code=code, problem=message)
 
 
-def _read_heads(part: Part, query: GameQuery) -> list[Head]:
+def _read_heads(part: Part, query: GameQuery | None) -> list[Head]:
     return [_read_head(found, query) for found in part.files]
 
 
-def _read_head(found: FoundReplay, query: GameQuery) -> Head:
+def _read_head(found: FoundReplay, query: GameQuery | None) -> Head:
     from slpstream.parts.training.rows import NotForTraining, players_of
 
     file = path_text(found.path)
     try:
         game_id, settings = _start_of(found)
         game = game_name(game_id, settings)
-        if query.text:
+        if query is not None:
             from slpstream.game.record import record_of  # needs the store, which others do without
 
             if not is_match(query, found.path, record_of(read_game(found.path))):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 import pytest
 
 from slpstream.formats.slippi import arrow, frame_decoder, frame_forms, frame_index
-from slpstream.parts.training import side_by_side
+from tests.project import has_part
 
-USERS = (arrow, frame_decoder, frame_forms, frame_index, side_by_side)
+USERS = [arrow, frame_decoder, frame_forms, frame_index]
 """The modules that use the kernel where it is built."""
+if has_part("training"):
+    USERS.append(import_module("slpstream.parts.training.side_by_side"))
 
 
 @contextmanager

@@ -82,6 +82,7 @@ def test_preview_has_the_same_time_or_none(first: int, gecko_bytes: int, charact
     assert (preview is None) == bool(gecko_bytes)
 
 
+@pytest.mark.parts("find")
 def test_length_of_slo_mo_is_found(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "game.slp").write_bytes(beginning_at(SLO_MO))
     assert exit_code("find", tmp_path, "duration:>1m") == 1
