@@ -18,6 +18,7 @@ PAGES = (*sorted(DOCS.rglob("*.md")), *(ROOT / page for page in OF_PARTS))
 WITH_README = (ROOT / "README.md", *PAGES)
 DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
     "docs/data/situations.md": ["highlights", "obs", "situations"],
+    "docs/explanation/threat_model.md": ["demo"],
     "docs/howto/consoles.md": ["consoles"],
     "docs/howto/outputs.md": ["jsonl", "text_files", "webhooks"],
     "docs/howto/sets.md": ["highlights", "situations"],

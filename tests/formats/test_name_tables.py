@@ -24,7 +24,7 @@ from tests.replays import SHARED, needs_shared
 
 SOURCES = ROOT / "slpstream"
 FILES = sorted(path for folder in name_folders().values() for path in folder.glob("*.json"))
-DATA_FILES = [*FILES, SOURCES / "parts" / "bracket" / "startgg" / "ids.json"]
+DATA_FILES = [*FILES, *SOURCES.glob("parts/bracket/startgg/ids.json")]
 CONFIDENCES = {"documented", "observed", "guessed"}
 
 

@@ -338,6 +338,7 @@ async def test_repeated_wrong_content_does_not_replace_the_database(
         assert index.trouble is not None
 
 
+@pytest.mark.parts("bracket")
 def test_queue_of_a_newer_version_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "reports.sqlite3"
     reports(path)
