@@ -306,6 +306,7 @@ def test_secret_paths_can_begin_with_the_home_folder(
     assert config.read_secret(Path("~/secret"), "key") == "hidden"
 
 
+@pytest.mark.parts("consoles")
 @pytest.mark.parametrize("address", ["[::1]x", "[::1]x:51441", "[::1]51441", "[::1", "::1]", "me@192.0.2.7", "[x]"])
 def test_address_of_a_console_is_parsed_whole(address: str) -> None:
     with pytest.raises(ConfigError, match="expected host or host:port"):

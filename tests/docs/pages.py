@@ -18,9 +18,11 @@ PAGES = (*sorted(DOCS.rglob("*.md")), *(ROOT / page for page in OF_PARTS))
 WITH_README = (ROOT / "README.md", *PAGES)
 DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
     "docs/data/situations.md": ["highlights", "obs", "situations"],
-    "docs/explanation/threat_model.md": ["demo"],
+    "docs/explanation/threat_model.md": ["consoles", "demo"],
     "docs/howto/consoles.md": ["consoles"],
+    "docs/howto/install.md": ["consoles"],
     "docs/howto/outputs.md": ["jsonl", "text_files", "webhooks"],
+    "docs/howto/runbook.md": ["consoles"],
     "docs/howto/sets.md": ["highlights", "situations"],
     "docs/production/index.md": ["obs", "on_air", "text_files"],
     "docs/production/on_air.md": ["on_air"],
@@ -28,7 +30,8 @@ DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
     "docs/reference/replay_log.md": ["verify"],
     "docs/reference/stats.md": ["highlights"],
     "docs/tournament/controllers.md": ["controllers"],
-    "docs/tournament/index.md": ["bracket", "controllers", "handover", "seats"],
+    "docs/tournament/index.md": ["bracket", "consoles", "controllers", "handover", "seats"],
+    "slpstream/parts/announce/docs.md": ["consoles"],
     "slpstream/parts/obs/docs.md": ["text_files"],
 }
 """The parts whose names are on other pages than their own. A page is not checked if one of its parts was deleted."""
