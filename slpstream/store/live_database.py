@@ -47,9 +47,9 @@ class LiveDatabase:
         self._log = get_logger()
 
     async def close(self) -> None:
-        """Close the database as soon as the calls that have begun are over. Later calls return `None`."""
+        """Wait until all calls that have begun are over, and then close the database. Later calls return `None`."""
         self._is_closed = True
-        for _ in range(_THREADS):
+        for _ in range(_THREADS):  # with all of its tokens, no call is running
             await self._limiter.acquire_on_behalf_of(object())
         await trio.to_thread.run_sync(self.database.close)
 

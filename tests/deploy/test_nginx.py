@@ -63,7 +63,7 @@ class Proxied(NamedTuple):
     async def stream(self, query: str, origin: Origin | None = None) -> AsyncIterator[ClientConnection]:
         """Open a websocket to the stream.
 
-        In a single task, because the synchronous client uses the TLS connection in two threads, and with it the
+        We don't use the synchronous client, because it shares the TLS connection between two threads. With that, the
         handshake timed out in two of ninety runs.
         """
         with trio.fail_after(10):

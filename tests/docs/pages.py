@@ -18,11 +18,9 @@ PAGES = (*sorted(DOCS.rglob("*.md")), *(ROOT / page for page in OF_PARTS))
 WITH_README = (ROOT / "README.md", *PAGES)
 DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
     "docs/data/situations.md": ["highlights", "obs", "situations"],
-    "docs/explanation/threat_model.md": ["consoles", "demo"],
+    "docs/explanation/threat_model.md": ["demo"],
     "docs/howto/consoles.md": ["consoles"],
-    "docs/howto/install.md": ["consoles"],
     "docs/howto/outputs.md": ["jsonl", "text_files", "webhooks"],
-    "docs/howto/runbook.md": ["consoles"],
     "docs/howto/sets.md": ["highlights", "situations"],
     "docs/production/index.md": ["obs", "on_air", "text_files"],
     "docs/production/on_air.md": ["on_air"],

@@ -4,9 +4,9 @@ A file is *due* after a notification about it, and on ticks. Changes that other 
 notified, so the ticks come often. Once we have had many notifications about a file, and haven't missed any, its ticks
 become rare, because then they only matter if a notification gets lost.
 
-Files that grow take turns. A file that arrived whole is
-read in small parts, and as long as other files are followed too, there are pauses between these parts. This way, a pile
-of copied files doesn't delay a game. A new game has to wait until the older ones were read to their end.
+Files that grow take turns. A file that arrived whole is read in small parts, and as long as other files are followed
+too, there are pauses between these parts. This way, a pile of copied files doesn't delay a game. A new game has to wait
+until the older ones were read to their end.
 """
 
 from __future__ import annotations

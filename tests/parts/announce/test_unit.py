@@ -9,7 +9,7 @@ from tests.deploy.systemd import settings
 from tests.docs.pages import blocks
 
 
-@pytest.mark.parts("consoles")  # with which the page is read
+@pytest.mark.parts("consoles")  # the page shows its keys, and is left out without it
 def test_drop_in_opens_only_the_group_of_dns_sd() -> None:
     (drop_in,) = [block.text for block in blocks("ini") if block.page == "slpstream/parts/announce/docs.md"]
     # DNS-SD finds the machine's addresses with getifaddrs, which needs AF_NETLINK. Its address is from RFC 6762.
