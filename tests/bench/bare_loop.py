@@ -23,7 +23,7 @@ from pathlib import Path
 
 import trio
 
-from slpstream.formats.slippi.commands import FRAME_BOOKEND
+from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_BOOKEND
 from tests.bench.game_writer import FILE_NAME
 
 FORMS = ("raw", "trio")
@@ -45,21 +45,24 @@ class _Station:
         self._message_bytes = message_bytes
         self._file = -1
         self._offset = 0
-        self._frame_bytes = 0
+        self._next_frame = FIRST_FRAME
 
     def grew(self) -> None:
-        """Read what was appended, and send a message for each frame in it."""
+        """Read what was appended, and send a message for each frame that has become complete.
+
+        A frame has the number of the one before it plus one, so that the last Frame Bookend tells how many there are.
+        """
         if self._file < 0:
             self._file = os.open(self._path, os.O_RDONLY)
         data = os.pread(self._file, _READ_BYTES, self._offset)
         self._offset += len(data)
         if data[-_BOOKEND_BYTES : 1 - _BOOKEND_BYTES] != bytes([FRAME_BOOKEND.command]):
-            return  # the head of the game
-        self._frame_bytes = self._frame_bytes or len(data)
-        for end in range(self._frame_bytes, len(data) + 1, self._frame_bytes):
-            number = int.from_bytes(data[end - 8 : end - 4], "big", signed=True)
+            return  # the head of the game, or a part of a frame
+        end = int.from_bytes(data[-8:-4], "big", signed=True) + 1
+        for number in range(self._next_frame, end):
             payload = (_START % number).ljust(self._message_bytes)
             self._client.send(b"\x81\x7e%b%b" % (len(payload).to_bytes(2, "big"), payload))
+        self._next_frame = end
 
 
 class _Watches:
@@ -115,7 +118,7 @@ async def _in_trio(watches: _Watches) -> None:
 
 
 def _clients(server: socket.socket, count: int) -> dict[int, socket.socket]:
-    """Accept the client of each station."""
+    """The client of each station, whose request is not answered yet."""
     clients: dict[int, socket.socket] = {}
     while len(clients) < count:
         client, _ = server.accept()
@@ -124,9 +127,7 @@ def _clients(server: socket.socket, count: int) -> dict[int, socket.socket]:
             request += client.recv(_READ_BYTES)
         found = _STATION.search(request)
         assert found is not None
-        client.sendall(_ACCEPTED)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client.setblocking(False)
         clients[int(found[1])] = client
     return clients
 
@@ -144,6 +145,9 @@ def main() -> None:
         clients = _clients(server, len(folders))
         stations = [_Station(folder, clients[i], arguments.message_bytes) for i, folder in enumerate(folders)]
         watches = _Watches(folders, stations)
+        for client in clients.values():  # they are answered last, so that nothing is written unseen
+            client.sendall(_ACCEPTED)
+            client.setblocking(False)
         forms: dict[str, Callable[[_Watches], None]] = {"raw": _raw, "trio": lambda each: trio.run(_in_trio, each)}
         forms[arguments.form](watches)
 

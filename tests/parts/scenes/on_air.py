@@ -334,9 +334,9 @@ _SHOW_TEXTS = """before => {
   document.documentElement.style.background = before;
 }"""
 _CONTRASTS = """async (png) => {
-  if (window.shownTexts.some(({ element }) => !element.isConnected)) return null;  // redrawn since it was hidden
   const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+  if (window.shownTexts.some(({ element }) => !element.isConnected)) return null;  // redrawn since it was hidden
   const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });
   context.drawImage(bitmap, 0, 0);
   const luminance = (colour) => {
@@ -392,8 +392,9 @@ def contrasts(page: Page) -> list[Any]:
     """Class, text, contrast, and the contrast that it needs, of every text on the page.
 
     It is the lowest contrast between the text's colour and a background pixel under its letters, over a video of black
-    and white stripes.
+    and white stripes. The page is measured when its fonts are loaded, because they move the texts.
     """
+    settle(page)
     devtools = page.context.new_cdp_session(page)  # takes a picture in much less time than Playwright
     for _ in range(_PICTURES):
         before = page.evaluate(_HIDE_TEXTS)
