@@ -1,4 +1,4 @@
-"""A daemon with content on every page: a finished set, a game in progress, and an announced set."""
+"""A daemon with content on every page: a finished set, a paused game, and an announced set."""
 
 from __future__ import annotations
 
@@ -32,4 +32,6 @@ def whole_site(folder: Path) -> Iterator[DaemonProcess]:
             correct_set(daemon, name, patch)
         daemon.until(lambda: daemon.get("/v1/stations/station/set").get("state") == "over")
         daemon.until(lambda: daemon.get("/v1/stations/playing/set")["games"] != [])
+        # While a game grows, the dashboard leaves the first-run page.
+        daemon.until(lambda: daemon.get("/v1/stations/playing")["state"] == "stalled")
         yield daemon
