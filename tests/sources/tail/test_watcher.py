@@ -145,11 +145,13 @@ async def until(condition: Callable[[], object]) -> None:
 async def rename_folder(folder: Path, target: Path) -> None:
     """Rename a folder. Wine refuses that while a scan reads the names in it."""
 
+    platform: str = sys.platform  # annotated, so that mypy checks the lines for Windows too
+
     def is_renamed() -> bool:
         try:
             folder.rename(target)
         except PermissionError:
-            if sys.platform != "win32":
+            if platform != "win32":
                 raise
             return False
         return True
