@@ -54,6 +54,7 @@ def test_zip_of_a_long_set_has_all_games_that_count(tmp_path: Path) -> None:
         assert len(archive.namelist()) == 3
 
 
+@pytest.mark.parts("archives")
 def test_compressed_replays_are_unpacked(folder: Path, tmp_path: Path) -> None:
     for path in list(folder.iterdir()):
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))

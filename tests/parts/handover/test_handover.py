@@ -224,7 +224,7 @@ async def test_set_of_a_console_with_any_clock_is_exported(tmp_path: Path, year:
             assert problems(file) == []
 
 
-@pytest.mark.parametrize("gone", [False, True])
+@pytest.mark.parametrize("gone", [False, pytest.param(True, marks=pytest.mark.parts("archives"))])
 async def test_replays_that_are_also_in_an_archive(tmp_path: Path, gone: bool) -> None:
     async with venue(tmp_path) as here:
         first = here.play(0)
