@@ -50,7 +50,7 @@ class _Station:
     def grew(self) -> None:
         """Read what was appended, and send a message for each frame that has become complete.
 
-        A frame has the number of the one before it plus one, so that the last Frame Bookend tells how many there are.
+        The frame numbers are consecutive, so the last Frame Bookend tells us which frames are new.
         """
         if self._file < 0:
             self._file = os.open(self._path, os.O_RDONLY)
@@ -118,7 +118,7 @@ async def _in_trio(watches: _Watches) -> None:
 
 
 def _clients(server: socket.socket, count: int) -> dict[int, socket.socket]:
-    """The client of each station, whose request is not answered yet."""
+    """Accept the client of each station, but don't answer its request yet."""
     clients: dict[int, socket.socket] = {}
     while len(clients) < count:
         client, _ = server.accept()
@@ -145,7 +145,7 @@ def main() -> None:
         clients = _clients(server, len(folders))
         stations = [_Station(folder, clients[i], arguments.message_bytes) for i, folder in enumerate(folders)]
         watches = _Watches(folders, stations)
-        for client in clients.values():  # they are answered last, so that nothing is written unseen
+        for client in clients.values():  # not before the folders are watched, because then the games begin
             client.sendall(_ACCEPTED)
             client.setblocking(False)
         forms: dict[str, Callable[[_Watches], None]] = {"raw": _raw, "trio": lambda each: trio.run(_in_trio, each)}

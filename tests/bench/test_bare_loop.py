@@ -43,9 +43,9 @@ def test_every_frame_is_sent_however_the_file_grows(tmp_path: Path, form: str) -
             client.sendall(_REQUEST)
             assert client.recv(1000).startswith(b"HTTP/1.1 101")
             with (tmp_path / FILE_NAME).open("xb", buffering=0) as file:
-                file.write(game.head(1) + b"".join(frames[:3]))  # as a busy machine reads it
+                file.write(game.head(1) + b"".join(frames[:3]))  # a busy machine reads these together
                 assert _numbers(client, 3) == [FIRST_FRAME, FIRST_FRAME + 1, FIRST_FRAME + 2]
-                for index, frame in enumerate(frames[3:], 3):  # of different lengths
+                for index, frame in enumerate(frames[3:], 3):  # their lengths differ
                     file.write(frame[:20])
                     file.write(frame[20:])
                     assert _numbers(client, 1) == [FIRST_FRAME + index]

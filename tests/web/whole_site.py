@@ -32,6 +32,6 @@ def whole_site(folder: Path) -> Iterator[DaemonProcess]:
             correct_set(daemon, name, patch)
         daemon.until(lambda: daemon.get("/v1/stations/station/set").get("state") == "over")
         daemon.until(lambda: daemon.get("/v1/stations/playing/set")["games"] != [])
-        # While a game grows, the dashboard leaves the first-run page.
-        daemon.until(lambda: daemon.get("/v1/stations/playing")["state"] == "stalled")
+        # The dashboard leaves the first-run page while a game is being played.
+        daemon.until(lambda: daemon.get("/v1/stations/playing")["state"] != "playing")
         yield daemon

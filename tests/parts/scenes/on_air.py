@@ -392,7 +392,7 @@ def contrasts(page: Page) -> list[Any]:
     """Class, text, contrast, and the contrast that it needs, of every text on the page.
 
     It is the lowest contrast between the text's colour and a background pixel under its letters, over a video of black
-    and white stripes. The page is measured when its fonts are loaded, because they move the texts.
+    and white stripes. Before that, we wait for the fonts, because texts move when these arrive.
     """
     settle(page)
     devtools = page.context.new_cdp_session(page)  # takes a picture in much less time than Playwright

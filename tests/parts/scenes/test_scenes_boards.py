@@ -259,6 +259,7 @@ def test_every_scene_has_an_example(watched: WatchedPage, page: Page, empty_daem
         page.goto("about:blank")
         page.goto(scene_address(empty_daemon, scene, "?theme=varsity&motion=0#example"))
         expect(page.locator(selector)).to_have_text(texts)
+        settle(page)
         assert page.evaluate(CUT) == [] or scene == "ticker", scene
         assert poor_contrasts(page) == [], scene
     page.goto("about:blank")

@@ -143,8 +143,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 async def rename_folder(folder: Path, target: Path) -> None:
-    """Rename a folder. Wine refuses that while a scan reads the names in it."""
-
+    """Rename a folder. Wine refuses to do this while a scan reads the names in it, so we try until it works."""
     platform: str = sys.platform  # annotated, so that mypy checks the lines for Windows too
 
     def is_renamed() -> bool:
