@@ -77,7 +77,7 @@ MARKS: Mapping[str, str] = {
     "parts/demo/test_bundled.py": "sweep",
     "parts/demo/test_command.py": "process",
     "parts/demo/test_daemon.py": "process slow",
-    "sources/test_simulated.py": "sweep",
+    "parts/demo/test_simulated.py": "sweep",
     "formats/slippi/test_write_schedule.py": "sweep",
     "parts/export": "process",
     "parts/fanout": "redis process",

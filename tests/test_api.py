@@ -22,7 +22,7 @@ import slpstream
 from slpstream import api
 from slpstream.model.errors import FormatError, SourceError, Unsupported
 from slpstream.model.events import Frame
-from slpstream.sources.simulated import write_replay
+from tests.daemons.written import write_replay
 from tests.marks import of_part
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match

@@ -86,9 +86,7 @@ class GrowingLogReader:
     def keep(self, pipeline: Pipeline) -> None:
         """Offer the pipeline that follows the file. At regular distances, this keeps a copy of it."""
         if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
-            twin = pipeline.copy()
-            twin.settle()  # unwritten messages belong before this place
-            self._cache.add_checkpoint(twin)
+            self._cache.add_checkpoint(pipeline.copy())
             self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES * self._cache.spacing
 
     @property

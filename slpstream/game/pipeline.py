@@ -15,7 +15,7 @@ itself, and in both logs they come after the message that makes the frame final.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Self
 
 from slpstream.formats.interface import Reader, StatsComputer
@@ -42,101 +42,76 @@ Encoded = tuple[str, bytes | PackedEntry, int | None]
 _DERIVED = (GameEvent, StatsUpdate)
 """The events of a stats computer. Each names the final frame that caused it."""
 _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
-MAX_UNWRITTEN_EVENTS = 240
-"""About two seconds of a game."""
 
 
 class LogWriter:
-    """Turns events into the messages of the live log, and gives each of them its position."""
+    """Turns events into the messages of one log, and gives each of them its position.
 
-    mode: FramesMode = "live"
-
-    def __init__(self) -> None:
-        self._offset, self._count = START
-        self.unwritten: list[tuple[Event, Encoded]] = []
-        """Events whose messages were not made yet. Many together take a fraction of the time."""
-
-    def copy(self) -> Self:
-        """Return a copy of this writer. It has the same state, but is independent from then on."""
-        twin = copy.copy(self)
-        twin.unwritten = list(self.unwritten)
-        return twin
-
-    def write(self, game_id: str) -> list[LogMessage]:
-        """Make the messages of all events that weren't written yet."""
-        written, self.unwritten = self.unwritten, []
-        out: list[LogMessage] = []
-        for event, encoded in written:
-            self._append(event, encoded, game_id, out)
-        return out
-
-    def _append(self, event: Event, encoded: Encoded, game_id: str, out: list[LogMessage]) -> None:
-        if event.end_offset > self._offset:
-            self._offset = event.end_offset
-            self._count = 0
-        else:
-            self._count += 1
-        kind, body, frame = encoded
-        out.append(LogMessage(kind, game_id, self.mode, self._offset, self._count, body, frame))
-
-
-class FinalizedLogWriter(LogWriter):
-    """Turns events into the messages of the finalized log, which means that it holds back each frame until it is final.
-
-    Even if several frames become final at the same time, the derived events of one frame come before the next frame.
+    The writer of the finalized log holds back each frame until it is final.
     """
 
-    mode: FramesMode = "finalized"
-
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, mode: FramesMode) -> None:
+        self.mode = mode
+        self._offset, self._count = START
         self._waiting: dict[int, Encoded] = {}
+        """The frames that are not final, in the finalized log."""
         self._through: int | None = None
 
     def copy(self) -> Self:
         """Return a copy of this writer. It has the same state, but is independent from then on."""
-        twin = super().copy()
+        twin = copy.copy(self)
         twin._waiting = dict(self._waiting)
         return twin
 
-    def write(self, game_id: str) -> list[LogMessage]:
-        """Make the messages of all events that weren't written yet.
+    def write(self, events: Iterable[tuple[Event, Encoded]], game_id: str) -> list[LogMessage]:
+        """Return the messages of the next events.
 
-        These must include all derived events of the final frames.
+        If there are derived events of a final frame among them, all of them must be there.
         """
-        written, self.unwritten = self.unwritten, []
+        if self.mode == "finalized":
+            events = self._in_final_order(events)
+        offset, count = self._offset, self._count
         out: list[LogMessage] = []
+        for event, (kind, body, frame) in events:
+            if event.end_offset > offset:
+                offset, count = event.end_offset, 0
+            else:
+                count += 1
+            out.append(LogMessage(kind, game_id, self.mode, offset, count, body, frame))
+        self._offset, self._count = offset, count
+        return out
+
+    def _in_final_order(self, events: Iterable[tuple[Event, Encoded]]) -> list[tuple[Event, Encoded]]:
+        """Return the events of the finalized log. Each frame comes with the event that made it final.
+
+        Even if several frames become final at the same time, the derived events of one frame come before the next.
+        """
+        ordered: list[tuple[Event, Encoded]] = []
+        waiting = self._waiting
         final: FrameFinalized | None = None  # the finalization whose frames are being written
-        for event, encoded in written:
+
+        def release(event: FrameFinalized, through: int) -> None:
+            numbers = sorted(number for number in waiting if number <= through)
+            ordered.extend((event, waiting.pop(number)) for number in numbers)
+
+        for event, encoded in events:
             kind = type(event)
             if kind is Frame:
                 number = event.number  # type: ignore[attr-defined]
                 if self._through is None or number > self._through:  # a revision of a final frame does not count
-                    self._waiting[number] = encoded
+                    waiting[number] = encoded
                 continue
             if final is not None:
-                through = final.through
-                if kind in _DERIVED and event.frame is not None:  # type: ignore[attr-defined]
-                    through = min(through, event.frame)  # type: ignore[attr-defined]
-                self._release(final, through, game_id, out)
+                of_frame = event.frame if kind in _DERIVED else None  # type: ignore[attr-defined]
+                release(final, final.through if of_frame is None else min(final.through, of_frame))
             if kind is FrameFinalized:
                 final = event  # type: ignore[assignment]
                 self._through = event.through  # type: ignore[attr-defined]
             else:
-                self._append(event, encoded, game_id, out)
+                ordered.append((event, encoded))
         if final is not None:
-            self._release(final, final.through, game_id, out)
-        return out
-
-    def _release(self, final: FrameFinalized, through: int, game_id: str, out: list[LogMessage]) -> None:
-        waiting = self._waiting
-        for number in sorted(waiting):
-            if number > through:
-                break
-            self._append(final, waiting.pop(number), game_id, out)
-
-
-_WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}
+            release(final, final.through)
+        return ordered
 
 
 MakeStats = Callable[[GameStart], StatsComputer | None]
@@ -228,7 +203,7 @@ class Pipeline:
     ) -> None:
         self.reader = reader
         self.modes = tuple(modes)
-        self._writers = [_WRITERS[mode]() for mode in self.modes]
+        self._writers = [LogWriter(mode) for mode in self.modes]
         self._deriver = Deriver(make_stats)
         self.game_id: str | None = None
         self.bytes_read = 0
@@ -265,26 +240,12 @@ class Pipeline:
         """
         return self._fed_after_close or self.failure is not None
 
-    def feed(self, data: bytes, unread: Collection[FramesMode] = ()) -> Batch:
-        """Take the next bytes of the file.
-
-        If there are logs that nothing reads, pass their modes as `unread`, and the batch might not contain their
-        messages yet. You get them later: with the next batch in which the log is not unread or that has notable events,
-        when you call `settle`, or at the latest after `MAX_UNWRITTEN_EVENTS` events.
-        """
+    def feed(self, data: bytes) -> Batch:
+        """Take the next bytes of the file."""
         if self.ended and self.closed:
             self._fed_after_close = True
         self.bytes_read += len(data)
-        return self._batch(self.reader.feed(data), unread)
-
-    def settle(self) -> Batch:
-        """Return the messages that were left out of earlier batches."""
-        logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in self.modes}
-        if self.game_id is not None:
-            for writer in self._writers:
-                if writer.unwritten:
-                    logs[writer.mode] = writer.write(self.game_id)
-        return Batch(logs)
+        return self._batch(self.reader.feed(data))
 
     def rewrite(self, header: bytes) -> Batch:
         """Take the first bytes of the file again, because they have changed."""
@@ -306,7 +267,7 @@ class Pipeline:
         """
         return self._batch(self.reader.more(max_frames))
 
-    def _batch(self, events: list[Event], unread: Collection[FramesMode] = ()) -> Batch:
+    def _batch(self, events: list[Event]) -> Batch:
         logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in self.modes}
         if not events:
             return Batch(logs)
@@ -339,10 +300,7 @@ class Pipeline:
             else:
                 encoded_events.append((event, encoded))
         if game_id is not None:
-            for writer in self._writers:
-                writer.unwritten += encoded_events
-                if writer.mode not in unread or notable or len(writer.unwritten) >= MAX_UNWRITTEN_EVENTS:
-                    logs[writer.mode] = writer.write(game_id)
+            logs = {writer.mode: writer.write(encoded_events, game_id) for writer in self._writers}
         self.game_id = game_id
         self.ended = self.ended or end is not None
         return Batch(logs, events, loose, start, end, frames, resent_frames, notable)

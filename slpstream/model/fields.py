@@ -124,6 +124,8 @@ class Layout:
         self.block_of = {name: index for index, block in enumerate(self.blocks) for name in block.names}
         self.struct = _struct_of(self.fields)
         self.group = self._find_group()
+        self.make = _maker_of(table.cls, self.group)
+        """Makes the event from the values of `fields`."""
         self.decode: Decode = self._decoder()
 
     def dtype(self) -> dict[str, Any]:
@@ -138,16 +140,8 @@ class Layout:
     def _decoder(self) -> Decode:
         if self.too_small:
             return self._refuse
-        cls, unpack, group = self.table.cls, self.struct.unpack_from, self.group
-        if group is None:
-            return lambda buffer, offset: cls(*unpack(buffer, offset + 1))
-        inner, start, stop = group
-
-        def decode(buffer: bytes, offset: int) -> Any:
-            values = unpack(buffer, offset + 1)
-            return cls(*values[:start], inner(*values[start:stop]), *values[stop:])
-
-        return decode
+        make, unpack = self.make, self.struct.unpack_from
+        return lambda buffer, offset: make(unpack(buffer, offset + 1))
 
     def _find_group(self) -> Group | None:
         nested = [i for i, f in enumerate(self.fields) if "." in f.name]
@@ -214,6 +208,13 @@ def _struct_of(fields: Sequence[Field]) -> struct.Struct:
         codes.append("x" * (field.offset - offset) + field.kind.code)
         offset = field.end
     return struct.Struct("".join(codes))
+
+
+def _maker_of(cls: type[Any], group: Group | None) -> Callable[[Sequence[Any]], Any]:
+    if group is None:
+        return lambda values: cls(*values)
+    inner, start, stop = group
+    return lambda values: cls(*values[:start], inner(*values[start:stop]), *values[stop:])
 
 
 def _group_classes(title: str, fields: Sequence[Field]) -> dict[str, type[Any]]:

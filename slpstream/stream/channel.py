@@ -14,7 +14,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry, chunks
+from slpstream.stream.delta_bases import DeltaBases, chunks
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
@@ -218,35 +218,24 @@ class Channel(StationGames):
 
         `head` is the position before the batch.
         """
-        view = group.view
         # A secondary game must not replace the bases of the game that is played.
         known: DeltaBases = {} if game.secondary else group.bases
-        entries: list[Entry] = []
         with self._containment as contained:
-            for message in messages:
-                entry = view.entry(message, self.station, game.frames_per_second, known)
-                if entry is not None:
-                    entries.append(entry)
+            encoded = chunks(group.view.entries(messages, self.station, game.frames_per_second, known))
         if contained.error_id is not None:  # the whole group wants these bytes
             for subscriber in list(group.members):
                 subscriber.recipient.fail(contained.error_id)
             return
         fallen: list[tuple[LiveSubscriber, LogMessage]] = []
-        for chunk in chunks(entries):
 
-            def send(subscriber: LiveSubscriber, chunk: Chunk = chunk) -> None:
-                if subscriber.outbox.queued_bytes == 0:
-                    if not subscriber.outbox.send(subscriber.readable(chunk)):
-                        subscriber.recipient.wake_writer()
-                    return
-                refused = _put_each(subscriber, chunk)
-                if refused is not None:
-                    fallen.append((subscriber, refused))
+        def send(subscriber: LiveSubscriber) -> None:
+            refused = subscriber.take(encoded)
+            if refused is not None:
+                fallen.append((subscriber, refused))
 
-            self._for_each(group.receivers(game), send)  # a subscriber that fails leaves the group
-            for subscriber, refused in fallen:
-                self.set_back(subscriber, game, _before(messages, refused, head))
-            fallen.clear()
+        self._for_each(group.receivers(game), send)
+        for subscriber, refused in fallen:
+            self.set_back(subscriber, game, _before(messages, refused, head))
 
     def _for_each(self, subscribers: Iterable[LiveSubscriber], act: Callable[[LiveSubscriber], None]) -> None:
         """Call `act` with each subscriber.
@@ -260,17 +249,6 @@ class Channel(StationGames):
                     act(subscriber)
                 return
             subscriber.recipient.fail(contained.error_id or "")
-
-
-def _put_each(subscriber: LiveSubscriber, chunk: Chunk) -> LogMessage | None:
-    """Queue the entries one after the other.
-
-    If a lossless subscriber runs out of room, this stops and returns the message that didn't fit.
-    """
-    for entry in chunk.entries:
-        if not subscriber.put(entry):
-            return entry.message
-    return None
 
 
 def _before(messages: Sequence[LogMessage], message: LogMessage, head: Position) -> Position:

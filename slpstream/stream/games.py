@@ -18,7 +18,6 @@ from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.game import FIRST_PLAYED, Game, Order, Role
 
-_MODES: frozenset[FramesMode] = frozenset(("live", "finalized"))
 KNOWN_GAMES = 16
 """Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
 
@@ -50,8 +49,6 @@ class StationGames:
         self._changed: trio.Event | None = None
         self.readers: WeakSet[StationReader] = WeakSet()
         """All readers that hold a position in these games."""
-        self._unread_modes = _MODES
-        self._counted_readers = 0
         self._publish_held = publish_held
         self.current: Game | None = None
         """The game that is played: the one with the newest Game Start that is not secondary, unless the station has
@@ -72,16 +69,6 @@ class StationGames:
         if self._publish_held is not None:
             self._publish_held()
         self.readers.add(reader)
-        self._counted_readers = -1
-
-    @property
-    def unread_modes(self) -> frozenset[FramesMode]:
-        """The modes whose logs aren't read by any reader."""
-        if len(self.readers) != self._counted_readers:
-            readers = list(self.readers)
-            self._counted_readers = len(readers)
-            self._unread_modes = _MODES.difference(reader.mode for reader in readers)
-        return self._unread_modes
 
     async def locate(self, game_id: str) -> Game:
         """Find the game with this id and return it. Afterwards, all later games are known too.

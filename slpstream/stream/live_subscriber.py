@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import trio
@@ -152,7 +152,23 @@ class LiveSubscriber:
             self._reader.fall_behind(game, position)
             self._behind.set()
 
-    def readable(self, chunk: Chunk) -> bytes:
+    def take(self, chunks: Iterable[Chunk]) -> LogMessage | None:
+        """Send some chunks of messages, or queue them if there is unsent data.
+
+        If the subscriber is lossless and runs out of room, this stops and returns the message that didn't fit.
+        """
+        outbox = self.outbox
+        for chunk in chunks:
+            if outbox.queued_bytes == 0:
+                if not outbox.send(self._readable(chunk)):
+                    self.recipient.wake_writer()
+                continue
+            for entry in chunk.entries:
+                if not self._put(entry):
+                    return entry.message
+        return None
+
+    def _readable(self, chunk: Chunk) -> bytes:
         """Return the bytes of a chunk in a form that this subscriber can read, and note that they were delivered.
 
         If the subscriber lacks the base of a delta, then it gets the whole message instead.
@@ -171,7 +187,7 @@ class LiveSubscriber:
         self._bases.update(chunk.bases)
         return data
 
-    def put(self, entry: Entry) -> bool:
+    def _put(self, entry: Entry) -> bool:
         """Queue one entry at the end of the outbox.
 
         Returns False if the subscriber is lossless and has no room for it.
@@ -187,8 +203,8 @@ class LiveSubscriber:
 
     def put_loose(self, message: LogMessage) -> None:
         """Queue a diagnostic that doesn't belong to any game, if the subscription wants it."""
-        if self.view.wants(message, 60):
-            self.recipient.put(self.view.whole(message, self._station), message, self._station)
+        for entry in self.view.entries([message], self._station, 60, {}):
+            self.recipient.put(entry.data, message, self._station)
 
     def _bytes(self, entry: Entry, known: DeltaBases) -> bytes:
         return entry.data if entry.fits(known) else self.view.whole(entry.message, self._station)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any, Protocol
 
 from slpstream.model.messages import FramesMode, LogMessage
@@ -18,11 +18,11 @@ class Encoding(Protocol):
     def key(self) -> Hashable:
         """If two encodings have equal keys, they turn each message into the same bytes."""
 
-    def log(self, message: LogMessage, station: str) -> bytes:
-        """Encode a log message. The result is ready to be written to the socket."""
+    def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
+        """Encode a log message. The result is ready to be written to the socket.
 
-    def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
-        """Like `log`, but for a `frame` message that is cut down to `fields`."""
+        If you pass `fields`, which is only possible for a `frame` message, then it is cut down to these.
+        """
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message. The result is ready to be written to the socket."""
@@ -47,35 +47,36 @@ class View:
         types = {kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics}
         self._types = frozenset(types if subscription.finality else types - {"finalized"})
 
-    def wants(self, message: LogMessage, frames_per_second: int) -> bool:
-        """Whether the subscription asks for the given message."""
-        if message.type not in self._types:
-            return False
-        rate = self._rate
-        return rate is None or message.type != "frame" or keeps_frame(message.frame or 0, rate, frames_per_second)
+    def entries(
+        self, messages: Iterable[LogMessage], station: str, frames_per_second: int, known: DeltaBases
+    ) -> list[Entry]:
+        """Encode those messages that the subscription asks for.
 
-    def entry(self, message: LogMessage, station: str, frames_per_second: int, known: DeltaBases) -> Entry | None:
-        """Encode a message for subscribers that have the bases in `known`, and then update the bases.
-
-        Returns `None` if the subscription doesn't ask for this message.
+        The result is for subscribers that have the bases in `known`, which are then updated.
         """
-        if not self.wants(message, frames_per_second):
-            return None
-        if self._delta_encoding is None or not can_be_base(message):
-            return Entry(self.whole(message, station), message)
-        before = predecessor(known, message)
-        known[message.type] = base = DeltaBase(message, self._fields)
-        data = self.whole(message, station) if before is None else self._delta_encoding.follow(base, before, station)
-        return Entry(data, message, before, base)
+        rate, deltas = self._rate, self._delta_encoding
+        entries: list[Entry] = []
+        for message in messages:
+            kind = message.type
+            if kind not in self._types:
+                continue
+            if rate is not None and kind == "frame" and not keeps_frame(message.frame or 0, rate, frames_per_second):
+                continue
+            if deltas is None or not can_be_base(message):
+                entries.append(Entry(self.whole(message, station), message))
+                continue
+            before = predecessor(known, message)
+            known[kind] = base = DeltaBase(message, self._fields)
+            data = self.whole(message, station) if before is None else deltas.follow(base, before, station)
+            entries.append(Entry(data, message, before, base))
+        return entries
 
     def whole(self, message: LogMessage, station: str) -> bytes:
         """Encode a message as a whole, for subscribers that have no base yet.
 
         You should check first that it is wanted.
         """
-        if self._fields is None or message.type != "frame":
-            return self._encoding.log(message, station)
-        return self._encoding.cut(message, station, self._fields)
+        return self._encoding.log(message, station, self._fields if message.type == "frame" else None)
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message."""

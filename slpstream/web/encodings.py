@@ -33,12 +33,8 @@ class WebsocketEncoding:
         self._form: Callable[[LogMessage, str, tuple[str, ...] | None], bytes] = _FORMS[form]
         self._is_json = form == "json"
 
-    def log(self, message: LogMessage, station: str) -> bytes:
-        """Encode a log message as a websocket message."""
-        return message.form((self.key, station), self._message, station)
-
-    def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
-        """Encode a `frame` message as a websocket message that only contains the given fields."""
+    def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
+        """Encode a log message as a websocket message. You can cut a `frame` message down to some fields."""
         return message.form((self.key, station, fields), self._message, station, fields)
 
     def status(self, payload: dict[str, Any]) -> bytes:
@@ -46,7 +42,7 @@ class WebsocketEncoding:
         json = msgspec.json.encode(payload)
         return _framed(self._opcode, json if self._is_json else to_messagepack(json))
 
-    def _message(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
+    def _message(self, message: LogMessage, station: str, fields: tuple[str, ...] | None) -> bytes:
         return _framed(self._opcode, self._form(message, station, fields))
 
 

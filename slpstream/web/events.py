@@ -54,12 +54,8 @@ class ServerSentEventsEncoding:
 
     key = "events"
 
-    def log(self, message: LogMessage, station: str) -> bytes:
-        """Encode a log message as an event."""
-        return message.form((self.key, station), lambda m: _event(m.type, m.cursor, m.json(station)))
-
-    def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
-        """Encode a `frame` message as an event that only contains the given fields."""
+    def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
+        """Encode a log message as an event. You can cut a `frame` message down to some fields."""
         return message.form((self.key, station, fields), lambda m: _event(m.type, m.cursor, m.json(station, fields)))
 
     def status(self, payload: dict[str, Any]) -> bytes:

@@ -17,7 +17,7 @@ import pytest
 
 from slpstream.formats import kernel as room
 from slpstream.formats.registry import new_stats
-from slpstream.formats.slippi import frame_decoder, frame_forms
+from slpstream.formats.slippi import packed_frame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.write_schedule import Timeline
 from slpstream.game.pipeline import Pipeline
@@ -63,8 +63,7 @@ def run(form: Form) -> list[Figure]:
 @contextmanager
 def _without_kernel() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (frame_decoder, frame_forms):
-            patch.setattr(module, "kernel", None)
+        patch.setattr(packed_frame, "kernel", None)
         yield
 
 

@@ -1,4 +1,4 @@
-"""Logs without a reader are written later, in batches, and each new reader finds them complete."""
+"""Bytes without a reader are decoded later, many together, and each new reader finds the log complete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slpstream.daemon.station.services import Timing
 from slpstream.daemon.station.station import Station
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_reader import MODES
-from slpstream.game.pipeline import MAX_UNWRITTEN_EVENTS, Pipeline
+from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.stream import LogConsumer
 from slpstream.stream.subscription import Start
@@ -37,9 +37,9 @@ def fed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes_bytes: list[int] = []
     feed = Pipeline.feed
 
-    def recording_feed(self: Pipeline, data: bytes, *unread: frozenset[FramesMode]) -> object:
+    def recording_feed(self: Pipeline, data: bytes) -> object:
         sizes_bytes.append(len(data))
-        return feed(self, data, *unread)
+        return feed(self, data)
 
     monkeypatch.setattr(Pipeline, "feed", recording_feed)
     return sizes_bytes
@@ -133,12 +133,12 @@ async def test_pipeline_that_fails_on_held_bytes_is_not_used_again(
     used_after: list[Pipeline] = []
     feed = Pipeline.feed
 
-    def failing_feed(self: Pipeline, data: bytes, *unread: frozenset[FramesMode]) -> object:
+    def failing_feed(self: Pipeline, data: bytes) -> object:
         if counted:
             used_after.append(self)
         elif len(data) > 20_000:
             raise KeyError("bug")
-        return feed(self, data, *unread)
+        return feed(self, data)
 
     monkeypatch.setattr(Pipeline, "feed", failing_feed)
     errors = InternalErrors(counted.append, strict=False)
@@ -205,36 +205,3 @@ async def test_live_reader_begins_at_the_head(tmp_path: Path, game: bytes, mode:
             expected = [message.json().decode() for message in pipeline.feed(game[24_000:29_000]).logs[mode]]
             await until(partial(is_longer, received, len(expected) - 1))
         assert received == expected
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_unread_logs_are_the_same_logs(game: bytes, seed: int) -> None:
-    chance = random.Random(seed)
-    expected = Pipeline(SlippiReader(), MODES).feed(game).logs
-    pipeline = Pipeline(SlippiReader(), MODES)
-    logs: dict[FramesMode, list[str]] = {mode: [] for mode in MODES}
-    at = 0
-    while at < len(game):
-        count = chance.choice((1, 100, 1000, 20_000))
-        unread = frozenset(mode for mode in MODES if chance.random() < 0.7)
-        if chance.random() < 0.1:
-            pipeline = pipeline.copy()
-        batches = [pipeline.feed(game[at : at + count], unread)]
-        if chance.random() < 0.1:
-            batches.append(pipeline.settle())
-        for batch in batches:
-            for mode in MODES:
-                logs[mode] += [message.json().decode() for message in batch.logs[mode]]
-        at += count
-    for mode, messages_ in pipeline.settle().logs.items():
-        logs[mode] += [message.json().decode() for message in messages_]
-    assert logs == {mode: [message.json().decode() for message in log] for mode, log in expected.items()}
-
-
-def test_unread_messages_do_not_wait_for_ever(game: bytes) -> None:
-    pipeline = Pipeline(SlippiReader(), MODES)
-    waiting = 0
-    for at in range(0, len(game), 500):
-        batch = pipeline.feed(game[at : at + 500], frozenset(MODES))
-        waiting = 0 if any(batch.logs.values()) else waiting + len(batch.events)
-        assert waiting <= MAX_UNWRITTEN_EVENTS

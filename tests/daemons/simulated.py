@@ -12,7 +12,7 @@ import trio
 from slpstream.api import messages
 from slpstream.model.messages import FramesMode
 from slpstream.sources.replay_file import read_chunks
-from slpstream.sources.simulated import write_replay
+from tests.daemons.written import write_replay
 from tests.project import ROOT
 
 

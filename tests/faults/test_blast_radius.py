@@ -290,7 +290,6 @@ STAGES: list[tuple[Any, str]] = [
     (pipeline.Pipeline, "rewrite"),
     (pipeline.Deriver, "derive"),
     (pipeline.LogWriter, "write"),
-    (pipeline.FinalizedLogWriter, "write"),
     (FollowedFile, "describe"),
     (FollowedFile, "keep_checkpoint"),
     (FollowedFile, "release"),

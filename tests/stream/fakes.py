@@ -241,12 +241,8 @@ class LineEncoding:
     def __init__(self) -> None:
         self.encoded = 0
 
-    def log(self, message: LogMessage, station: str) -> bytes:
-        """A log message as a line."""
-        return message.form((self.key, station), lambda m: self._line(m.json(station)))
-
-    def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
-        """A `frame` message cut down to `fields`, as a line."""
+    def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
+        """A log message as a line. A `frame` message can be cut down to `fields`."""
         return message.form((self.key, station, fields), lambda m: self._line(m.json(station, fields)))
 
     def status(self, payload: dict[str, Any]) -> bytes:

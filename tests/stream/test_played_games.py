@@ -21,7 +21,7 @@ import trio
 
 from slpstream.api import messages
 from slpstream.formats import kernel as room
-from slpstream.formats.slippi import frame_decoder, frame_forms
+from slpstream.formats.slippi import packed_frame
 from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader
@@ -226,17 +226,13 @@ class Played:
         with self._path.open("ab") as file:
             file.write(piece)
         self._written += len(piece)
-        self._publish(self._pipeline.feed(piece, self._channel.unread_modes))
+        self._publish(self._pipeline.feed(piece))
         if self.is_over:
             self._path.write_bytes(self._data)
             self._publish(self._pipeline.rewrite(self._data[:HEADER_BYTES]))
 
     def head(self, mode: FramesMode) -> Position:
         return START if self.game is None else self.game.logs[mode].head
-
-    def settle(self) -> None:
-        """Publish the messages that were held back because the log of their mode has no reader."""
-        self._publish(self._pipeline.settle())
 
     def _publish(self, batch: Batch) -> None:
         if batch.start is not None:
@@ -261,7 +257,7 @@ async def schedule(path: Path, data: bytes, seed: str) -> None:
     async def locate(game_id: str) -> None:
         raise AssertionError(f"{game_id} is known")
 
-    channel = Channel(STATION, locate, publish_held=lambda: played.settle())
+    channel = Channel(STATION, locate)
     channel.settled = True
     hub = Hub()
     hub.add(channel)
@@ -271,7 +267,6 @@ async def schedule(path: Path, data: bytes, seed: str) -> None:
     async with trio.open_nursery() as nursery:
         while not played.is_over:
             if len(watchers) < MAX_SUBSCRIBERS and chance.random() < often:
-                played.settle()  # the messages that `Watcher` expects begin at the heads
                 watchers.append(Watcher(chance, dump, played.game))
                 nursery.start_soon(watchers[-1].run, hub)
                 await settle()
@@ -298,8 +293,7 @@ async def run_in_this_thread(function: Callable[..., Any], *arguments: Any, limi
 def play(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
     """Plays a game with several seeds."""
     if request.param == "python":
-        for module in (frame_decoder, frame_forms):
-            monkeypatch.setattr(module, "kernel", None)
+        monkeypatch.setattr(packed_frame, "kernel", None)
     elif room.kernel is None:
         pytest.skip("the kernel is not built, or turned off by SLPSTREAM_PURE=1")
     monkeypatch.setattr(trio.to_thread, "run_sync", run_in_this_thread)

@@ -20,7 +20,6 @@ import trio
 
 from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
-from slpstream.game.log_reader import MODES
 from slpstream.model.events import Diagnostic, GameStart
 from slpstream.model.messages import LogMessage, body_of
 from slpstream.stream.game import Game, Role
@@ -259,8 +258,6 @@ class Feeder:
         self._containment = containment
         self._held: FollowedFile | None = None
         """The file whose last bytes are held back."""
-        self._unwritten: dict[FollowedFile, None] = {}
-        """The files with messages that wait because nothing reads the log of their mode."""
 
     def feed(self, followed: FollowedFile, offset: int, data: bytes) -> None:
         """Take bytes of a file, which begin at the given offset.
@@ -275,7 +272,7 @@ class Feeder:
         pipeline = followed.pipeline
         if offset == 0 and followed.read_bytes:  # read before it reached the disk, except for later rewrites
             rewritable = data[: of_name(followed.file.path.name).rewritable_bytes]
-            self._feed_held()
+            self.publish_held()
             if not self._files.follows(followed):
                 return
             self._publisher.publish(followed, pipeline.rewrite(rewritable))
@@ -287,7 +284,7 @@ class Feeder:
             self._held = followed
         else:
             if self._held is not None:
-                self._feed_held()
+                self.publish_held()
                 if not self._files.follows(followed):
                     return  # its held bytes have failed, so its pipeline is not used any more
             self._feed_pipeline(followed, data)
@@ -308,16 +305,14 @@ class Feeder:
         self._files.release_if_done(followed)
 
     def publish_held(self) -> None:
-        """Publish everything that is waiting for a reader."""
-        self._feed_held()
-        while self._unwritten:
-            followed, _ = self._unwritten.popitem()
-            self._containment.run(followed.file, self._settle, followed)
+        """Publish the bytes that are held back."""
+        followed, self._held = self._held, None
+        if followed is not None:
+            self._containment.run(followed.file, self._feed_pipeline, followed)
 
     def discard_held(self) -> None:
-        """Forget everything that is waiting, because its files are no longer followed."""
+        """Forget the bytes that are held back, because their file is no longer followed."""
         self._held = None
-        self._unwritten.clear()
 
     def _can_wait(self, followed: FollowedFile) -> bool:
         """Whether the next bytes of a file may wait.
@@ -325,25 +320,13 @@ class Feeder:
         This is so if they belong to the running game and the station has no reader. If something reads the state of the
         station, they are published before that.
         """
-        if len(self._channel.unread_modes) < len(MODES):
+        if self._channel.readers:
             return False
         game = followed.game
         return game is not None and game is self._channel.current and game.in_progress and not game.catching_up
 
-    def _feed_held_of(self, followed: FollowedFile) -> None:
-        self._feed_pipeline(followed, followed.take_held(), held=True)
-
-    def _feed_pipeline(self, followed: FollowedFile, data: bytes, *, held: bool = False) -> None:
-        unread = self._channel.unread_modes
-        if unread:
-            self._unwritten[followed] = None
-        self._publisher.publish(followed, followed.pipeline.feed(data, unread), held=held)
+    def _feed_pipeline(self, followed: FollowedFile, data: bytes | None = None) -> None:
+        """Feed and publish some bytes. If there are none, take those that are held back."""
+        batch = followed.pipeline.feed(followed.take_held() if data is None else data)
+        self._publisher.publish(followed, batch, held=data is None)
         followed.keep_checkpoint()
-
-    def _feed_held(self) -> None:
-        followed, self._held = self._held, None
-        if followed is not None:
-            self._containment.run(followed.file, self._feed_held_of, followed)
-
-    def _settle(self, followed: FollowedFile) -> None:
-        self._publisher.publish(followed, followed.pipeline.settle())

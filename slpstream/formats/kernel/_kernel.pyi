@@ -1,26 +1,76 @@
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from typing_extensions import Buffer
 
-class Template:
-    """A text with values of a frame in between.
+class Frames:
+    """Recognizes whole frames of a game, and counts their events.
 
-    `form` is "json" or "msgpack". A part is a literal, and the kind and the offset of the value after it: a letter of
-    `struct`, or `n` for the number that is given to `render`, or `.` for no value.
+    `widths`, `rules` and `places` are those of `Walk`. Only the player indices in `players` occur in whole frames. The
+    latest finalized frame is at `finalized_offset` in the last event, or nowhere if that is -1.
+
+    A frame is whole if all of its events have a frame number, which is the same, and if they come in the usual order:
+    the first event, if the replay declares it; the characters in ascending order, each with both of its updates; and
+    the last event, if the replay declares it. Without a last event, a frame ends as soon as all of its characters are
+    updated.
     """
 
-    def __new__(cls, form: str, parts: tuple[tuple[bytes, bytes, int], ...]) -> Template: ...
-    def render(self, data: bytes, start: int, number: int, /) -> bytes:
-        """The text with the values of the frame at `start`. Raises `ValueError` if the data ends inside of it."""
+    def __new__(
+        cls, widths: list[int], rules: bytes, places: tuple[int, int, int], players: bytes, finalized_offset: int
+    ) -> Frames: ...
+    def match(self, data: bytes, start: int, limit: int, /) -> tuple[int, int, int | None, int] | None:
+        """The whole frame at `start`: its end, number, latest finalized frame, and its parts; or `None`.
 
-class Matcher:
-    """Compares frames with a layout: `width` bytes, with the `expected` bytes at the offsets `checked`, and the same
-    frame number at all offsets `numbers`."""
+        The parts are a bit for each of four players, then for each of their followers, then for each kind of events
+        that a frame can have any number of."""
 
-    def __new__(cls, width: int, checked: Sequence[int], expected: bytes, numbers: Sequence[int]) -> Matcher: ...
-    def match(self, data: bytes, start: int, /) -> int | None:
-        """The number of the frame at `start`; `None` if it has another layout, or is not whole."""
+    def put_back(self) -> None:
+        """Don't count the events of the frame that `match` has returned last."""
+
+    def take_counts(self) -> dict[int, int]:
+        """The number of events since the last call, by command byte."""
+
+class Template:
+    """Writes whole frames as messages: literals with values in between. `form` is "json" or "msgpack".
+
+    A piece is a literal, and the kind, slot and offset of the value after it. The kind is a letter of `struct`, `n` for
+    the number that is given to `render`, `.` for no value, or `*` for an array. In this case, the slot is the digit of
+    its events in the rules. Slot 0 is the first event and 17 the last; in between, each player and then each follower
+    has two. `of_counted` has the pieces, without slots, of those events that are in arrays, by command byte.
+    """
+
+    def __new__(
+        cls,
+        widths: list[int],
+        rules: bytes,
+        places: tuple[int, int, int],
+        form: str,
+        pieces: tuple[tuple[bytes, bytes, int, int], ...],
+        of_counted: tuple[tuple[int, tuple[tuple[bytes, bytes, int], ...]], ...],
+    ) -> Template: ...
+    def render(self, data: bytes, number: int, /) -> bytes:
+        """The message of the whole frame `data`. Raises `ValueError` if it lacks one of the events."""
+
+class Fields:
+    """Reads values of whole frames: those of the first event (`rule` is `s`), or of an update of players (`k`, `l`).
+
+    `fields` has the kind and offset of each value. They are passed to `make`.
+    """
+
+    def __new__(
+        cls,
+        widths: list[int],
+        rules: bytes,
+        places: tuple[int, int, int],
+        rule: bytes,
+        fields: tuple[tuple[bytes, int], ...],
+        make: Callable[..., Any],
+    ) -> Fields: ...
+    def read(self, data: bytes, before: bytes | None = None, /) -> dict[int, Any]:
+        """What `make` returns for each player that is in the frame, by player index; for the first event, by 0.
+
+        If you pass the frame before, players whose values are the same in both frames are left out. Everything between
+        the first and the last value counts."""
 
 class Walk:
     """The events of all frames of a game, found event by event up to the first that is not declared or not whole.

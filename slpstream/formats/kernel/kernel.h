@@ -8,17 +8,50 @@
 
 // Arguments are not parsed with "y#" and its like: made with the headers of Python 3.13, such a kernel fails on 3.11.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 namespace kernel {
 
-// The types of values, by their letters in `struct`, and two that are not in the buffer.
+// The types of values, by their letters in `struct`, and three that are not in the buffer.
 enum class Kind : unsigned char {
     u8 = 'B', i8 = 'b', u16 = 'H', i16 = 'h', u32 = 'I', i32 = 'i', f32 = 'f', boolean = '?',
     number = 'n',   // the integer that the caller gives
+    array = '*',    // all events of a kind that a frame can have any number of
     nothing = '.',  // no value: the end of a template
 };
+
+constexpr int commands = 256;
+
+// What an event means for its sending, which is one transmission of a frame. All but the first two have a frame number.
+enum class Rule : unsigned char {
+    ignored = ' ',  // no frame number; a sending does not begin with it
+    plain = '.',    // no frame number
+    first = 's',    // begins a sending
+    last = 'e',     // ends its sending
+    before = 'k',   // of a character: begins a sending if the character has been in this one
+    after = 'l',    // of a character: updates it, and replaces the one before it
+    // '0' to '9': any number in a sending; those with the same digit are counted together, and have a limit
+};
+
+constexpr unsigned char first_counter = '0';
+constexpr int counters = 10;
+
+inline int counter_of(Rule rule) { return static_cast<unsigned char>(rule) - first_counter; }
+inline bool is_counted(Rule rule) { return counter_of(rule) >= 0 && counter_of(rule) < counters; }
+inline bool has_number(Rule rule) { return rule != Rule::ignored && rule != Rule::plain; }
+inline bool has_character(Rule rule) { return rule == Rule::before || rule == Rule::after; }
+
+// How wide the events of each command are, what they mean, and where frame number and character are in them.
+struct Events {
+    std::array<std::int32_t, commands> widths{};  // 0 if the command is not declared
+    std::array<Rule, commands> rules{};
+    std::int32_t number_offset = 0, player_offset = 0, follower_offset = 0;
+};
+
+// Reads a list of widths, the rules and the three offsets. Sets an exception and returns false if they are wrong.
+bool read_events(PyObject *widths, PyObject *rules, PyObject *places, Events &made);
 
 // Big-endian integers, written so that compilers make one instruction of them.
 inline std::uint16_t u16_at(const unsigned char *at) { return static_cast<std::uint16_t>(at[0] << 8 | at[1]); }
@@ -41,7 +74,7 @@ inline int width_of(Kind kind) {
         case Kind::u8: case Kind::i8: case Kind::boolean: return 1;
         case Kind::u16: case Kind::i16: return 2;
         case Kind::u32: case Kind::i32: case Kind::f32: return 4;
-        case Kind::number: case Kind::nothing: return 0;
+        case Kind::number: case Kind::array: case Kind::nothing: return 0;
     }
     return -1;
 }
@@ -84,8 +117,9 @@ struct State {
     PyObject *offsets;  // a type that only the kernel makes instances of
 };
 
-extern PyType_Spec walk_spec, offsets_spec;  // walk.cpp
-extern PyType_Spec table_spec;               // table.cpp
+extern PyType_Spec frames_spec, fields_spec, template_spec;  // frames.cpp
+extern PyType_Spec walk_spec, offsets_spec;                  // walk.cpp
+extern PyType_Spec table_spec;                               // table.cpp
 
 }  // namespace kernel
 

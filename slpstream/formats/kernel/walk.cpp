@@ -18,31 +18,11 @@
 namespace kernel {
 namespace {
 
-constexpr int commands = 256;
 constexpr int keys = 2 * 256;  // player index and follower flag
-constexpr int counters = 10;
 constexpr int number_bytes = 4;
 constexpr std::int64_t absent = -1;
 constexpr Py_ssize_t max_offset = 1 << 24;  // in an event
 constexpr std::size_t max_reserved_slots = 16;  // more than games have; a hostile file can have any number
-
-// All events but the first two kinds have a frame number.
-enum class Rule : unsigned char {
-    ignored = ' ',  // no frame number; a sending does not begin with it
-    plain = '.',    // no frame number
-    first = 's',    // begins a sending
-    last = 'e',     // ends its sending
-    before = 'k',   // of a character: begins a sending if the character has been in this one
-    after = 'l',    // of a character: updates it, and replaces the one before it
-    // '0' to '9': any number in a sending; those with the same digit are counted together, and have a limit
-};
-
-constexpr unsigned char first_counter = '0';
-
-bool is_counted(Rule rule) {
-    return static_cast<unsigned char>(rule) >= first_counter &&
-           static_cast<unsigned char>(rule) < first_counter + counters;
-}
 
 bool is_known(Rule rule) {
     switch (rule) {
@@ -51,9 +31,6 @@ bool is_known(Rule rule) {
         default: return is_counted(rule);
     }
 }
-
-bool has_number(Rule rule) { return rule != Rule::ignored && rule != Rule::plain; }
-bool has_character(Rule rule) { return rule == Rule::before || rule == Rule::after; }
 
 // The events of one command and character, of which a sending has at most one.
 struct Slot {
@@ -69,11 +46,7 @@ struct Things {
     std::vector<std::int64_t> firsts;  // up to the last sending that has one
 };
 
-struct Command {
-    std::int64_t width = 0;
-    Rule rule = Rule::plain;
-    std::vector<int> slots;  // numbers of the slots by key; empty before the first event
-};
+using SlotNumbers = std::vector<int>;  // of one command by key; empty before the first event
 
 // Decides when a sending is complete. A character is identified by its key.
 class Completion {
@@ -123,8 +96,7 @@ class Completion {
 
 class Walk {
   public:
-    std::array<Command, commands> table{};
-    std::int64_t number_offset = 0, player_offset = 0, follower_offset = 0;
+    Events events;
     std::int64_t max_counted = 0;
     std::int64_t max_offsets = 0;  // slots times sendings
     bool has_completion = false;   // whether sendings have no last event
@@ -149,10 +121,11 @@ class Walk {
     void open(std::int32_t number, std::int64_t at);
     void close(std::int64_t end);
     void drop();
-    void add(Command &command, int code, int key, std::int64_t at);
+    void add(int code, int key, std::int64_t at);
     void add_counted(int code, std::int64_t at);
     Slot &new_slot(int code, int key, std::int64_t at);
 
+    std::array<SlotNumbers, commands> slot_numbers_{};
     std::int64_t open_at_ = -1;  // start of the sending that is being read; -1 before its first event
     std::int32_t number_ = 0;
     bool is_open_ = false;       // whether it has a frame number
@@ -192,9 +165,10 @@ Slot &Walk::new_slot(int code, int key, std::int64_t at) {
     return slots.back();
 }
 
-void Walk::add(Command &command, int code, int key, std::int64_t at) {
-    if (command.slots.empty()) command.slots.assign(keys, -1);
-    int &number = command.slots[static_cast<std::size_t>(key)];
+void Walk::add(int code, int key, std::int64_t at) {
+    SlotNumbers &numbers_of_command = slot_numbers_[static_cast<std::size_t>(code)];
+    if (numbers_of_command.empty()) numbers_of_command.assign(keys, -1);
+    int &number = numbers_of_command[static_cast<std::size_t>(key)];
     if (number < 0) {
         number = static_cast<int>(slots.size());
         new_slot(code, key, at);
@@ -253,27 +227,21 @@ void Walk::finish(bool keep_open) {
 
 void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
     std::vector<std::int64_t> seen_in(keys, -1);  // the last sending with this character
-    std::array<std::int32_t, commands> widths;  // copies, because these fit into the L1 cache
-    std::array<Rule, commands> rules;
-    for (std::size_t i = 0; i < commands; ++i) {
-        widths[i] = static_cast<std::int32_t>(table[i].width);
-        rules[i] = table[i].rule;
-    }
     std::array<std::int64_t, counters> counts{};
     limit_ = limit;
     while (at < limit) {
         const int code = data[at];
-        const std::int64_t width = widths[static_cast<std::size_t>(code)];
+        const std::int64_t width = events.widths[static_cast<std::size_t>(code)];
         if (width == 0 || width > limit - at) break;
-        const Rule rule = rules[static_cast<std::size_t>(code)];
+        const Rule rule = events.rules[static_cast<std::size_t>(code)];
         if (!has_number(rule)) {
             if (open_at_ < 0 && rule != Rule::ignored) open_at_ = at;
             at += width;
             continue;
         }
         const unsigned char *bytes = data + at;
-        const auto number = static_cast<std::int32_t>(u32_at(bytes + number_offset));
-        const int key = has_character(rule) ? bytes[player_offset] << 1 | (bytes[follower_offset] > 0) : 0;
+        const auto number = static_cast<std::int32_t>(u32_at(bytes + events.number_offset));
+        const int key = has_character(rule) ? bytes[events.player_offset] << 1 | (bytes[events.follower_offset] > 0) : 0;
         std::int64_t &seen = seen_in[static_cast<std::size_t>(key)];
         if (is_open_ && (number != number_ || rule == Rule::first || (rule == Rule::before && seen == sendings)))
             close(at);
@@ -287,10 +255,10 @@ void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
         if (has_completion && rule == Rule::before) completion.add(key);
         if (has_completion && rule == Rule::after) completion.update(key);
         if (is_counted(rule)) {
-            const auto counter = static_cast<std::size_t>(static_cast<unsigned char>(rule) - first_counter);
+            const auto counter = static_cast<std::size_t>(counter_of(rule));
             if (++counts[counter] <= max_counted && !is_late) add_counted(code, at);
         } else if (!is_late) {
-            add(table[static_cast<std::size_t>(code)], code, key, at);
+            add(code, key, at);
         }
         at += width;
         if (rule == Rule::last) close(at);
@@ -303,43 +271,18 @@ struct WalkObject {
     Walk *made;
 };
 
-bool read_widths(PyObject *widths, Walk &made) {
-    if (PyList_Size(widths) != commands) {
-        PyErr_SetString(PyExc_ValueError, "there are 256 widths");
-        return false;
-    }
-    const std::int64_t with_number = made.number_offset + number_bytes;
-    const std::int64_t with_character = std::max({with_number, made.player_offset + 1, made.follower_offset + 1});
-    for (int command = 0; command < commands; ++command) {
-        const Py_ssize_t width = PyLong_AsSsize_t(PyList_GetItem(widths, command));
-        if (width == -1 && PyErr_Occurred()) return false;
-        const Rule rule = made.table[static_cast<std::size_t>(command)].rule;
-        const std::int64_t least = has_character(rule) ? with_character : has_number(rule) ? with_number : 0;
-        if (!is_known(rule) || width < 0 || width > max_offset || (width > 0 && width < least)) {
-            PyErr_Format(PyExc_ValueError, "no rule or width for the events of command %d", command);
-            return false;
-        }
-        made.table[static_cast<std::size_t>(command)].width = width;
-    }
-    return true;
-}
-
 // Walk(data, start, limit, widths, rules, places, max_counted, max_offsets, players)
 PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *data, *widths, *rules_object, *players;
-    Py_ssize_t start, limit, number, player, follower, max_counted, max_offsets;
-    if (!PyArg_ParseTuple(arguments, "SnnO!S(nnn)nnO", &data, &start, &limit, &PyList_Type, &widths, &rules_object,
-                          &number, &player, &follower, &max_counted, &max_offsets, &players))
+    PyObject *data, *widths, *rules, *places, *players;
+    Py_ssize_t start, limit, max_counted, max_offsets;
+    if (!PyArg_ParseTuple(arguments, "SnnOOOnnO", &data, &start, &limit, &widths, &rules, &places, &max_counted,
+                          &max_offsets, &players))
         return nullptr;
-    const Bytes rules(rules_object);
-    const bool is_place = number >= 0 && number < max_offset && player >= 0 && player < max_offset && follower >= 0 &&
-                          follower < max_offset;
     if (players != Py_None && !PyBytes_Check(players)) {
         PyErr_SetString(PyExc_TypeError, "the players of a walk are bytes or None");
         return nullptr;
     }
-    if (rules.size != commands || !is_place || max_counted < 0 || max_offsets < 0 || start < 0 ||
-        limit > PyBytes_Size(data)) {
+    if (max_counted < 0 || max_offsets < 0 || start < 0 || limit > PyBytes_Size(data)) {
         PyErr_SetString(PyExc_ValueError, "no walk over these bytes");
         return nullptr;
     }
@@ -348,9 +291,6 @@ PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     try {
         self->made = new Walk;
         Walk &made = *self->made;
-        made.number_offset = number;
-        made.player_offset = player;
-        made.follower_offset = follower;
         made.max_counted = max_counted;
         made.max_offsets = max_offsets;
         made.has_completion = players != Py_None;
@@ -359,9 +299,7 @@ PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
             for (Py_ssize_t i = 0; i < awaited.size; ++i)
                 made.completion.await(static_cast<unsigned char>(awaited.begin[i]) << 1);
         }
-        for (std::size_t command = 0; command < commands; ++command)
-            made.table[command].rule = static_cast<Rule>(rules.begin[command]);
-        if (!read_widths(widths, made)) {
+        if (!read_events(widths, rules, places, made.events)) {
             Py_DECREF(self);
             return nullptr;
         }
@@ -484,6 +422,40 @@ PyType_Slot walk_slots[] = {
 };
 
 }  // namespace
+
+bool read_events(PyObject *widths, PyObject *rules_object, PyObject *places, Events &made) {
+    Py_ssize_t number, player, follower;
+    if (!PyList_Check(widths) || !PyBytes_Check(rules_object) || !PyTuple_Check(places)) {
+        PyErr_SetString(PyExc_TypeError, "events have a list of widths, bytes of rules, and a tuple of places");
+        return false;
+    }
+    if (!PyArg_ParseTuple(places, "nnn", &number, &player, &follower)) return false;
+    const auto is_place = [](Py_ssize_t offset) { return offset >= 0 && offset < max_offset; };
+    const Bytes rules(rules_object);
+    if (PyList_Size(widths) != commands || rules.size != commands || !is_place(number) || !is_place(player) ||
+        !is_place(follower)) {
+        PyErr_SetString(PyExc_ValueError, "there are 256 widths and rules, and three places");
+        return false;
+    }
+    made.number_offset = static_cast<std::int32_t>(number);
+    made.player_offset = static_cast<std::int32_t>(player);
+    made.follower_offset = static_cast<std::int32_t>(follower);
+    const Py_ssize_t with_number = number + number_bytes;
+    const Py_ssize_t with_character = std::max({with_number, player + 1, follower + 1});
+    for (int command = 0; command < commands; ++command) {
+        const Py_ssize_t width = PyLong_AsSsize_t(PyList_GetItem(widths, command));
+        if (width == -1 && PyErr_Occurred()) return false;
+        const Rule rule = static_cast<Rule>(rules.begin[command]);
+        const Py_ssize_t least = has_character(rule) ? with_character : has_number(rule) ? with_number : 0;
+        if (!is_known(rule) || width < 0 || width > max_offset || (width > 0 && width < least)) {
+            PyErr_Format(PyExc_ValueError, "no rule or width for the events of command %d", command);
+            return false;
+        }
+        made.rules[static_cast<std::size_t>(command)] = rule;
+        made.widths[static_cast<std::size_t>(command)] = static_cast<std::int32_t>(width);
+    }
+    return true;
+}
 
 PyType_Spec offsets_spec = {"slpstream.formats.kernel._kernel.Offsets", sizeof(OffsetsObject), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, offsets_slots};

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
-from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, STAGE_EVENT_KINDS
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.finality import Finality, FinalityRule
-from slpstream.formats.slippi.frame_decoder import FrameDecoder, PackedFrame
-from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, StageEvent
+from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_event
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.last_frame import LastFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame, followers_in, players_in
 from slpstream.model.events import Event, Frame
 
 
@@ -193,8 +193,7 @@ class Assembler:
                 return
             frame = self._open(event.frame, end, out)
         if self._has_room(frame.stage_events, end, out):
-            values = {name: getattr(event, name) for name in event.__struct_fields__}
-            frame.stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
+            frame.stage_events.append(stage_event(command, event))
 
     def bookend(self, event: Any, end: int, out: list[Event]) -> None:
         """Take a Frame Bookend (0x3C), which comes once per frame.
@@ -211,24 +210,24 @@ class Assembler:
         self._finality.complete(event.frame, None if latest_finalized is UNSET else latest_finalized, end, out)
 
     def whole_frame(
-        self, number: int, decoder: FrameDecoder, data: bytes, latest_finalized: int | None, end: int, out: list[Event]
+        self, number: int, packed: PackedFrame, latest_finalized: int | None, end: int, out: list[Event]
     ) -> bool:
-        """Take all events of a frame in the form of its bytes, which were recognized by `decoder`. You can't do this
-        while a frame is open.
+        """Take all events of a frame that was found to be whole. You can't do this while a frame is open.
 
         If this returns False, nothing was taken, and you have to read the frame event by event. The reason can be that
         its last event doesn't complete it, or that it might be late.
         """
+        players = players_in(packed.parts)
         if not self._bookends:
-            players, followers = decoder.players, decoder.followers
+            followers = followers_in(packed.parts)
             if number == self._completed or not (self._known_players <= players and self._known_followers <= followers):
                 return False
             self._completed = number
             self._known_players, self._known_followers = players, followers
-        revision = self._revise(number, end, out)
-        frame = Frame(end, number, revision, PackedFrame(data, decoder, revision))
+        packed.revision = self._revise(number, end, out)
+        frame = Frame(end, number, packed.revision, packed)
         out.append(frame)
-        self.last.take(frame, decoder.players)
+        self.last.take(frame, players)
         self._finality.complete(number, latest_finalized, end, out)
         return True
 

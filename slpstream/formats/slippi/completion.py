@@ -8,8 +8,8 @@ gone, we can't know this in that frame until the next one begins.
 As soon as a frame is complete, it is also final, so if there are more events of it later, they have no effect. If a
 character comes too late, the next frame waits for it.
 
-This class is used by the batch path in Python and by the decoders of whole frames. The assembler of the live path and
-the compiled kernel follow the same rules on their own, and there are tests that compare them.
+This class is used by the batch path in Python. The assembler of the live path and the compiled kernel follow the same
+rules on their own, and there are tests that compare them.
 """
 
 from __future__ import annotations

@@ -18,16 +18,14 @@ How sure we are:
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import LAST_DYING
-from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import TIME_MODE, Settings
 from slpstream.formats.slippi.score import PlayerScore
-from slpstream.model.events import Event
 
 
 class Fall(NamedTuple):
@@ -98,22 +96,3 @@ class FallCounter:
         self_destructs = self._self_destructs[index]
         penalties = self_destructs + self._team_kos[index]
         return self._kos[index] - (self._falls[index] - self_destructs) + penalties * self._self_destruct_value
-
-
-class FinalFalls:
-    """Counts falls from the events of a reader. A frame only counts when it has become final."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.counter = FallCounter(settings)
-        self._frames = FinalFrames()
-
-    def copy(self) -> Self:
-        """Return a copy of this count. It has the same state, but is independent from then on."""
-        twin = copy.copy(self)
-        twin.counter, twin._frames = self.counter.copy(), self._frames.copy()
-        return twin
-
-    def take(self, events: Iterable[Event]) -> None:
-        """Take the next events of the reader."""
-        for frame in self._frames.take(events):
-            self.counter.take(frame.players)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
 from slpstream.model.events import Inputs, State
 
 _PHYSICAL_BUTTONS = {
@@ -83,3 +84,8 @@ class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
     direction: Any = UNSET
     event: Any = UNSET
     transformation: Any = UNSET
+
+
+def stage_event(command: int, event: Any) -> StageEvent:
+    """Return an event of the stage in the form that messages have."""
+    return StageEvent(STAGE_EVENT_KINDS[command], **{name: getattr(event, name) for name in event.__struct_fields__})

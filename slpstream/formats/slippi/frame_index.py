@@ -20,21 +20,24 @@ from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import metadata
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, MESSAGE_SPLITTER
 from slpstream.formats.slippi.completion import Completion
-from slpstream.formats.slippi.frame_layout import (
+from slpstream.formats.slippi.frame_events import (
     BOOKEND,
     FOLLOWER_OFFSET,
     FRAME_NUMBER_OFFSET,
+    FRAMED,
     ITEM,
     NUMBERED_BYTES,
+    PLACES,
     PLAYER_INDEX_OFFSET,
     POST,
     PRE,
     REPEATED,
     START,
     frame_widths,
-    read_frame,
+    rules_of,
     unsupported,
 )
+from slpstream.formats.slippi.framing import walk_events
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, RepeatedEvents, Slot
 from slpstream.model.errors import FieldError, FormatError, FramingError
 
@@ -43,19 +46,9 @@ _ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
 """The index may have this many bytes, or this many times the size of the file. The index of a real game is smaller than
 its file."""
 
-_ITEMS, _STAGE_EVENTS, _PLAIN = b"01."
-_RULES_OF_COMMANDS = {
-    **dict.fromkeys(REPEATED, _STAGE_EVENTS),
-    ITEM: _ITEMS,
-    START: ord("s"),
-    PRE: ord("k"),
-    POST: ord("l"),
-    BOOKEND: ord("e"),
-    MESSAGE_SPLITTER: ord(" "),
-}
-_RULES = bytes(_RULES_OF_COMMANDS.get(command, _PLAIN) for command in range(256))
-"""The rules of the kernel's `Walk`: the meaning of each command for a sending."""
-_PLACES = FRAME_NUMBER_OFFSET, PLAYER_INDEX_OFFSET, FOLLOWER_OFFSET
+OVERRULED = -1
+"""Stands in for the command of an event without effect: a later event replaces it, the frame has too many, it comes
+after the frame was complete, or it has no frame number."""
 
 
 class _Stop(NamedTuple):
@@ -104,25 +97,21 @@ def _index_of_all(data: bytes, start: int, limit: int, widths: Sequence[int], pl
     if kernel is not None:
         max_offsets = _max_index_bytes(data) // _OFFSET_BYTES
         awaited = None if widths[BOOKEND] else bytes(players)
-        rules = _rules(widths)
         events = kernel.Walk(
-            data, start, limit, frame_widths(widths), rules, _PLACES, MAX_REPEATED_EVENTS, max_offsets, awaited
+            data,
+            start,
+            limit,
+            frame_widths(widths),
+            rules_of(widths),
+            PLACES,
+            MAX_REPEATED_EVENTS,
+            max_offsets,
+            awaited,
         )
         return _index_of(events, data, limit, widths)
     walk = _Walk(data, limit, widths, players)
     stop = walk.read(start)
     return walk.index(stop)
-
-
-def _rules(widths: Sequence[int]) -> bytes:
-    """Return the rules for the commands of a replay."""
-    narrow = [command for command in REPEATED if 0 < widths[command] < NUMBERED_BYTES]
-    if not narrow:
-        return _RULES
-    rules = bytearray(_RULES)
-    for command in narrow:
-        rules[command] = _PLAIN
-    return bytes(rules)
 
 
 def _index_of(walk: Any, data: bytes, limit: int, widths: Sequence[int]) -> FrameIndex:
@@ -174,6 +163,84 @@ def _stop_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> _Stop:
     if at + width > limit:
         return _Stop(at)
     return _Stop(at, unsupported(command, widths, offset=at))
+
+
+Event = tuple[int, int]
+"""Command byte or `OVERRULED`, and the position of the event."""
+
+
+class FrameEvents(NamedTuple):
+    """The events of one sending of a frame."""
+
+    events: list[Event]
+    end: int
+    """Position just past the last event."""
+    closed: bool
+    """Whether the sending is over; if not, the walk ended at `end`, and more events may follow there."""
+
+
+def read_frame(
+    data: bytes, start: int, limit: int, widths: Sequence[int], completion: Completion[bytes] | None = None
+) -> FrameEvents:
+    """Read one sending of a frame event by event, with the same rules as in the assembler.
+
+    `widths` come from `frame_widths`. For a replay without bookends, pass `completion`. It knows the characters of the
+    sending before, and afterwards those of this one, in the form of `character_at`. If an event doesn't have a frame
+    number, it belongs to the sending that comes after it. If we don't get as far as the first frame number, there are
+    no events.
+    """
+    number: int | None = None
+    events: list[Event] = []
+    characters: set[bytes] = set()
+    posts: dict[bytes, int] = {}
+    items = stage_events = 0
+    stop = start
+    if completion is not None:
+        completion.begin()
+    for command, at, end in walk_events(data, start, limit, widths):
+        stop = end
+        if command not in FRAMED:
+            if events or command != MESSAGE_SPLITTER:
+                events.append((command, at))
+            continue
+        if end - at < NUMBERED_BYTES:
+            events.append((OVERRULED, at))
+            continue
+        frame = int.from_bytes(data[at + FRAME_NUMBER_OFFSET : at + PLAYER_INDEX_OFFSET], "big", signed=True)
+        if number is not None and (frame != number or command == START):
+            return FrameEvents(events, at, closed=True)
+        kept = command
+        is_late = completion is not None and completion.complete
+        if command in (PRE, POST):
+            character = character_at(data, at)
+            if command == PRE and character in characters:
+                return FrameEvents(events, at, closed=True)
+            characters.add(character)
+            if completion is not None:
+                (completion.pre_frame if command == PRE else completion.post_frame)(character)
+            if command == POST and not is_late:
+                if character in posts:
+                    events[posts[character]] = (OVERRULED, events[posts[character]][1])
+                posts[character] = len(events)
+        elif command == ITEM:
+            items += 1
+            kept = ITEM if items <= MAX_REPEATED_EVENTS else OVERRULED
+        elif command in REPEATED:
+            stage_events += 1
+            kept = command if stage_events <= MAX_REPEATED_EVENTS else OVERRULED
+        number = frame
+        events.append((OVERRULED if is_late else kept, at))
+        if command == BOOKEND:
+            return FrameEvents(events, end, closed=True)
+    return FrameEvents(events if number is not None else [], stop, closed=False)
+
+
+def character_at(data: bytes, at: int) -> bytes:
+    """Return the character of the Pre-Frame or Post-Frame Update at `at`.
+
+    It consists of the player index, and a 1 if it is a follower.
+    """
+    return data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET] + bytes([data[at + FOLLOWER_OFFSET] > 0])
 
 
 class _Events(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -18,8 +18,7 @@ from slpstream.formats.slippi import commands, message_splitter, result
 from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.frame_decoder import FrameDecoders
-from slpstream.formats.slippi.frame_layout import PLAYER_INDEX_OFFSET, unsupported
+from slpstream.formats.slippi.frame_events import PLAYER_INDEX_OFFSET, unsupported
 from slpstream.formats.slippi.framing import EventPayloads
 from slpstream.formats.slippi.game_start import (
     EXACT_CHARACTER_SINCE,
@@ -29,6 +28,7 @@ from slpstream.formats.slippi.game_start import (
 )
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.outcome import CountLedgeGrabs, Outcome
+from slpstream.formats.slippi.packed_frame import PackedFrame, whole_frames
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model.errors import FramingError
 from slpstream.model.events import Diagnostic, EndReason, Event, Frame, GameStart
@@ -62,7 +62,12 @@ class GameEvents:
         self.takes: list[TakeEvent | None] = []
         self.counts = [0] * 256
         """The number of events that were taken one by one, by command byte."""
-        self.decoders = FrameDecoders(payloads.widths)
+        self._whole_frames = whole_frames(tuple(payloads.widths))
+        self.first_command = self._whole_frames.first_command
+        """The command byte at which whole frames begin."""
+        self._players = b""
+        self._finder: Any = None
+        """Finds whole frames, after Game Start and if there is the compiled kernel."""
         self._diagnostics = diagnostics
         self._assembler: Assembler | None = None
         self._outcome: Outcome | None = None
@@ -77,7 +82,7 @@ class GameEvents:
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin.counts = [0] * 256
-        twin.decoders = self.decoders.copy()
+        twin._finder = None if self._finder is None else self._whole_frames.finder(self._players)
         twin._assembler = None if self._assembler is None else self._assembler.copy(diagnostics)
         twin._outcome = None if self._outcome is None else self._outcome.copy()
         twin._held = None if self._held is None else self._held.copy()
@@ -97,8 +102,9 @@ class GameEvents:
     def take_counts(self) -> dict[int, int]:
         """Return how many events were taken since the last time you called this, by command byte."""
         counts, self.counts = self.counts, [0] * 256
-        for command, count in self.decoders.take_counts().items():
-            counts[command] += count
+        if self._finder is not None:
+            for command, count in self._finder.take_counts().items():
+                counts[command] += count
         return {command: count for command, count in enumerate(counts) if count}
 
     def take_whole_frame(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
@@ -106,16 +112,16 @@ class GameEvents:
 
         `base` is the file offset of the buffer.
         """
-        assembler, decoders = self._assembler, self.decoders
-        if assembler is None or assembler.open is not None:
+        assembler, finder = self._assembler, self._finder
+        if finder is None or assembler is None or assembler.open is not None:
             return 0
-        frame = decoders.take(buffer, start, limit)
-        if frame is None:
+        found: tuple[int, int, int | None, int] | None = finder.match(buffer, start, limit)
+        if found is None:
             return 0
-        number, decoder, latest_finalized = frame
-        end = start + decoder.width_bytes
-        if not assembler.whole_frame(number, decoder, buffer[start:end], latest_finalized, base + end, out):
-            decoders.put_back(decoder)
+        end, number, latest_finalized, parts = found
+        packed = PackedFrame(buffer[start:end], self._whole_frames, parts)
+        if not assembler.whole_frame(number, packed, latest_finalized, base + end, out):
+            finder.put_back()
             return 0
         return end - start
 
@@ -198,7 +204,8 @@ class GameEvents:
             offset = end_offset - len(data) + at
             message = f"{what} has bytes that are no text"
             self._diagnostics.report(out, "warning", BAD_TEXT, message, offset, end_offset)
-        self.decoders.players = players
+        self._players = bytes(players)
+        self._finder = self._whole_frames.finder(self._players)
         self._bind()
 
     def _take_before_start(self, buffer: bytes, start: int, end: int, end_offset: int, out: list[Event]) -> None:

@@ -11,29 +11,31 @@ its own for this.
 from __future__ import annotations
 
 import copy
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from msgspec import UNSET
 
 from slpstream.formats.slippi import result
-from slpstream.formats.slippi.commands import LEDGE_CATCH
-from slpstream.formats.slippi.falls import FinalFalls
+from slpstream.formats.slippi.commands import LEDGE_CATCH, POST_FRAME
+from slpstream.formats.slippi.falls import FallCounter
 from slpstream.formats.slippi.final_frames import FinalFrames
-from slpstream.formats.slippi.frame_decoder import PackedFrame
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
 from slpstream.formats.slippi.last_frame import LastFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.score import PlayerScore
-from slpstream.model.events import EndReason, Event, GameEnd
+from slpstream.model.events import EndReason, Event, Frame, GameEnd
 
-_LEDGE_CATCH = LEDGE_CATCH.to_bytes(2, "big")
-_float_at = struct.Struct(">f").unpack_from
+_ACTION_FIELDS = "action_state_id", "action_state_counter"
 
 CountLedgeGrabs = Callable[[], Mapping[int, int]]
 """Returns the ledge grabs of a game, by player index."""
+
+
+def _action(state: int, counter: Any = UNSET) -> tuple[int, Any]:
+    return state, counter
 
 
 class LedgeGrabs:
@@ -43,36 +45,24 @@ class LedgeGrabs:
         self.counts = dict.fromkeys(players, 0)
         """By player index."""
         self._last: dict[int, tuple[int, Any]] = {}
-        self._frames = FinalFrames()
 
     def copy(self) -> LedgeGrabs:
         """Return a copy of this counter. It has the same state, but is independent from then on."""
         twin = LedgeGrabs(())
-        twin.counts, twin._last, twin._frames = dict(self.counts), dict(self._last), self._frames.copy()
+        twin.counts, twin._last = dict(self.counts), dict(self._last)
         return twin
 
-    def take(self, events: Iterable[Event]) -> None:
-        """Take the next events of the game. A frame only counts when it is final."""
-        for frame in self._frames.take(events):
-            content = frame.content
-            if type(content) is PackedFrame:
-                self._take_packed(content)
-            else:
-                self._take_players(content.players)
-
-    def _take_packed(self, frame: PackedFrame) -> None:
-        # Nearly all frames come here. Decoding them would take longer than all other work on them.
-        data = frame.data
-        for index, at, counter_at in frame.decoder.action_offsets:
-            if data[at : at + 2] == _LEDGE_CATCH:
-                self.add(index, LEDGE_CATCH, UNSET if counter_at < 0 else _float_at(data, counter_at)[0])
-            elif index in self._last:
-                del self._last[index]
-
-    def _take_players(self, players: Mapping[int, Any]) -> None:
-        for index, player in players.items():
-            if player.post is not UNSET:
-                self.add(index, player.post.action_state_id, player.post.action_state_counter)
+    def take(self, frame: Frame) -> None:
+        """Take the next final frame."""
+        content = frame.content
+        if type(content) is PackedFrame:
+            # Nearly all frames come here. Decoding them would take longer than all other work on them.
+            actions = content.events.fields(POST_FRAME, _ACTION_FIELDS, _action)(content.data)
+        else:
+            posts = {index: player.post for index, player in content.players.items() if player.post is not UNSET}
+            actions = {index: (post.action_state_id, post.action_state_counter) for index, post in posts.items()}
+        for index, (state, counter) in actions.items():
+            self.add(index, state, counter)
 
     def add(self, index: int, state: int, counter: Any) -> None:
         """Take the action state of a player in a final frame, and how long it has lasted."""
@@ -89,17 +79,19 @@ class Outcome:
     """Makes the `GameEnd`. If falls or ledge grabs might decide the game, it also counts these."""
 
     def __init__(self, settings: Settings) -> None:
-        self._falls = None if settings.takes_stocks else FinalFalls(settings)
+        self._falls = None if settings.takes_stocks else FallCounter(settings)
         self._ledge_grabs: LedgeGrabs | None = None
         if result.limits_ledge_grabs(settings):
             self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
         self._count_ledge_grabs: CountLedgeGrabs = dict
+        self._frames = FinalFrames()
 
     def copy(self) -> Self:
         """Return a copy. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin._falls = None if self._falls is None else self._falls.copy()
         twin._ledge_grabs = None if self._ledge_grabs is None else self._ledge_grabs.copy()
+        twin._frames = self._frames.copy()
         return twin
 
     def count_ledge_grabs_with(self, count: CountLedgeGrabs) -> None:
@@ -108,10 +100,13 @@ class Outcome:
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the game. A frame only counts when it is final."""
-        if self._falls is not None:
-            self._falls.take(events)
-        if self._ledge_grabs is not None:
-            self._ledge_grabs.take(events)
+        if self._falls is None and self._ledge_grabs is None:
+            return
+        for frame in self._frames.take(events):
+            if self._falls is not None:
+                self._falls.take(frame.players)
+            if self._ledge_grabs is not None:
+                self._ledge_grabs.take(frame)
 
     def game_end(
         self,
@@ -129,7 +124,7 @@ class Outcome:
         posts = {index: p.post for index, p in players.items() if p.post}
         gone = {index: post for index, post in last_frame.gone.items() if index not in players}
         last_seen = result.LastSeen(posts, gone)
-        scores: list[PlayerScore] = [] if self._falls is None else self._falls.counter.scores()
+        scores: list[PlayerScore] = [] if self._falls is None else self._falls.scores()
         starts_at = timer_start(numbers.first)
         timed = number if numbers.count_time else None
         tied = result.is_tied(settings, payload, scores, None if timed is None else timer_seconds(timed, starts_at))

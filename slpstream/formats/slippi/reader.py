@@ -233,7 +233,7 @@ class SlippiReader:
         raw_end = self._raw_end
         if raw_end is not None:
             limit = min(limit, raw_end - base)
-        first_of_frame = game.decoders.first_command
+        first_of_frame = game.first_command
         start = 0
         # The loop of `walk_events`, inline because this is the hot path, and because it steps over whole frames, too.
         try:

@@ -21,7 +21,7 @@ from slpstream.parts.controllers.health import Buttons, Rests, Rim, Trigger
 from slpstream.parts.controllers.motion import Fuzzing, Motion, Travel
 from slpstream.parts.controllers.patterns import CrouchUptilts, CStick, Sdi
 from slpstream.parts.controllers.runs import Runs
-from slpstream.parts.controllers.samples import PlayerSample, SampleReader
+from slpstream.parts.controllers.samples import PlayerSample, samples_of
 
 HEALTH_CHECKS = ("rest", "drift", "rim", "trigger", "stutter")
 BOX_CHECKS = ("travel_time", "disallowed_cstick", "crouch_uptilt", "sdi", "input_fuzzing")
@@ -90,13 +90,12 @@ class ControllerCheck:
         """`players` contains the type of each player by player index, from Game Start. 0 is a person."""
         self._types = dict(players)
         self._players = {index: _Player() for index in players}
-        self._samples = SampleReader()
         self._last: int | None = None
 
     def take(self, number: int, content: Any) -> None:
         """Add the content of a final frame. It can be packed, decoded, or JSON."""
         self._last = number
-        for index, sample in self._samples.read(content).items():
+        for index, sample in samples_of(content).items():
             player = self._players.get(index)
             if player is not None:
                 player.take(number, sample)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
-from slpstream.formats.slippi.frame_decoder import FieldReader, FrameDecoder, PackedFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame
 
 _PRE = (
     "c_stick_x",
@@ -24,7 +24,6 @@ _PRE = (
 """The fields of the Pre-Frame Update, in the order in which they are in the event."""
 _ALWAYS = 5
 """Counted from the first one, this many fields of `_PRE` exist in all versions."""
-_MAX_READERS = 64
 
 
 class Sample(NamedTuple):
@@ -46,12 +45,6 @@ class PlayerSample(NamedTuple):
 
     sample: Sample
     action: int | None
-
-
-class _PlayerReader(NamedTuple):
-    player_index: int
-    read_pre: FieldReader
-    read_post: FieldReader | None
 
 
 class _EncodedPre(msgspec.Struct, rename="camel", gc=False):
@@ -82,47 +75,13 @@ class _EncodedEntry(msgspec.Struct, gc=False):
 _decode_entry = msgspec.json.Decoder(_EncodedEntry).decode
 
 
-class SampleReader:
-    """Reads the samples from the frames of one game."""
-
-    def __init__(self) -> None:
-        self._readers: dict[FrameDecoder, list[_PlayerReader] | None] = {}
-
-    def read(self, content: Any) -> dict[int, PlayerSample]:
-        """Return the samples of a frame by player index. `content` is a packed frame, a decoded one, or its JSON."""
-        if type(content) is PackedFrame:
-            decoder = content.decoder
-            try:
-                readers = self._readers[decoder]
-            except KeyError:
-                readers = self._learn(decoder)
-            if readers is not None:
-                data = content.data
-                return {
-                    index: PlayerSample(Sample(*read_pre(data)), None if read_post is None else read_post(data)[0])
-                    for index, read_pre, read_post in readers
-                }
-            content = content.entry()
-        return _encoded(content) if isinstance(content, bytes | msgspec.Raw) else _decoded(content)
-
-    def _learn(self, decoder: FrameDecoder) -> list[_PlayerReader] | None:
-        """Return the readers for frames of a layout, or `None` if it lacks a field that exists in every version."""
-        if len(self._readers) >= _MAX_READERS:
-            self._readers.clear()
-        readers = []
-        known = True
-        for (command, index, is_follower), offset in decoder.slots.items():
-            if command != PRE_FRAME.command or is_follower:
-                continue
-            pre = decoder.fields(PRE_FRAME, offset, _PRE)
-            if pre is None or len(pre.read(bytes(pre.end))) < _ALWAYS:
-                known = False
-                break
-            post_offset = decoder.slots.get((POST_FRAME.command, index, False))
-            post = None if post_offset is None else decoder.fields(POST_FRAME, post_offset, ("action_state_id",))
-            readers.append(_PlayerReader(index, pre.read, None if post is None else post.read))
-        self._readers[decoder] = found = readers if known else None
-        return found
+def samples_of(content: Any) -> dict[int, PlayerSample]:
+    """Return the samples of a frame by player index. `content` is a packed frame, a decoded one, or its JSON."""
+    if type(content) is PackedFrame:
+        actions = content.events.fields(POST_FRAME, ("action_state_id",), int)(content.data)
+        samples = content.events.fields(PRE_FRAME, _PRE, Sample)(content.data)
+        return {index: PlayerSample(sample, actions[index]) for index, sample in samples.items()}
+    return _encoded(content) if isinstance(content, bytes | msgspec.Raw) else _decoded(content)
 
 
 def _decoded(entry: Any) -> dict[int, PlayerSample]:

@@ -133,7 +133,7 @@ async def _cancel_when_stopping(daemon: Daemon, playing: trio.CancelScope) -> No
 async def play_matches(folder: Path, *, seed: int, speed: float, writer: str, once: bool) -> None:
     """Write one match after another into the folder, beginning with number `seed`. With `once`, only write that one."""
     from slpstream.parts.demo.bundled import bundled_match
-    from slpstream.sources.simulated import write_replay
+    from slpstream.parts.demo.simulated import write_replay
 
     while True:
         data = await trio.to_thread.run_sync(partial(bundled_match, seed, started_at=datetime.now(UTC)))

@@ -30,8 +30,8 @@ def command(file: Path, into: Path, speed: float, writer: str) -> None:
     import trio
 
     from slpstream.formats.slippi.write_schedule import cutter, time_scale
+    from slpstream.parts.demo.simulated import write_replay
     from slpstream.sources.replay_file import read_chunks
-    from slpstream.sources.simulated import write_replay
 
     try:
         cutter(writer)

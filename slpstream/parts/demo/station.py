@@ -18,9 +18,9 @@ from slpstream.config import StationConfig, station_id
 from slpstream.model.errors import SlpstreamError, SourceError
 from slpstream.parts.demo.bundled import bundled_match
 from slpstream.parts.demo.setup import Setup, setup_of
+from slpstream.parts.demo.simulated import write_replay
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import DemoObjection
-from slpstream.sources.simulated import write_replay
 from slpstream.system.logs import get_logger
 
 _SHOWN_SECONDS = 20.0

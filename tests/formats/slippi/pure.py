@@ -8,13 +8,18 @@ from importlib import import_module
 
 import pytest
 
-from slpstream.formats.slippi import arrow, frame_decoder, frame_forms, frame_index
+from slpstream.formats.slippi import arrow, frame_index, packed_frame
 from tests.project import has_part
 
-USERS = [arrow, frame_decoder, frame_forms, frame_index]
+USERS = [arrow, frame_index, packed_frame]
 """The modules that use the kernel where it is built."""
 if has_part("training"):
     USERS.append(import_module("slpstream.parts.training.side_by_side"))
+
+
+def is_compiled() -> bool:
+    """Whether the kernel is built and not turned off."""
+    return vars(packed_frame)["kernel"] is not None
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.frame_decoder import PackedFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Form, Frame
 from slpstream.model.messages import LogMessage, cut_entry, to_messagepack
@@ -36,10 +36,25 @@ CHOICES = [
 pytestmark = pytest.mark.skipif(kernel is None and not IN_CI, reason="the kernel is not built here")
 
 
-def rendered(form: Form, kind: str, data: bytes, offset: int = 0) -> bytes:
+# A frame of these tests: a first event with 11 bytes after its number, an array of events, and a last one with 4 bytes.
+FIRST, BEFORE, AFTER, COUNTED, LAST = range(5)
+WIDTHS = [16, 7, 7, 9, 9, *[0] * 251]
+EVENTS = (WIDTHS, bytes([*b"skl0e", *b"." * 251]), (1, 5, 6))
+
+
+def frame_of(content: bytes = bytes(11), *counted: bytes, number: int = 7) -> bytes:
+    numbered = number.to_bytes(4, "big", signed=True)
+    return b"".join(
+        [bytes([FIRST]), numbered, content]
+        + [bytes([COUNTED]) + numbered + each for each in counted]
+        + [bytes([LAST]), numbered, b"last"]
+    )
+
+
+def rendered(form: Form, kind: str, value: bytes) -> bytes:
     assert kernel is not None
-    template = kernel.Template(form, ((b"", kind.encode(), offset),))
-    out: bytes = template.render(data, 0, 0)
+    template = kernel.Template(*EVENTS, form, ((b"", kind.encode(), 0, 5),), ())
+    out: bytes = template.render(frame_of(value.ljust(11, b"\0")), 0)
     return out
 
 
@@ -64,84 +79,151 @@ def test_floats_change_their_notation_where_msgspec_does(value: float) -> None:
 @given(number=st.integers(-(2**63), 2**63 - 1))
 def test_number_of_the_caller_is_written(form: Form, number: int) -> None:
     assert kernel is not None
-    assert kernel.Template(form, ((b"", b"n", 0),)).render(b"", 0, number) == ENCODE[form](number)
+    template = kernel.Template(*EVENTS, form, ((b"", b"n", 0, 0),), ())
+    assert template.render(frame_of(), number) == ENCODE[form](number)
 
 
-@given(st.binary(max_size=40), st.integers(0, 45), st.integers(-3, 45))
-def test_template_never_reads_past_the_data(data: bytes, offset: int, start: int) -> None:
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 60])
+def test_arrays_are_written_as_msgspec_writes_them(form: Form, size: int) -> None:
     assert kernel is not None
-    template = kernel.Template("json", ((b"<", b"I", offset), (b">", b".", 0)))
-    if start < 0 or start + offset + 4 > len(data):
-        with pytest.raises(ValueError, match="ends inside"):
-            template.render(data, start, 0)
-    else:
-        value = int.from_bytes(data[start + offset :][:4], "big")
-        assert template.render(data, start, 0) == b"<%d>" % value
+    template = kernel.Template(*EVENTS, form, ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"I", 5), (b"", b".", 0))),))
+    values = [number * 1000 for number in range(size)]
+    frame = frame_of(bytes(11), *(value.to_bytes(4, "big") for value in values))
+    assert template.render(frame, 0) == ENCODE[form](values)
+
+
+@given(st.binary(max_size=60), st.integers(-1, 14))
+def test_templates_take_only_whole_frames(data: bytes, offset: int) -> None:
+    assert kernel is not None
+    if not 0 <= offset <= 12:
+        with pytest.raises(ValueError, match="no value of an event"):
+            kernel.Template(*EVENTS, "json", ((b"<", b"I", 0, offset),), ())
+        return
+    template = kernel.Template(*EVENTS, "json", ((b"<", b"I", 0, offset), (b">", b".", 0, 0)), ())
+    whole = frame_of(data[:11].ljust(11, b"x"))
+    assert template.render(whole, 0) == b"<%d>" % int.from_bytes(whole[offset : offset + 4], "big")
+    for broken in (data[:20], whole[:-1], whole[1:], whole[:16]):
+        with pytest.raises(ValueError, match="not a whole frame"):
+            template.render(broken, 0)
 
 
 @pytest.mark.parametrize(
-    "parts",
-    [((b"", b"q", 0),), ((b"", b"", 0),), ((b"", b"II", 0),), ((b"", b"I", -1),), ((b"", b"I", 1 << 40),)],
-    ids=["kind", "no kind", "two kinds", "before the frame", "far away"],
+    ("pieces", "error"),
+    [
+        (((b"", b"q", 0, 0),), "no value of an event"),
+        (((b"", b"", 0, 0),), "no value of an event"),
+        (((b"", b"II", 0, 0),), "no value of an event"),
+        (((b"", b"I", 0, -1),), "no value of an event"),
+        (((b"", b"I", 0, 13),), "no value of an event"),
+        (((b"", b"I", 0, 1 << 40),), "no value of an event"),
+        (((b"", b"B", -1, 0),), "no slot of a frame"),
+        (((b"", b"B", 18, 0),), "no slot of a frame"),
+    ],
+    ids=["kind", "no kind", "two kinds", "before", "past the end", "far away", "slot before", "slot after"],
 )
-def test_parts_that_make_no_template(parts: Any) -> None:
+def test_pieces_that_make_no_template(pieces: Any, error: str) -> None:
     assert kernel is not None
-    with pytest.raises(ValueError, match="no part of a template"):
-        kernel.Template("json", parts)
+    with pytest.raises(ValueError, match=error):
+        kernel.Template(*EVENTS, "json", pieces, ())
 
 
-@pytest.mark.parametrize("arguments", [("json", [()]), ("json", (None,)), ("json", ((b"", b"I"),)), (None, ()), ()])
+def test_frame_without_an_event_of_the_template() -> None:
+    assert kernel is not None
+    template = kernel.Template(*EVENTS, "json", ((b"", b"B", 1, 0),), ())
+    with pytest.raises(ValueError, match="lacks an event"):
+        template.render(frame_of(), 0)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("json", [()], ()), ("json", (None,), ()), ("json", ((b"", b"I"),), ()), (None, (), ()), ()]
+)
 def test_templates_of_other_types_are_refused(arguments: Any) -> None:
     assert kernel is not None
     with pytest.raises(TypeError):
-        kernel.Template(*arguments)
+        kernel.Template(*EVENTS, *arguments)
 
 
 def test_unknown_forms_are_refused() -> None:
     assert kernel is not None
     with pytest.raises(ValueError, match="unknown form"):
-        kernel.Template("xml", ())
-
-
-@given(
-    data=st.binary(max_size=24),
-    start=st.integers(-2, 30),
-    width=st.integers(5, 20),
-    checked=st.lists(st.integers(0, 4), max_size=3),
-    numbers=st.lists(st.integers(0, 1), min_size=1, max_size=2),
-)
-def test_matcher_compares_bytes_and_numbers(
-    data: bytes, start: int, width: int, checked: list[int], numbers: list[int]
-) -> None:
-    assert kernel is not None
-    frame = data[start : start + width] if start >= 0 else b""
-    expected = bytes(frame[offset] if offset < len(frame) else 0 for offset in checked)
-    found = kernel.Matcher(width, tuple(checked), expected, tuple(numbers)).match(data, start)
-    seen = {frame[offset : offset + 4] for offset in numbers}
-    if len(frame) == width and len(seen) == 1:
-        assert found == int.from_bytes(seen.pop(), "big", signed=True)
-    else:
-        assert found is None
-    if frame and checked:
-        changed = bytes([expected[0] ^ 1]) + expected[1:]
-        assert kernel.Matcher(width, tuple(checked), changed, tuple(numbers)).match(data, start) is None
+        kernel.Template(*EVENTS, "xml", (), ())
 
 
 @pytest.mark.parametrize(
-    ("width", "checked", "expected", "numbers"),
+    ("changed", "error"),
     [
-        (8, (8,), b"x", (0,)),
-        (8, (-1,), b"x", (0,)),
-        (8, (0,), b"", (0,)),
-        (8, (), b"", (5,)),
-        (8, (), b"", ()),
-        (0, (), b"", (0,)),
+        ((WIDTHS[1:], EVENTS[1], EVENTS[2]), "256 widths"),
+        ((WIDTHS, EVENTS[1][1:], EVENTS[2]), "256 widths"),
+        ((WIDTHS, EVENTS[1], (-1, 5, 6)), "three places"),
+        ((WIDTHS, EVENTS[1], (1, 1 << 30, 6)), "three places"),
+        (([4, *WIDTHS[1:]], EVENTS[1], EVENTS[2]), "no rule or width"),
+        ((WIDTHS, b"?" + EVENTS[1][1:], EVENTS[2]), "no rule or width"),
     ],
 )
-def test_offsets_outside_of_the_frame_are_refused(width: int, checked: Any, expected: bytes, numbers: Any) -> None:
+def test_events_that_do_not_fit_are_refused(changed: Any, error: str) -> None:
     assert kernel is not None
-    with pytest.raises(ValueError, match=r"outside of the frame|no layout"):
-        kernel.Matcher(width, checked, expected, numbers)
+    with pytest.raises(ValueError, match=error):
+        kernel.Frames(*changed, b"\0\1", -1)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.binary(min_size=16, max_size=16)), max_size=8), st.integers(-2, 40))
+def test_frames_are_never_found_outside_of_the_data(events: list[tuple[int, bytes]], start: int) -> None:
+    assert kernel is not None
+    data = b"".join(bytes([code]) + bytes(4) + rest[: WIDTHS[code] - 5] for code, rest in events)
+    found = kernel.Frames(*EVENTS, b"\0\1\2\3", 5).match(data, start, len(data))
+    if found is not None:
+        end, number, latest_finalized, _ = found
+        assert 0 <= start < end <= len(data)
+        assert data[end - WIDTHS[LAST]] == LAST
+        assert number == 0
+        assert latest_finalized == int.from_bytes(data[end - 4 : end], "big", signed=True)
+
+
+def tuple_of(*values: int) -> tuple[int, ...]:
+    return values
+
+
+def test_events_of_frames_are_counted() -> None:
+    assert kernel is not None
+    frames = kernel.Frames(*EVENTS, b"\0", -1)
+    data = frame_of(bytes(11), b"four", b"more")
+    assert frames.match(data, 0, len(data)) == (len(data), 7, None, 1 << 8)
+    assert frames.match(data, 0, len(data) - 1) is None
+    assert frames.take_counts() == {FIRST: 1, COUNTED: 2, LAST: 1}
+    frames.match(data, 0, len(data))
+    frames.put_back()
+    frames.put_back()
+    assert frames.take_counts() == {}
+
+
+@pytest.mark.parametrize("rule", [b"e", b"0", b"", b"ss"])
+def test_fields_of_other_events_are_refused(rule: bytes) -> None:
+    assert kernel is not None
+    with pytest.raises(ValueError, match="fields are those"):
+        kernel.Fields(*EVENTS, rule, ((b"B", 0),), tuple)
+
+
+def test_fields_that_are_the_same_as_before_are_left_out() -> None:
+    assert kernel is not None
+    read = kernel.Fields(*EVENTS, b"s", ((b"B", 6), (b"B", 8)), tuple_of).read
+    before, other = frame_of(b"abcdefghijk"), frame_of(b"abcxefghijk", number=8)
+    assert read(before, None) == read(before, other) == {0: (ord("b"), ord("d"))}
+    assert read(before, frame_of(b"xbcdxxxxxxx")) == {}
+    assert read(before, frame_of(b"abxdefghijk")) == read(before)
+    for wrong in (b"", before[:-1], 7):
+        with pytest.raises((ValueError, TypeError)):
+            read(before, wrong)
+
+
+def test_fields_are_given_to_the_function() -> None:
+    assert kernel is not None
+    data = frame_of(b"\1" + struct.pack(">f", 0.5) + b"\xff\xff" + bytes(4))
+    places = ((b"?", 5), (b"f", 6), (b"h", 10), (b"H", 10), (b"b", 10))
+    assert kernel.Fields(*EVENTS, b"s", places, lambda *values: values).read(data) == {0: (True, 0.5, -1, 65535, -1)}
+    with pytest.raises(ZeroDivisionError):
+        kernel.Fields(*EVENTS, b"s", places, lambda *values: 1 // 0).read(data)
+    assert kernel.Fields(*EVENTS, b"k", ((b"B", 5),), int).read(data) == {}
 
 
 def frames_in(data: bytes) -> list[Frame]:
@@ -164,15 +246,15 @@ def check_forms(frames: list[Frame]) -> int:
     return len(packed)
 
 
-@pytest.mark.parametrize("choices", [9, 40])
+@pytest.mark.parametrize("choices", [40, 200])
 def test_many_choices_of_fields_make_few_templates(choices: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Making a template takes fifty times as long as rendering it."""
     assert kernel is not None
     made: list[Form] = []
 
-    def make(form: Form, parts: Any) -> Any:
-        made.append(form)
-        return template(form, parts)
+    def make(*arguments: Any) -> Any:
+        made.append(arguments[3])
+        return template(*arguments)
 
     template = kernel.Template
     monkeypatch.setattr(kernel, "Template", make)

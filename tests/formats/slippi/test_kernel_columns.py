@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.completion import Completion
-from slpstream.formats.slippi.frame_index import frame_index
-from slpstream.formats.slippi.frame_layout import read_frame
+from slpstream.formats.slippi.frame_index import frame_index, read_frame
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start
 from tests.project import IN_CI

@@ -1,22 +1,18 @@
-"""The event loop and worker threads read replays at the same moment, and share layouts learned from earlier ones."""
+"""The event loop and worker threads read replays at the same moment, and share what they know about their events."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
-from threading import Barrier, Thread, current_thread
-from typing import Any
+from threading import Barrier
 
 import pytest
 
-from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi import frame_decoder
-from slpstream.formats.slippi.commands import ITEM_UPDATE, WHISPY
-from slpstream.formats.slippi.frame_decoder import PackedFrame
+from slpstream.formats.slippi.commands import WHISPY
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.model.events import Event, Frame
+from slpstream.model.events import Frame
 from tests.formats.slippi.built import Built
 
 THREADS = 4
@@ -70,44 +66,3 @@ def test_templates_of_messages_are_shared() -> None:
             assert message in (None, expected)  # most choices have no template
 
     in_threads(work)
-
-
-class KernelInKeys:
-    """The kernel, which is part of the keys of the shared decoders, with something to do whenever a key is hashed."""
-
-    def __init__(self, compiled: Any) -> None:
-        self._compiled = compiled
-        self.on_hash: Callable[[], object] = int
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._compiled, name)
-
-    def __hash__(self) -> int:
-        self.on_hash()
-        return 0
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(kernel is None, reason="the kernel is not built")
-def test_layouts_of_frames_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another thread reads many replays, so the decoder that this thread is about to use is forgotten."""
-    in_keys = KernelInKeys(kernel)
-    monkeypatch.setattr(frame_decoder, "kernel", in_keys)
-    sizes = Built().writer.payloads.sizes
-
-    def read(more: int) -> list[Event]:
-        game = Built(sizes=sizes | {ITEM_UPDATE.command: 44 + more}).frames(-123, -121, items=1)
-        return [event for event in SlippiReader().feed(game.so_far()) if isinstance(event, Frame)]
-
-    others = Thread(target=lambda: [read(more) for more in range(1, 140)])
-    hashed = count(1)
-
-    def on_hash() -> None:
-        if current_thread() is not others and next(hashed) == 2:
-            others.start()
-            others.join(timeout=2)
-
-    first = read(0)
-    in_keys.on_hash = on_hash
-    assert read(0) == first
-    others.join()

@@ -16,9 +16,9 @@ import pytest
 import trio
 
 from slpstream.api import messages
-from slpstream.sources.simulated import write_replay
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, LogReader
+from tests.daemons.written import write_replay
 from tests.parts.consoles.flooders import ENET, TCP, flooding
 from tests.parts.consoles.spectators.dolphins import needs_enet
 from tests.synthetic.match import synthetic_match

@@ -19,8 +19,8 @@ from slpstream.model.errors import FormatError
 from slpstream.parts.pack.growing import pack_growing
 from slpstream.parts.play.cli import frames
 from slpstream.sources.replay_file import open_file
-from slpstream.sources.simulated import write_replay
 from tests.cli.command_line import exit_code
+from tests.daemons.written import write_replay
 from tests.formats.games import games
 from tests.formats.slplog.logs import synthetic
 from tests.synthetic.match import synthetic_match

@@ -6,16 +6,15 @@ would take most of the time of the stats, so we only read these.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+import copy
+from typing import Any, Self
 
 import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FRAME_START, POST_FRAME, PRE_FRAME
-from slpstream.formats.slippi.frame_decoder import FieldReader, FrameDecoder, PackedFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame, ReadFields, WholeFrames
 from slpstream.model.events import Frame
-
-_MAX_READERS = 64
 
 
 class SelectedPre(msgspec.Struct, gc=False):
@@ -72,76 +71,40 @@ class SelectedEntry(msgspec.Struct, gc=False):
     items: Any = UNSET
 
 
-class _Readers(NamedTuple):
-    """The readers for the frames of one layout."""
-
-    start: FieldReader | None
-    players: list[tuple[int, int, int, FieldReader, FieldReader]]
-    """Player index, where the inputs begin and end, and the readers of both updates."""
-
-
 class Selection:
     """Reads the parts that we need from the frames of one game. The frames must be in order."""
 
     def __init__(self) -> None:
-        self._readers: dict[FrameDecoder, _Readers | None] = {}
-        self._inputs: dict[int, bytes] = {}
-        """The bytes of each player's inputs in the frame before, by player index."""
+        self._events: WholeFrames | None = None
+        self._read_start: ReadFields
+        self._read_pre: ReadFields
+        self._read_post: ReadFields
+        self._before: bytes | None = None
+        """The frame before, or `None` if its inputs are not to be compared with those of the next one."""
 
     def copy(self) -> Self:
         """Return a copy of this selection. It has the same state, but is independent from then on."""
-        twin = type(self)()
-        twin._readers, twin._inputs = dict(self._readers), dict(self._inputs)
-        return twin
+        return copy.copy(self)
 
     def entry(self, frame: Frame) -> Any:
         """Return a frame that has at least the parts we need. If it wasn't decoded yet, it has only these."""
         content = frame.content
         if type(content) is not PackedFrame or frame.decoded is not None:
-            return self._whole(frame)
-        decoder = content.decoder
-        try:
-            readers = self._readers[decoder]
-        except KeyError:
-            readers = self._learn(decoder)
-        if readers is None:
-            return self._whole(frame)
-        data, inputs = content.data, self._inputs
-        players: dict[int, SelectedPlayer] = {}
-        for index, begin, end, read_pre, read_post in readers.players:
-            own = data[begin:end]
-            if inputs.get(index) == own:
-                players[index] = SelectedPlayer(UNSET, SelectedPost(*read_post(data)))
-            else:
-                inputs[index] = own
-                players[index] = SelectedPlayer(SelectedPre(*read_pre(data)), SelectedPost(*read_post(data)))
-        start = UNSET if readers.start is None else SelectedStart(*readers.start(data))
-        return SelectedEntry(start, players)
+            self._before = None
+            return frame.entry
+        if content.events is not self._events:
+            self._prepare(content.events)
+        data = content.data
+        changed_inputs = self._read_pre(data, self._before).get
+        self._before = data
+        players = {
+            index: SelectedPlayer(changed_inputs(index, UNSET), post) for index, post in self._read_post(data).items()
+        }
+        return SelectedEntry(self._read_start(data).get(0, UNSET), players)
 
-    def _whole(self, frame: Frame) -> Any:
-        self._inputs.clear()  # the inputs of this frame are not compared with those of the next one
-        return frame.entry
-
-    def _learn(self, decoder: FrameDecoder) -> _Readers | None:
-        """Return the readers for frames with this layout, or `None` if a field is missing that all versions have."""
-        if len(self._readers) >= _MAX_READERS:
-            self._readers.clear()
-        players = []
-        readers: _Readers | None = None
-        for (command, index, is_follower), offset in decoder.slots.items():
-            if command != PRE_FRAME.command or is_follower:
-                continue
-            pre = decoder.fields(PRE_FRAME, offset, SelectedPre.__struct_fields__)
-            post_offset = decoder.slots[POST_FRAME.command, index, False]
-            post = decoder.fields(POST_FRAME, post_offset, SelectedPost.__struct_fields__)
-            if pre is None or post is None:
-                break
-            players.append((index, pre.begin, pre.end, pre.read, post.read))
-        else:
-            start_offset = decoder.slots.get((FRAME_START.command, 0, False))
-            start = None
-            if start_offset is not None:
-                start = decoder.fields(FRAME_START, start_offset, SelectedStart.__struct_fields__)
-            readers = _Readers(None if start is None else start.read, players)
-        self._readers[decoder] = readers
-        return readers
+    def _prepare(self, events: WholeFrames) -> None:
+        """Get ready to read frames of a game with these events."""
+        self._events, self._before = events, None
+        self._read_pre = events.fields(PRE_FRAME, SelectedPre.__struct_fields__, SelectedPre)
+        self._read_post = events.fields(POST_FRAME, SelectedPost.__struct_fields__, SelectedPost)
+        self._read_start = events.fields(FRAME_START, SelectedStart.__struct_fields__, SelectedStart)

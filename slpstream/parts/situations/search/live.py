@@ -26,7 +26,7 @@ from slpstream.model.events import Event, Frame
 from slpstream.model.occurrence import Occurrence
 from slpstream.parts.situations.search.messages import GameSetup
 from slpstream.parts.situations.search.players import pairs_of
-from slpstream.parts.situations.search.posts import Post, Row, RowReader
+from slpstream.parts.situations.search.posts import Post, Row, read_row
 from slpstream.parts.situations.search.query import (
     FRAMES_PER_SECOND,
     KILL_FRAMES,
@@ -126,7 +126,6 @@ class LiveSituations:
         self._kill_directions = sorted({direction for pair in self._pairs for direction in pair.open_for})
         self._two_players = len(settings.players) == 2
         self._final = FinalFrames()
-        self._reader = RowReader()
         self._before = Row(0, {})
         self._count = 0
         self._timer_start = 0
@@ -167,7 +166,7 @@ class LiveSituations:
             return []
         if not self._count:
             self._timer_start = timer_start(frame.number)
-        row, before = self._reader.row(frame), self._before
+        row, before = read_row(frame), self._before
         self._before = row
         hits = frozenset(direction for direction in self._directions if self._hits(direction, row, before))
         new = _Waiting(self._count, row, before, hits, set())

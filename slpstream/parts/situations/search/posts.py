@@ -11,10 +11,8 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import POST_FRAME
-from slpstream.formats.slippi.frame_decoder import FieldReader, FrameDecoder, PackedFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import Frame
-
-_MAX_READERS = 64
 
 
 class Post(msgspec.Struct, gc=False):
@@ -39,40 +37,13 @@ class Row(NamedTuple):
     posts: dict[int, Post]
 
 
-class RowReader:
-    """Reads the rows of one game."""
-
-    def __init__(self) -> None:
-        self._readers: dict[FrameDecoder, list[tuple[int, FieldReader]] | None] = {}
-
-    def row(self, frame: Frame) -> Row:
-        """Return the row of a frame. Players without a Post-Frame Update are left out."""
-        content = frame.content
-        if type(content) is PackedFrame and frame.decoded is None:
-            try:
-                readers = self._readers[content.decoder]
-            except KeyError:
-                readers = self._learn(content.decoder)
-            if readers is not None:
-                return Row(frame.number, {index: Post(*read(content.data)) for index, read in readers})
-        posts = {index: player.post for index, player in frame.entry.players.items() if player.post is not UNSET}
-        return Row(frame.number, {index: _selected(post) for index, post in posts.items()})
-
-    def _learn(self, decoder: FrameDecoder) -> list[tuple[int, FieldReader]] | None:
-        """Return the readers for frames of this layout, or `None` if it lacks a field that exists in all versions."""
-        if len(self._readers) >= _MAX_READERS:
-            self._readers.clear()
-        found: list[tuple[int, FieldReader]] | None = []
-        for (command, index, is_follower), offset in decoder.slots.items():
-            if command != POST_FRAME.command or is_follower:
-                continue
-            fields = decoder.fields(POST_FRAME, offset, Post.__struct_fields__)
-            if fields is None or found is None:
-                found = None
-                break
-            found.append((index, fields.read))
-        self._readers[decoder] = found
-        return found
+def read_row(frame: Frame) -> Row:
+    """Return the row of a frame. Players without a Post-Frame Update are left out."""
+    content = frame.content
+    if type(content) is PackedFrame and frame.decoded is None:
+        return Row(frame.number, content.events.fields(POST_FRAME, Post.__struct_fields__, Post)(content.data))
+    posts = {index: player.post for index, player in frame.entry.players.items() if player.post is not UNSET}
+    return Row(frame.number, {index: _selected(post) for index, post in posts.items()})
 
 
 def _selected(post: Any) -> Post:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.formats.slippi.frame_decoder import PackedFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.stats import SlippiStats
 from slpstream.formats.slippi.stats.whole import WithoutEvents
 from slpstream.model.events import Event

@@ -16,7 +16,7 @@ from trio.testing import MockClock
 
 from slpstream.formats.slippi import container
 from slpstream.model.errors import SourceError, WrongFormat
-from slpstream.sources.simulated import write_replay
+from slpstream.parts.demo.simulated import write_replay
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio

@@ -1,4 +1,4 @@
-"""The walk over events, the layouts learned from frames, and the decoding of whole frames by layout."""
+"""The walk over events, and the frames that the kernel takes whole."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.formats.slippi.commands import GAME_END, PRE_FRAME
-from slpstream.formats.slippi.frame_decoder import FrameDecoders, PackedFrame
-from slpstream.formats.slippi.frame_layout import FrameLayout, FrameLayouts, frame_widths, read_frame
+from slpstream.formats.slippi.commands import GAME_END, ITEM_UPDATE, PRE_FRAME
+from slpstream.formats.slippi.frame_events import frame_widths
 from slpstream.formats.slippi.framing import walk_events
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.model.events import Event, Frame
+from slpstream.model.events import Diagnostic, Event, Frame
 from tests.formats.slippi.built import Built, bookend, item, post, pre, start
 from tests.formats.slippi.logs import bytewise, event_boundaries
+from tests.formats.slippi.pure import is_compiled
 from tests.formats.slippi.writer import size_of_table_at
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
@@ -42,6 +43,11 @@ def test_walk_events(data: bytes, limit: int, expected: list[tuple[int, int, int
     assert list(walk_events(data, 0, limit, WIDTHS)) == expected
 
 
+def taken_whole(*numbers: int) -> list[int]:
+    """These numbers with the kernel. Without it, no frame is taken whole."""
+    return [*numbers] if is_compiled() else []
+
+
 def first_frame(game: Built) -> tuple[bytes, int, list[int]]:
     """The bytes of a replay, the offset after Game Start, and its widths."""
     data = game.end().closed()
@@ -57,17 +63,6 @@ def test_frame_widths_exclude_game_end_and_too_small_events() -> None:
         assert frame_widths(widths)[PRE_FRAME.command] == usable
 
 
-def test_no_more_layouts_than_the_limit() -> None:
-    data, at, widths = first_frame(Built().frame(-123).frame(-122, items=1))
-    layouts: FrameLayouts[FrameLayout] = FrameLayouts(widths, max_layouts=1)
-    added = []
-    for _ in range(2):
-        events, end, _ = read_frame(data, at, len(data), frame_widths(widths))
-        added.append(layouts.add(FrameLayout(data, events, end), data, at, len(data)))
-        at = end
-    assert added == [True, False]
-
-
 class Read(NamedTuple):
     """The reader's output for a replay."""
 
@@ -80,7 +75,7 @@ class Read(NamedTuple):
 
     @property
     def packed(self) -> list[int]:
-        """The numbers of the frames that were decoded by layout."""
+        """The numbers of the frames that were taken whole."""
         return [frame.number for frame in self.frames if isinstance(frame.content, PackedFrame)]
 
 
@@ -90,35 +85,34 @@ def read(pieces: Iterable[bytes]) -> Read:
     return Read([*events, *reader.finish()], reader.take_command_counts())
 
 
-def test_decoded_frames_equal_those_read_event_by_event() -> None:
-    """Frames with followers, items and all stage events, decoded by layout and in pieces of one byte."""
+def test_frames_taken_whole_equal_those_read_event_by_event() -> None:
+    """Frames with followers, items and all stage events, in one piece and in pieces of one byte."""
     game = Built().frames(-123, -110, items=2).frames(-109, -100, followers=(1,), stage_events=True)
     data = game.frames(-99, -90, items=1, stage_events=True).end().closed()
-    assert read([data]).frames == read(bytewise(data)).frames
+    whole, in_bytes = read([data]), read(bytewise(data))
+    assert whole == in_bytes
+    assert not in_bytes.packed
 
 
-def test_layouts_are_learned_from_one_frame_at_a_time() -> None:
-    """A frame that is shorter than those before is not taken for the beginning of one of them."""
-    game = Built().frames(-123, -114, followers=(0,)).frames(-113, -104)
-    assert read(game.parts).packed == [*range(-122, -113), *range(-112, -103)]
-
-
-def test_layouts_are_found_by_their_items() -> None:
-    """Frames with and without an item take turns, and soon both are decoded by layout."""
-    game = Built()
-    for number in range(-123, -103):
-        game.frame(number, items=number % 2)
-    assert read([game.end().closed()]).packed == [-121, *range(-119, -103)]
-
-
-@pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0)], ids=str)
-def test_frames_before_3_0_are_decoded_by_layout(version: tuple[int, int, int]) -> None:
-    """All but the first of each layout, and the one after the first without a follower: that one waits for it."""
+@pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 0, 0), (3, 18, 0)], ids=str)
+def test_frames_are_taken_whole(version: tuple[int, int, int]) -> None:
+    """Before 3.0, the first frame without a follower waits for it until the next one begins, so these two are not."""
     game = Built(version).frames(-123, -114, followers=(0,)).frames(-113, -104)
-    parts = [b"".join(game.parts[:2]), *game.parts[2:]]
-    in_pieces, whole = read(parts), read([b"".join(parts)])
-    assert in_pieces.packed == whole.packed == [*range(-122, -113), *range(-111, -103)]
-    assert in_pieces == whole == read(bytewise(b"".join(parts)))
+    first = -111 if version < (3, 0, 0) else -113
+    assert read([game.end().closed()]).packed == taken_whole(*range(-123, -113), *range(first, -103))
+
+
+def test_frames_with_all_kinds_of_events_are_taken_whole() -> None:
+    game = Built().frames(-123, -114, items=15, followers=(0, 1), stage_events=True)
+    assert read([game.end().closed()]).packed == taken_whole(*range(-123, -113))
+
+
+def test_frames_with_events_that_lack_fields_are_read_event_by_event() -> None:
+    """The first such event is reported."""
+    sizes = Built().writer.payloads.sizes | {ITEM_UPDATE.command: 8}
+    whole = read([Built(sizes=sizes).frame(-123).frame(-122, items=1).frame(-121).end().closed()])
+    assert whole.packed == taken_whole(-123, -121)
+    assert [event.code for event in whole.events if isinstance(event, Diagnostic)] == ["short_event"]
 
 
 OF_FRAMES = st.tuples(
@@ -151,12 +145,21 @@ def test_frames_before_3_0_do_not_depend_on_how_they_are_decoded(
     [
         [start(-122), pre(-122), pre(-122, 1), post(-122), bookend(-122)],
         [start(-122), post(-122), pre(-122), bookend(-122)],
-        [start(-122), *(item(-122, i) for i in range(24)), bookend(-122)],
+        [start(-122), pre(-122, 1), pre(-122), post(-122), post(-122, 1), bookend(-122)],
+        [start(-122), pre(-122), pre(-122), post(-122), bookend(-122)],
+        [start(-122), pre(-122), post(-122), post(-122), bookend(-122)],
+        [start(-122), pre(-122, 3), post(-122, 3), bookend(-122)],
+        [start(-122), pre(-122), post(-121), bookend(-122)],
+        [start(-122), pre(-122), start(-122), post(-122), bookend(-122)],
+        [start(-122), *(item(-122, i) for i in range(63)), bookend(-122)],
     ],
-    ids=["post missing", "post before pre", "too many events"],
-)
-def test_frames_that_are_not_decoded_by_layout(events: list[object]) -> None:
-    data, at, widths = first_frame(Built().add(*events, *events))
-    decoders = FrameDecoders(widths)
-    for _ in range(2):
-        assert decoders.take(data, at, len(data)) is None
+    ids=[
+        "post missing", "post before pre", "players out of order", "pre twice", "post twice", "unknown player",
+        "two numbers", "start twice", "too many events",
+    ],
+)  # fmt: skip
+def test_frames_that_are_not_taken_whole(events: list[object]) -> None:
+    game = Built().frame(-123).add(*events).frame(-120).end()
+    whole = read([game.closed()])
+    assert whole.packed == taken_whole(-123, -120)
+    assert whole == read(bytewise(game.closed()))

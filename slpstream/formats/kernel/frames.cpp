@@ -1,0 +1,726 @@
+// Whole frames: Frames recognizes them, Template writes them as messages, and Fields reads some of their values.
+//
+// A frame is whole if all of its events are declared, have the same frame number, and come in the order in which games
+// send them: the first event, then the characters, each with both of its updates, and then the last event. Python reads all other
+// frames event by event.
+
+#include "kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace kernel {
+namespace {
+
+constexpr Py_ssize_t longest_value = 32;  // longer than any number as JSON or MessagePack
+
+float float_at(const unsigned char *at) {
+    const std::uint32_t bits = u32_at(at);
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+std::int64_t integer_at(const unsigned char *at, Kind kind) {
+    switch (kind) {
+        case Kind::u8: return *at;
+        case Kind::i8: return static_cast<std::int8_t>(*at);
+        case Kind::u16: return u16_at(at);
+        case Kind::i16: return static_cast<std::int16_t>(u16_at(at));
+        case Kind::u32: return u32_at(at);
+        default: return static_cast<std::int32_t>(u32_at(at));
+    }
+}
+
+char *put(char *out, const char *text, std::size_t length) {
+    std::memcpy(out, text, length);
+    return out + length;
+}
+
+char *put_zeros(char *out, int count) {
+    std::memset(out, '0', static_cast<std::size_t>(count));
+    return out + count;
+}
+
+// JSON: numbers as msgspec writes them, which is the shortest text that gives the same double.
+
+char *json_integer(char *out, std::int64_t value) { return std::to_chars(out, out + longest_value, value).ptr; }
+
+char *json_float(char *out, double value) {
+    if (!std::isfinite(value)) return put(out, "null", 4);
+    if (std::signbit(value)) {
+        *out++ = '-';
+        value = -value;
+    }
+    if (value < 1e6 && value == static_cast<double>(static_cast<std::int32_t>(value))) {  // common, and fast
+        out = json_integer(out, static_cast<std::int32_t>(value));
+        return put(out, ".0", 2);
+    }
+    char scientific[longest_value];  // d.ddde-XX
+    const char *end = std::to_chars(scientific, scientific + longest_value, value, std::chars_format::scientific).ptr;
+    const char *e = end;
+    while (*--e != 'e') {}
+    int exponent = 0;
+    std::from_chars(e[1] == '+' ? e + 2 : e + 1, end, exponent);
+    char digits[longest_value];
+    int count = 0;
+    for (const char *at = scientific; at < e; ++at)
+        if (*at != '.') digits[count++] = *at;
+    const int point = exponent + 1;  // the digits before the decimal point
+    if (count <= point && point <= 16) {  // 1234e7 becomes 12340000000.0
+        out = put_zeros(put(out, digits, count), point - count);
+        return put(out, ".0", 2);
+    }
+    if (0 < point && point <= 16) {  // 1234e-2 becomes 12.34
+        out = put(out, digits, point);
+        *out++ = '.';
+        return put(out, digits + point, count - point);
+    }
+    if (-5 < point && point <= 0) {  // 1234e-6 becomes 0.001234
+        out = put_zeros(put(out, "0.", 2), -point);
+        return put(out, digits, count);
+    }
+    *out++ = digits[0];
+    if (count > 1) {
+        *out++ = '.';
+        out = put(out, digits + 1, count - 1);
+    }
+    *out++ = 'e';
+    return json_integer(out, exponent);
+}
+
+struct Json {
+    static char *integer(char *out, std::int64_t value) { return json_integer(out, value); }
+    static char *real(char *out, double value) { return json_float(out, value); }
+    static char *boolean(char *out, bool value) { return value ? put(out, "true", 4) : put(out, "false", 5); }
+    static char *begin_array(char *out, int) { return put(out, "[", 1); }
+    static char *separator(char *out) { return put(out, ",", 1); }
+    static char *end_array(char *out) { return put(out, "]", 1); }
+};
+
+// MessagePack, as msgspec writes it: integers as short as possible, floats as 64 bits, NaN as nil.
+
+char *big_endian_bytes(char *out, unsigned char head, std::uint64_t value, int bytes) {
+    *out++ = static_cast<char>(head);
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) *out++ = static_cast<char>(value >> shift);
+    return out;
+}
+
+struct MessagePack {
+    static char *integer(char *out, std::int64_t value) {
+        const auto bits = static_cast<std::uint64_t>(value);
+        if (value >= 0) {
+            if (value < 0x80) return big_endian_bytes(out, static_cast<unsigned char>(value), 0, 0);
+            if (value <= 0xFF) return big_endian_bytes(out, 0xCC, bits, 1);
+            if (value <= 0xFFFF) return big_endian_bytes(out, 0xCD, bits, 2);
+            return value <= 0xFFFFFFFF ? big_endian_bytes(out, 0xCE, bits, 4) : big_endian_bytes(out, 0xCF, bits, 8);
+        }
+        if (value >= -0x20) return big_endian_bytes(out, static_cast<unsigned char>(value), 0, 0);
+        if (value >= -0x80) return big_endian_bytes(out, 0xD0, bits, 1);
+        if (value >= -0x8000) return big_endian_bytes(out, 0xD1, bits, 2);
+        return value >= -0x80000000LL ? big_endian_bytes(out, 0xD2, bits, 4) : big_endian_bytes(out, 0xD3, bits, 8);
+    }
+    static char *real(char *out, double value) {
+        if (!std::isfinite(value)) return big_endian_bytes(out, 0xC0, 0, 0);
+        std::uint64_t bits;
+        std::memcpy(&bits, &value, sizeof bits);
+        return big_endian_bytes(out, 0xCB, bits, 8);
+    }
+    static char *boolean(char *out, bool value) { return big_endian_bytes(out, value ? 0xC3 : 0xC2, 0, 0); }
+    static char *begin_array(char *out, int size) {
+        const auto count = static_cast<unsigned char>(size);  // at most `max_events`
+        return count < 16 ? big_endian_bytes(out, 0x90 | count, 0, 0) : big_endian_bytes(out, 0xDC, count, 2);
+    }
+    static char *separator(char *out) { return out; }
+    static char *end_array(char *out) { return out; }
+};
+
+constexpr int max_players = 4;
+constexpr int max_events = 64;  // of a whole frame; games send at most 15 items
+constexpr std::int32_t absent = -1;
+
+// The slots of events that a frame has at most once: the first event, both updates of each character, the last event.
+constexpr int first_slot = 0;
+constexpr int last_slot = 1 + 4 * max_players;
+constexpr int slots = last_slot + 1;
+
+int slot_of(int player, bool is_follower, Rule update) {
+    return 1 + 2 * (player + (is_follower ? max_players : 0)) + (update == Rule::after ? 1 : 0);
+}
+
+// The rule of the events in a slot. Without events that begin a sending, the first one is of a character.
+Rule rule_of(int slot, bool has_first) {
+    if (slot == last_slot) return Rule::last;
+    if (slot == first_slot) return has_first ? Rule::first : Rule::before;
+    return (slot & 1) != 0 ? Rule::before : Rule::after;
+}
+
+// Bits of what is in a frame: players, followers, and then the kinds of events that it can have any number of.
+constexpr int follower_bit = max_players;
+constexpr int counter_bit = 2 * max_players;
+
+struct Frame {
+    std::array<std::int32_t, slots> at;  // offset of the event in each slot, or `absent`
+    std::array<std::int32_t, max_events> counted;  // offsets of the events without a slot
+    std::array<unsigned char, max_events> codes;
+    int counted_size, events;
+    std::int32_t number;
+    std::uint32_t parts;
+    Py_ssize_t end;
+};
+
+struct Layout {
+    Events events;
+    bool has_first = false, has_last = false;
+
+    bool read(PyObject *widths, PyObject *rules, PyObject *places) {
+        if (!read_events(widths, rules, places, events)) return false;
+        has_first = width_of(Rule::first) > 0;
+        has_last = width_of(Rule::last) > 0;
+        return true;
+    }
+
+    // The width of the narrowest events with this rule; 0 if there are none.
+    std::int32_t width_of(Rule rule) const {
+        std::int32_t least = 0;
+        for (std::size_t i = 0; i < commands; ++i)
+            if (events.rules[i] == rule && events.widths[i] > 0 && (least == 0 || events.widths[i] < least))
+                least = events.widths[i];
+        return least;
+    }
+
+    bool find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit, std::uint32_t players, Frame &found) const;
+};
+
+// Finds the events of the frame at `start`. Returns false if it is not whole. `players` has a bit for each player that
+// can be in it.
+bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit, std::uint32_t players,
+                  Frame &found) const {
+    found.at.fill(absent);
+    found.counted_size = found.events = 0;
+    found.parts = 0;
+    int not_updated = 0;  // characters
+    for (Py_ssize_t at = start; at < limit && found.events < max_events;) {
+        const unsigned char *event = data + at;
+        const std::int32_t width = events.widths[*event];
+        const Rule rule = events.rules[*event];
+        if (width == 0 || width > limit - at || !has_number(rule)) return false;
+        const auto number = static_cast<std::int32_t>(u32_at(event + events.number_offset));
+        const bool is_first = found.events == 0;
+        if (is_first) found.number = number;
+        if (number != found.number || is_first != (rule == rule_of(first_slot, has_first) && (has_first || is_first)))
+            return false;
+        const auto offset = static_cast<std::int32_t>(at - start);
+        found.codes[static_cast<std::size_t>(found.events++)] = *event;
+        at += width;
+        found.end = at;
+        if (is_first) found.at[first_slot] = offset;
+        if (has_character(rule)) {
+            const int player = event[events.player_offset];
+            const bool is_follower = event[events.follower_offset] > 0;
+            if (player >= max_players || (players >> player & 1) == 0) return false;
+            const int before = slot_of(player, is_follower, Rule::before);
+            const int bit = player + (is_follower ? follower_bit : 0);
+            if (rule == Rule::before) {
+                const std::uint32_t own = is_follower ? found.parts >> follower_bit : found.parts & ((1U << follower_bit) - 1);
+                if (own >> player != 0) return false;  // sent before, or out of order
+                found.parts |= 1U << bit;
+                found.at[static_cast<std::size_t>(before)] = offset;
+                ++not_updated;
+            } else {
+                const auto after = static_cast<std::size_t>(before + 1);
+                if (found.at[static_cast<std::size_t>(before)] == absent || found.at[after] != absent) return false;
+                found.at[after] = offset;
+                if (--not_updated == 0 && !has_last) return true;
+            }
+        } else if (is_counted(rule)) {
+            found.parts |= 1U << (counter_bit + counter_of(rule));
+            found.counted[static_cast<std::size_t>(found.counted_size++)] = offset;
+        } else if (rule == Rule::last) {
+            found.at[last_slot] = offset;
+            return not_updated == 0;
+        }
+    }
+    return false;
+}
+
+struct FramesMade {
+    Layout layout;
+    std::uint32_t players = 0;
+    Py_ssize_t finalized_offset = -1;  // in the last event; -1 if the replay does not have it
+    std::array<std::uint64_t, commands> counts{};
+    Frame frame;  // found last
+};
+
+struct FramesObject {
+    PyObject_HEAD
+    FramesMade *made;
+};
+
+// Frames(widths, rules, places, players, finalized_offset)
+PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
+    PyObject *widths, *rules, *places, *players_object;
+    Py_ssize_t finalized;
+    if (!PyArg_ParseTuple(arguments, "OOOSn", &widths, &rules, &places, &players_object, &finalized)) return nullptr;
+    auto *self = allocated<FramesObject>(type);
+    if (self == nullptr) return nullptr;
+    self->made = new (std::nothrow) FramesMade;
+    if (self->made == nullptr) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    FramesMade &made = *self->made;
+    const Bytes players(players_object);
+    for (Py_ssize_t i = 0; i < players.size; ++i)
+        if (static_cast<unsigned char>(players.begin[i]) < max_players) made.players |= 1U << players.begin[i];
+    if (!made.layout.read(widths, rules, places)) {
+        Py_DECREF(self);
+        return nullptr;
+    }
+    if (finalized >= 0 && finalized + 4 <= made.layout.width_of(Rule::last)) made.finalized_offset = finalized;
+    return reinterpret_cast<PyObject *>(self);
+}
+
+// match(data, start, limit): the whole frame at `start`, or None.
+PyObject *frames_match(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "match takes data, start and limit");
+        return nullptr;
+    }
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(arguments[0], &bytes, &size) < 0) return nullptr;
+    const Py_ssize_t start = PyLong_AsSsize_t(arguments[1]), limit = PyLong_AsSsize_t(arguments[2]);
+    if (PyErr_Occurred()) return nullptr;
+    FramesMade &made = *reinterpret_cast<FramesObject *>(object)->made;
+    const auto *data = reinterpret_cast<const unsigned char *>(bytes);
+    Frame &frame = made.frame;
+    if (start < 0 || limit > size || !made.layout.find(data, start, limit, made.players, frame)) {
+        frame.events = 0;
+        Py_RETURN_NONE;
+    }
+    for (int i = 0; i < frame.events; ++i) ++made.counts[frame.codes[static_cast<std::size_t>(i)]];
+    PyObject *finalized = Py_None;
+    if (made.finalized_offset >= 0) {
+        const unsigned char *at = data + start + frame.at[last_slot] + made.finalized_offset;
+        finalized = PyLong_FromLong(static_cast<std::int32_t>(u32_at(at)));
+        if (finalized == nullptr) return nullptr;
+    } else {
+        Py_INCREF(finalized);
+    }
+    return Py_BuildValue("niNI", frame.end, static_cast<int>(frame.number), finalized, frame.parts);
+}
+
+PyObject *frames_put_back(PyObject *object, PyObject *) {
+    FramesMade &made = *reinterpret_cast<FramesObject *>(object)->made;
+    for (int i = 0; i < made.frame.events; ++i) --made.counts[made.frame.codes[static_cast<std::size_t>(i)]];
+    made.frame.events = 0;
+    Py_RETURN_NONE;
+}
+
+PyObject *frames_take_counts(PyObject *object, PyObject *) {
+    FramesMade &made = *reinterpret_cast<FramesObject *>(object)->made;
+    PyObject *counts = PyDict_New();
+    for (int code = 0; counts != nullptr && code < commands; ++code) {
+        std::uint64_t &count = made.counts[static_cast<std::size_t>(code)];
+        if (count == 0) continue;
+        PyObject *key = PyLong_FromLong(code), *value = PyLong_FromUnsignedLongLong(count);
+        if (key == nullptr || value == nullptr || PyDict_SetItem(counts, key, value) < 0) Py_CLEAR(counts);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+        count = 0;
+    }
+    return counts;
+}
+
+// A value in an event.
+struct Place {
+    Kind kind;
+    std::int32_t offset;
+};
+
+// Parses the tuple that is item `i` of a tuple.
+template <typename... Out>
+bool parse_item(PyObject *tuple, Py_ssize_t i, const char *format, Out... out) {
+    PyObject *item = PyTuple_GetItem(tuple, i);
+    if (item != nullptr && PyTuple_Check(item)) return PyArg_ParseTuple(item, format, out...) != 0;
+    if (item != nullptr) PyErr_SetString(PyExc_TypeError, "events and their values are described by tuples");
+    return false;
+}
+
+// Reads a kind and an offset in events of at least `width` bytes.
+bool read_place(PyObject *kind_object, Py_ssize_t offset, std::int32_t width, Place &made) {
+    const Bytes kind_text(kind_object);
+    const Kind kind = kind_text.size == 1 ? static_cast<Kind>(kind_text.begin[0]) : Kind(0);
+    const int bytes = kernel::width_of(kind);
+    if (bytes < 0 || offset < 0 || (bytes > 0 && offset > width - bytes)) {
+        PyErr_SetString(PyExc_ValueError, "no value of an event");
+        return false;
+    }
+    made = {kind, static_cast<std::int32_t>(offset)};
+    return true;
+}
+
+PyObject *object_at(const unsigned char *at, Kind kind) {
+    if (kind == Kind::f32) return PyFloat_FromDouble(static_cast<double>(float_at(at)));
+    if (kind == Kind::boolean) return PyBool_FromLong(*at != 0);
+    return PyLong_FromLongLong(integer_at(at, kind));
+}
+
+struct FieldsMade {
+    Layout layout;
+    Rule rule = Rule::first;
+    std::vector<Place> places;
+    std::int32_t begin = 0, end = 0;  // of the values in an event
+    PyObject *make = nullptr;
+
+    FieldsMade() = default;
+    FieldsMade(const FieldsMade &) = delete;
+    FieldsMade &operator=(const FieldsMade &) = delete;
+    ~FieldsMade() { Py_XDECREF(make); }
+
+    // What `make` returns for the values of an event.
+    PyObject *object(const unsigned char *event) const {
+        PyObject *values = PyTuple_New(static_cast<Py_ssize_t>(places.size()));
+        for (std::size_t i = 0; values != nullptr && i < places.size(); ++i) {
+            PyObject *value = object_at(event + places[i].offset, places[i].kind);
+            if (value == nullptr || PyTuple_SetItem(values, static_cast<Py_ssize_t>(i), value) < 0) Py_CLEAR(values);
+        }
+        if (values == nullptr) return nullptr;
+        PyObject *object = PyObject_CallObject(make, values);
+        Py_DECREF(values);
+        return object;
+    }
+};
+
+struct FieldsObject {
+    PyObject_HEAD
+    FieldsMade *made;
+};
+
+bool fill_fields(FieldsMade &made, PyObject *rule_object, PyObject *fields) {
+    const Bytes rule(rule_object);
+    made.rule = rule.size == 1 ? static_cast<Rule>(rule.begin[0]) : Rule::plain;
+    if (made.rule != Rule::first && !has_character(made.rule)) {
+        PyErr_SetString(PyExc_ValueError, "fields are those of the first event or of characters");
+        return false;
+    }
+    const std::int32_t width = made.layout.width_of(made.rule);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(fields); ++i) {
+        PyObject *kind;
+        Py_ssize_t offset;
+        Place place;
+        if (!parse_item(fields, i, "Sn", &kind, &offset)) return false;
+        if (!read_place(kind, offset, width, place)) return false;
+        if (kernel::width_of(place.kind) == 0) {
+            PyErr_SetString(PyExc_ValueError, "no value of an event");
+            return false;
+        }
+        const std::int32_t end = place.offset + kernel::width_of(place.kind);
+        made.begin = made.places.empty() ? place.offset : std::min(made.begin, place.offset);
+        made.end = std::max(made.end, end);
+        made.places.push_back(place);
+    }
+    return true;
+}
+
+// Fields(widths, rules, places, rule, fields, make)
+PyObject *fields_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
+    PyObject *widths, *rules, *places, *rule, *fields, *make;
+    if (!PyArg_ParseTuple(arguments, "OOOSO!O", &widths, &rules, &places, &rule, &PyTuple_Type, &fields, &make))
+        return nullptr;
+    auto *self = allocated<FieldsObject>(type);
+    if (self == nullptr) return nullptr;
+    try {
+        self->made = new FieldsMade;
+        self->made->make = Py_NewRef(make);
+        if (!self->made->layout.read(widths, rules, places) || !fill_fields(*self->made, rule, fields)) {
+            Py_DECREF(self);
+            return nullptr;
+        }
+    } catch (const std::bad_alloc &) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return reinterpret_cast<PyObject *>(self);
+}
+
+// Finds the events of a frame that was recognized before. Sets an exception and returns null if it is none.
+const unsigned char *found_again(const Layout &layout, PyObject *data, Frame &frame) {
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(data, &bytes, &size) < 0) return nullptr;
+    const auto *begin = reinterpret_cast<const unsigned char *>(bytes);
+    if (layout.find(begin, 0, size, (1U << max_players) - 1, frame)) return begin;
+    PyErr_SetString(PyExc_ValueError, "the data is not a whole frame");
+    return nullptr;
+}
+
+// read(data, before=None): what `make` returned for the events of a frame, by player index; 0 for the first event.
+PyObject *fields_read(PyObject *object, PyObject *const *arguments, Py_ssize_t argument_count) {
+    if (argument_count != 1 && argument_count != 2) {
+        PyErr_SetString(PyExc_TypeError, "read takes data, and the frame before");
+        return nullptr;
+    }
+    const FieldsMade &made = *reinterpret_cast<FieldsObject *>(object)->made;
+    Frame frame, frame_before;
+    const unsigned char *begin = found_again(made.layout, arguments[0], frame), *before = nullptr;
+    if (begin == nullptr) return nullptr;
+    if (argument_count == 2 && arguments[1] != Py_None) {
+        before = found_again(made.layout, arguments[1], frame_before);
+        if (before == nullptr) return nullptr;
+    }
+    PyObject *found = PyDict_New();
+    const int count = made.rule == Rule::first ? 1 : max_players;
+    for (int player = 0; found != nullptr && player < count; ++player) {
+        const auto slot = static_cast<std::size_t>(made.rule == Rule::first ? first_slot : slot_of(player, false, made.rule));
+        const std::int32_t at = frame.at[slot];
+        if (at == absent) continue;
+        const std::int32_t at_before = before == nullptr ? absent : frame_before.at[slot];
+        if (at_before != absent && std::memcmp(begin + at + made.begin, before + at_before + made.begin,
+                                               static_cast<std::size_t>(made.end - made.begin)) == 0)
+            continue;
+        PyObject *key = PyLong_FromLong(player), *value = made.object(begin + at);
+        if (key == nullptr || value == nullptr || PyDict_SetItem(found, key, value) < 0) Py_CLEAR(found);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    return found;
+}
+
+// A literal, and the value after it in the event of a slot. For an array, the slot is its digit in the rules.
+struct Piece {
+    std::size_t literal_at, literal_bytes;
+    Place place;
+    int slot;
+};
+
+using Pieces = std::vector<Piece>;
+
+struct TemplateMade {
+    Layout layout;
+    bool is_json = true;
+    std::string literals;
+    Pieces pieces;
+    std::array<Pieces, commands> of_counted;  // by command
+    std::size_t fixed_bytes = 0;               // enough for the pieces without arrays
+    std::array<std::size_t, commands> counted_bytes{};
+    std::vector<char> out;
+};
+
+struct TemplateObject {
+    PyObject_HEAD
+    TemplateMade *made;
+};
+
+template <typename Form>
+char *write_piece(char *out, const TemplateMade &made, const Piece &piece, const unsigned char *event,
+                  std::int64_t number) {
+    out = put(out, made.literals.data() + piece.literal_at, piece.literal_bytes);
+    const unsigned char *at = event + piece.place.offset;
+    switch (piece.place.kind) {
+        case Kind::f32: return Form::real(out, float_at(at));
+        case Kind::boolean: return Form::boolean(out, *at != 0);
+        case Kind::number: return Form::integer(out, number);
+        case Kind::array: case Kind::nothing: return out;
+        default: return Form::integer(out, integer_at(at, piece.place.kind));
+    }
+}
+
+template <typename Form>
+char *write_array(char *out, const TemplateMade &made, int counter, const unsigned char *data, const Frame &frame) {
+    const auto is_of = [&](int i) {
+        return counter_of(made.layout.events.rules[data[frame.counted[static_cast<std::size_t>(i)]]]) == counter;
+    };
+    int size = 0;
+    for (int i = 0; i < frame.counted_size; ++i) size += is_of(i);
+    out = Form::begin_array(out, size);
+    bool is_first = true;
+    for (int i = 0; i < frame.counted_size; ++i) {
+        if (!is_of(i)) continue;
+        if (!is_first) out = Form::separator(out);
+        is_first = false;
+        const unsigned char *event = data + frame.counted[static_cast<std::size_t>(i)];
+        for (const Piece &piece : made.of_counted[*event]) out = write_piece<Form>(out, made, piece, event, 0);
+    }
+    return Form::end_array(out);
+}
+
+// Writes all pieces. Returns null if the frame lacks one of the events.
+template <typename Form>
+char *write(char *out, const TemplateMade &made, const unsigned char *data, const Frame &frame, std::int64_t number) {
+    for (const Piece &piece : made.pieces) {
+        const bool is_array = piece.place.kind == Kind::array;
+        const std::int32_t at = is_array ? 0 : frame.at[static_cast<std::size_t>(piece.slot)];
+        if (at == absent) return nullptr;
+        out = write_piece<Form>(out, made, piece, data + at, number);
+        if (is_array) out = write_array<Form>(out, made, piece.slot, data, frame);
+    }
+    return out;
+}
+
+bool read_piece(TemplateMade &made, PyObject *literal_object, PyObject *kind, int slot, Py_ssize_t offset,
+                std::int32_t width, Pieces &pieces) {
+    const Bytes literal(literal_object);
+    Piece piece{made.literals.size(), static_cast<std::size_t>(literal.size), {}, slot};
+    if (!read_place(kind, offset, width, piece.place)) return false;
+    made.literals.append(literal.begin, piece.literal_bytes);
+    pieces.push_back(piece);
+    return true;
+}
+
+std::size_t room_for(const Pieces &pieces) {
+    std::size_t bytes = 0;
+    for (const Piece &piece : pieces) bytes += piece.literal_bytes + longest_value;
+    return bytes;
+}
+
+bool fill_template(TemplateMade &made, PyObject *pieces, PyObject *of_counted) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(pieces); ++i) {
+        PyObject *literal, *kind;
+        int slot;
+        Py_ssize_t offset;
+        if (!parse_item(pieces, i, "SSin", &literal, &kind, &slot, &offset)) return false;
+        if (slot < 0 || slot >= slots) {
+            PyErr_SetString(PyExc_ValueError, "no slot of a frame");
+            return false;
+        }
+        const std::int32_t width = made.layout.width_of(rule_of(slot, made.layout.has_first));
+        if (!read_piece(made, literal, kind, slot, offset, width, made.pieces)) return false;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_Size(of_counted); ++i) {
+        PyObject *parts;
+        unsigned char code;
+        if (!parse_item(of_counted, i, "bO!", &code, &PyTuple_Type, &parts)) return false;
+        for (Py_ssize_t j = 0; j < PyTuple_Size(parts); ++j) {
+            PyObject *literal, *kind;
+            Py_ssize_t offset;
+            if (!parse_item(parts, j, "SSn", &literal, &kind, &offset)) return false;
+            if (!read_piece(made, literal, kind, 0, offset, made.layout.events.widths[code], made.of_counted[code]))
+                return false;
+        }
+        made.counted_bytes[code] = room_for(made.of_counted[code]) + 1;
+    }
+    made.fixed_bytes = room_for(made.pieces);
+    return true;
+}
+
+// Template(widths, rules, places, form, pieces, of_counted)
+PyObject *template_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
+    PyObject *widths, *rules, *places, *pieces, *of_counted;
+    const char *form;
+    if (!PyArg_ParseTuple(arguments, "OOOsO!O!", &widths, &rules, &places, &form, &PyTuple_Type, &pieces,
+                          &PyTuple_Type, &of_counted))
+        return nullptr;
+    const bool is_json = std::strcmp(form, "json") == 0;
+    if (!is_json && std::strcmp(form, "msgpack") != 0) {
+        PyErr_Format(PyExc_ValueError, "unknown form: %s", form);
+        return nullptr;
+    }
+    auto *self = allocated<TemplateObject>(type);
+    if (self == nullptr) return nullptr;
+    try {
+        self->made = new TemplateMade;
+        self->made->is_json = is_json;
+        if (!self->made->layout.read(widths, rules, places) || !fill_template(*self->made, pieces, of_counted)) {
+            Py_DECREF(self);
+            return nullptr;
+        }
+    } catch (const std::bad_alloc &) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return reinterpret_cast<PyObject *>(self);
+}
+
+// render(data, number): the message of a whole frame.
+PyObject *template_render(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "render takes data and number");
+        return nullptr;
+    }
+    TemplateMade &made = *reinterpret_cast<TemplateObject *>(object)->made;
+    const long long number = PyLong_AsLongLong(arguments[1]);
+    if (number == -1 && PyErr_Occurred()) return nullptr;
+    Frame frame;
+    const unsigned char *data = found_again(made.layout, arguments[0], frame);
+    if (data == nullptr) return nullptr;
+    std::size_t room = made.fixed_bytes;
+    for (int i = 0; i < frame.counted_size; ++i)
+        room += made.counted_bytes[data[frame.counted[static_cast<std::size_t>(i)]]];
+    try {
+        if (made.out.size() < room) made.out.resize(room);
+    } catch (const std::bad_alloc &) {
+        return PyErr_NoMemory();
+    }
+    char *out = made.out.data();
+    char *end = made.is_json ? write<Json>(out, made, data, frame, number)
+                             : write<MessagePack>(out, made, data, frame, number);
+    if (end == nullptr) {
+        PyErr_SetString(PyExc_ValueError, "the frame lacks an event of the template");
+        return nullptr;
+    }
+    return PyBytes_FromStringAndSize(out, end - out);
+}
+
+PyMethodDef frames_methods[] = {
+    {"match", as_method(frames_match), METH_FASTCALL,
+     "match(data, start, limit): end, number, latest finalized frame and parts of the frame at `start`, or None."},
+    {"put_back", as_method(frames_put_back), METH_NOARGS, "put_back(): don't count the events of the last frame."},
+    {"take_counts", as_method(frames_take_counts), METH_NOARGS, "take_counts(): the number of events by command."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMethodDef fields_methods[] = {
+    {"read", as_method(fields_read), METH_FASTCALL,
+     "read(data, before=None): the values of a frame, by player index; only changed ones if you pass the frame before."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMethodDef template_methods[] = {
+    {"render", as_method(template_render), METH_FASTCALL, "render(data, number): the message of a frame, as bytes."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot frames_slots[] = {
+    {Py_tp_new, reinterpret_cast<void *>(frames_new)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<FramesObject>)},
+    {Py_tp_methods, frames_methods},
+    {Py_tp_doc, const_cast<char *>("Frames(widths, rules, places, players, finalized_offset): finds whole frames.")},
+    {0, nullptr},
+};
+
+PyType_Slot fields_slots[] = {
+    {Py_tp_new, reinterpret_cast<void *>(fields_new)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<FieldsObject>)},
+    {Py_tp_methods, fields_methods},
+    {Py_tp_doc, const_cast<char *>("Fields(widths, rules, places, rule, fields, make): reads values of frames.")},
+    {0, nullptr},
+};
+
+PyType_Slot template_slots[] = {
+    {Py_tp_new, reinterpret_cast<void *>(template_new)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<TemplateObject>)},
+    {Py_tp_methods, template_methods},
+    {Py_tp_doc, const_cast<char *>("Template(widths, rules, places, form, pieces, of_counted): writes messages.")},
+    {0, nullptr},
+};
+
+}  // namespace
+
+PyType_Spec frames_spec = {"slpstream.formats.kernel._kernel.Frames", sizeof(FramesObject), 0, Py_TPFLAGS_DEFAULT,
+                           frames_slots};
+PyType_Spec fields_spec = {"slpstream.formats.kernel._kernel.Fields", sizeof(FieldsObject), 0, Py_TPFLAGS_DEFAULT,
+                           fields_slots};
+PyType_Spec template_spec = {"slpstream.formats.kernel._kernel.Template", sizeof(TemplateObject), 0, Py_TPFLAGS_DEFAULT,
+                             template_slots};
+
+}  // namespace kernel

@@ -1,0 +1,272 @@
+"""Whole frames on the live path. They stay bytes until you read a field, and the compiled kernel writes their messages
+directly from these bytes.
+
+Most frames of a game are whole, which means that their events come in the usual order and nothing is missing. All other
+frames, and all frames if the kernel isn't built, are read event by event (`assembler`). Both ways lead to the same
+frames, and there's a test that compares them.
+
+To write a message, the kernel uses a template, which is a text with values of the frame in between. To make one, we
+encode a frame in the ordinary way, but with a mark instead of each value, and then split the result at the marks. This
+means that names, order and nesting come from the same classes as without the kernel, even if a message is cut down to
+some fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.formats.kernel import kernel
+from slpstream.formats.slippi.commands import FRAME_BOOKEND, STAGE_EVENT_KINDS, TABLES
+from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_event
+from slpstream.formats.slippi.frame_events import (
+    BOOKEND,
+    FRAMED,
+    ITEM,
+    PLACES,
+    POST,
+    PRE,
+    REPEATED,
+    RULES,
+    START,
+    frame_widths,
+    rules_of,
+)
+from slpstream.formats.slippi.framing import walk_events
+from slpstream.model.events import Form, PackedEntry
+from slpstream.model.fields import Layout, Table
+from slpstream.model.messages import cut_entry
+
+_MAX_PLAYERS = 4
+_ITEMS_BIT, _STAGE_EVENTS_BIT = 1 << 8, 1 << 9
+_LATEST_FINALIZED = FRAME_BOOKEND.fields[1].offset
+_FIRST_PLAYER_SLOT, _FIRST_FOLLOWER_SLOT = 1, 1 + 2 * _MAX_PLAYERS
+_ITEMS_ARRAY, _STAGE_EVENTS_ARRAY = 0, 1
+MAX_TEMPLATES = 64
+"""Limit for the replays of one version. A subscriber can ask for any choice of fields."""
+_MISSES_PER_TEMPLATE = 64
+"""Making a template takes as long as cutting down ten messages without one. If there are more choices of fields than
+templates, a new template replaces the oldest one only this often."""
+
+ReadFields = Callable[..., dict[int, Any]]
+"""Reads fields from the bytes of a whole frame. Returns them by player index.
+
+If you also pass the bytes of the frame before, then players are left out whose fields are the same in both."""
+
+FrameParts = int
+"""What a frame contains: a bit for each player, for each follower, for items and for stage events."""
+
+_PLAYERS = [frozenset(index for index in range(_MAX_PLAYERS) if bits >> index & 1) for bits in range(1 << _MAX_PLAYERS)]
+
+
+def players_in(parts: FrameParts) -> frozenset[int]:
+    """Return the player indices of a frame."""
+    return _PLAYERS[parts & 0xF]
+
+
+def followers_in(parts: FrameParts) -> frozenset[int]:
+    """Return the player indices of the followers in a frame."""
+    return _PLAYERS[parts >> _MAX_PLAYERS & 0xF]
+
+
+class PackedFrame(PackedEntry, gc=False):
+    """The bytes of a whole frame. They are decoded when you read a field, and encoded when you need a message."""
+
+    data: bytes
+    events: WholeFrames
+    parts: FrameParts
+    revision: int = 0
+
+    def entry(self) -> FrameEntry:
+        """The frame, decoded."""
+        return self.events.decode(self.data, self.revision)
+
+    def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
+        """Return the payload of the message, which is made by the kernel, or `None` if there's no template for it."""
+        template = self.events.template(form, fields, self.parts)
+        return None if template is None else template.render(self.data, self.revision)
+
+    def size_bytes(self) -> int:
+        """Return approximately how many bytes the message would take as JSON."""
+        return 7 * len(self.data)
+
+
+class WholeFrames:
+    """What there is to know about the whole frames of all replays that declare the same sizes of events."""
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        """`widths` are the declared widths by command byte."""
+        self._widths = usable = frame_widths(widths)
+        for command in FRAMED:
+            # The first event that lacks fields is reported, so such events are read one by one.
+            if usable[command] and TABLES[command].layout(usable[command] - 1).missing:
+                usable[command] = 0
+        self.layouts: Mapping[int, Layout] = {
+            command: TABLES[command].layout(usable[command] - 1) for command in FRAMED if usable[command]
+        }
+        """The layouts of the events that can be in a whole frame, by command byte."""
+        self.first_command = START if widths[START] else PRE
+        """The command byte at which whole frames begin."""
+        self._always = {self.first_command, PRE, POST, BOOKEND if widths[BOOKEND] else POST}
+        self._described = usable, rules_of(widths), PLACES
+        self._fields: dict[tuple[int, Sequence[str], Callable[..., Any]], ReadFields] = {}
+        self._templates: dict[tuple[Form, tuple[str, ...] | None, FrameParts], Any] = {}
+        # Games are read in threads, too.
+        self._lock = Lock()
+        self._cut: deque[tuple[Form, tuple[str, ...], FrameParts]] = deque()
+        """The keys of the templates for some fields, oldest first."""
+        self._misses = 0
+
+    def finder(self, players: bytes) -> Any:
+        """Return the kernel's finder of frames that only have characters of the given players.
+
+        This is `None` without the kernel, and if the replay lacks an event that all whole frames have.
+        """
+        if kernel is None or not self._always <= self.layouts.keys():
+            return None
+        return kernel.Frames(*self._described, players, _LATEST_FINALIZED)
+
+    def decode(self, data: bytes, revision: int) -> FrameEntry:
+        """Decode the bytes of a whole frame."""
+        start: Any = UNSET
+        players: dict[int, PlayerFrame] = {}
+        followers: dict[int, PlayerFrame] = {}
+        items, stage_events = [], []
+        number: Any = None
+        for command, at, _ in walk_events(data, 0, len(data), self._widths):
+            event = self.layouts[command].decode(data, at)
+            number = event.frame
+            if command == PRE:
+                (followers if event.is_follower else players)[event.player_index] = PlayerFrame(event)
+            elif command == POST:
+                (followers if event.is_follower else players)[event.player_index].post = event
+            elif command == START:
+                start = event
+            elif command == ITEM:
+                items.append(event)
+            elif command in STAGE_EVENT_KINDS:
+                stage_events.append(stage_event(command, event))
+        return FrameEntry(number, revision, start, players, followers or UNSET, items or UNSET, stage_events or UNSET)
+
+    def fields(self, table: Table, names: Sequence[str], make: Callable[..., Any]) -> ReadFields:
+        """Return a function that reads some fields of a whole frame, without decoding the others.
+
+        `table` is that of Frame Start or of an update of characters. For each player in the frame, but not for
+        followers, the function calls `make` with the values, and returns the results by player index. For Frame Start,
+        the key is 0. `names` must be in the order of the event. If the replay lacks some of them, which are always the
+        last ones, then `make` gets fewer values, and if it lacks all of them, the result is empty.
+        """
+        key = table.command, names, make
+        read = self._fields.get(key)
+        if read is None:
+            layout = self.layouts.get(table.command)
+            fields = [field for field in layout.fields if field.name in names] if layout is not None else []
+            places = tuple((field.kind.code.encode(), field.offset) for field in fields)
+            described = *self._described, bytes([RULES[table.command]]), places, make
+            read = self._fields[key] = kernel.Fields(*described).read if places else _no_fields  # type: ignore[union-attr]
+        return read
+
+    def template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
+        """Return the kernel's template for the messages of frames that have these parts.
+
+        Messages can be whole or cut down to some fields. If there's no template for these fields at the moment, this
+        returns `None`.
+        """
+        template = self._templates.get((form, fields, parts))  # sixty times a second
+        if template is not None:
+            return template
+        with self._lock:
+            if fields is not None:
+                if len(self._cut) >= MAX_TEMPLATES:
+                    self._misses += 1
+                    if self._misses % _MISSES_PER_TEMPLATE:
+                        return None
+                    self._templates.pop(self._cut.popleft(), None)
+                self._cut.append((form, fields, parts))
+            template = self._templates[form, fields, parts] = self._new_template(form, fields, parts)
+        return template
+
+    def _new_template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
+        marks = _Marks()
+        frame = msgspec.json.decode(msgspec.json.encode(self._marked(parts, marks)))
+        frame = frame if fields is None else cut_entry(frame, fields)
+        # Without the byte that opens the object: the envelope of the message comes before.
+        pieces = marks.split({"frame": frame}, form, first_byte=1)
+        repeated = []
+        for command in REPEATED & self.layouts.keys():
+            marks = _Marks()
+            event = marks.event(self.layouts[command], 0)
+            event = stage_event(command, event) if command in STAGE_EVENT_KINDS else event
+            of_event = [(literal, kind, offset) for literal, kind, _, offset in marks.split(event, form)]
+            repeated.append((command, tuple(of_event)))
+        return kernel.Template(*self._described, form, pieces, tuple(repeated))  # type: ignore[union-attr]
+
+    def _marked(self, parts: FrameParts, marks: _Marks) -> FrameEntry:
+        """Return a frame that has the given parts, with marks instead of its values."""
+
+        def characters(indices: frozenset[int], first_slot: int) -> dict[int, PlayerFrame]:
+            return {
+                index: PlayerFrame(
+                    marks.event(self.layouts[PRE], first_slot + 2 * index),
+                    marks.event(self.layouts[POST], first_slot + 2 * index + 1),
+                )
+                for index in sorted(indices)
+            }
+
+        return FrameEntry(
+            marks.value(b"i", 0, PLACES[0]),
+            marks.value(b"n"),
+            marks.event(self.layouts[START], 0) if START in self.layouts else UNSET,
+            characters(players_in(parts), _FIRST_PLAYER_SLOT),
+            characters(followers_in(parts), _FIRST_FOLLOWER_SLOT) or UNSET,
+            marks.value(b"*", _ITEMS_ARRAY) if parts & _ITEMS_BIT else UNSET,
+            marks.value(b"*", _STAGE_EVENTS_ARRAY) if parts & _STAGE_EVENTS_BIT else UNSET,
+        )
+
+
+@lru_cache(maxsize=64)
+def whole_frames(widths: tuple[int, ...]) -> WholeFrames:
+    """Return the `WholeFrames` of replays that declare these widths of events. Most games of a version share it."""
+    return WholeFrames(widths)
+
+
+def _no_fields(frame: bytes, before: bytes | None = None) -> dict[int, Any]:
+    return {}
+
+
+class _Marks:
+    """Marks in place of the values of a frame, and where the kernel finds these values."""
+
+    def __init__(self) -> None:
+        self._sources: list[tuple[bytes, int, int]] = []
+
+    def value(self, kind: bytes, slot: int = 0, offset: int = 0) -> Any:
+        """Return the mark for a value, given as the kernel's kind, slot and offset."""
+        self._sources.append((kind, slot, offset))
+        return f"<{len(self._sources) - 1:04}>"
+
+    def event(self, layout: Layout, slot: int) -> Any:
+        """Return an event with marks instead of its values."""
+        return layout.make([self.value(field.kind.code.encode(), slot, field.offset) for field in layout.fields])
+
+    def split(self, value: Any, form: Form, *, first_byte: int = 0) -> tuple[tuple[bytes, bytes, int, int], ...]:
+        """Encode a value, and split it at the marks into the pieces of a template."""
+        encode, pattern = _FORMS[form]
+        plain = msgspec.json.decode(msgspec.json.encode(value))  # without the fields that the replay lacks
+        texts = pattern.split(encode(plain)[first_byte:])
+        pieces = [(text, *self._sources[int(at)]) for text, at in zip(texts[::2], texts[1::2], strict=False)]
+        return (*pieces, (texts[-1], b".", 0, 0))
+
+
+_FORMS: Mapping[Form, tuple[Callable[[Any], bytes], re.Pattern[bytes]]] = {
+    "json": (msgspec.json.encode, re.compile(rb'"<([0-9]{4})>"')),
+    "msgpack": (msgspec.msgpack.encode, re.compile(rb"\xa6<([0-9]{4})>")),
+}
+"""How a form is encoded, and how the marks look in it."""
