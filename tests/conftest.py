@@ -18,6 +18,23 @@ from tests.replays import SHARED, own_folder
 
 TESTS = ROOT / "tests"
 MARKS: Mapping[str, str] = {
+    "daemon/test_archive.py": "waits",
+    "daemon/test_live_game.py": "waits",
+    "daemon/test_setup_seen_live.py": "waits",
+    "daemon/test_state_folder.py": "waits",
+    "daemon/test_stations.py": "waits",
+    "daemon/test_unfinished.py": "waits",
+    "daemon/test_unread.py": "waits",
+    "formats/slippi/stats/test_damage.py": "sweep",
+    "formats/test_vanishing.py": "waits",
+    "game/test_log_reader.py": "waits",
+    "parts/consoles/spectators": "waits",
+    "parts/consoles/test_daemon.py": "waits",
+    "parts/handover/test_handover.py": "waits",
+    "sources/tail/test_watcher.py": "waits",
+    "web/test_bounds.py": "waits",
+    "web/test_departures.py": "waits",
+    "web/test_texts.py": "process",
     "bench": "process slow",
     "bench/test_tournament.py": "release",
     "cli": "process",
@@ -164,7 +181,7 @@ all versions and all kinds of events."""
 _BROWSER_MODULES = ("playwright", "tests.browsers", "tests.web.shown")
 """A module that imports one of these drives a browser, which is not tested on Windows."""
 _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis", "process")}
-_NOT_QUICK = ("slow", "release", "browser", "process", "redis", "soak", "fuzz", "sweep")
+_NOT_QUICK = ("slow", "release", "browser", "process", "redis", "soak", "fuzz", "sweep", "waits")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 
 # Properties have no deadline, because a loaded machine is not a fault. The profile "ci" has the same two settings.
