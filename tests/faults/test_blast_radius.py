@@ -208,7 +208,7 @@ async def test_bug_in_a_stream(tmp_path: Path) -> None:
         ]
         for part, owner, name, act in bugs:
             await here.play(name, part, partial(once, owner, name), act)
-        sending: list[tuple[Any, str]] = [(View, "entry"), (Outbox, "send")]
+        sending: list[tuple[Any, str]] = [(View, "entries"), (Outbox, "send")]
         for owner, name in sending:
             victim = await here.play(name, "subscriber", partial(once_for_a_station, owner, name))
             await here.until(lambda victim=victim: 1011 in victim.closed, "closed with 1011")  # type: ignore[misc]
