@@ -20,7 +20,7 @@ DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
     "docs/data/situations.md": ["highlights", "obs", "situations"],
     "docs/explanation/threat_model.md": ["demo"],
     "docs/howto/consoles.md": ["consoles"],
-    "docs/howto/outputs.md": ["jsonl", "text_files", "webhooks"],
+    "docs/howto/outputs.md": ["deliveries", "jsonl", "text_files", "webhooks"],
     "docs/howto/sets.md": ["highlights", "situations"],
     "docs/production/index.md": ["obs", "on_air", "text_files"],
     "docs/production/on_air.md": ["on_air"],
