@@ -66,7 +66,7 @@ class LogWriter:
     def write(self, events: Iterable[tuple[Event, Encoded]], game_id: str) -> list[LogMessage]:
         """Return the messages of the next events.
 
-        If there are derived events of a final frame among them, all of them must be there.
+        A call that makes a frame final must also have all events that were derived from this frame.
         """
         if self.mode == "finalized":
             events = self._in_final_order(events)

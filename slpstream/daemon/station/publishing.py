@@ -326,7 +326,7 @@ class Feeder:
         return game is not None and game is self._channel.current and game.in_progress and not game.catching_up
 
     def _feed_pipeline(self, followed: FollowedFile, data: bytes | None = None) -> None:
-        """Feed and publish some bytes. If there are none, take those that are held back."""
+        """Feed bytes to the pipeline, and publish what comes out. By default, these are the bytes held back."""
         batch = followed.pipeline.feed(followed.take_held() if data is None else data)
         self._publisher.publish(followed, batch, held=data is None)
         followed.keep_checkpoint()

@@ -1,8 +1,8 @@
 // Whole frames: Frames recognizes them, Template writes them as messages, and Fields reads some of their values.
 //
 // A frame is whole if all of its events are declared, have the same frame number, and come in the order in which games
-// send them: the first event, then the characters, each with both of its updates, and then the last event. Python reads all other
-// frames event by event.
+// send them: the first event, then the characters, each with both of its updates, and then the last event. Python reads
+// all other frames event by event.
 
 #include "kernel.h"
 
@@ -216,8 +216,8 @@ bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit,
         const auto number = static_cast<std::int32_t>(u32_at(event + events.number_offset));
         const bool is_first = found.events == 0;
         if (is_first) found.number = number;
-        if (number != found.number || is_first != (rule == rule_of(first_slot, has_first) && (has_first || is_first)))
-            return false;
+        const bool can_begin = rule == rule_of(first_slot, has_first);
+        if (number != found.number || (is_first ? !can_begin : has_first && can_begin)) return false;
         const auto offset = static_cast<std::int32_t>(at - start);
         found.codes[static_cast<std::size_t>(found.events++)] = *event;
         at += width;
@@ -230,7 +230,8 @@ bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit,
             const int before = slot_of(player, is_follower, Rule::before);
             const int bit = player + (is_follower ? follower_bit : 0);
             if (rule == Rule::before) {
-                const std::uint32_t own = is_follower ? found.parts >> follower_bit : found.parts & ((1U << follower_bit) - 1);
+                const std::uint32_t all = is_follower ? found.parts >> follower_bit : found.parts;
+                const std::uint32_t own = all & ((1U << max_players) - 1);
                 if (own >> player != 0) return false;  // sent before, or out of order
                 found.parts |= 1U << bit;
                 found.at[static_cast<std::size_t>(before)] = offset;
@@ -481,7 +482,8 @@ PyObject *fields_read(PyObject *object, PyObject *const *arguments, Py_ssize_t a
     PyObject *found = PyDict_New();
     const int count = made.rule == Rule::first ? 1 : max_players;
     for (int player = 0; found != nullptr && player < count; ++player) {
-        const auto slot = static_cast<std::size_t>(made.rule == Rule::first ? first_slot : slot_of(player, false, made.rule));
+        const int number = made.rule == Rule::first ? first_slot : slot_of(player, false, made.rule);
+        const auto slot = static_cast<std::size_t>(number);
         const std::int32_t at = frame.at[slot];
         if (at == absent) continue;
         const std::int32_t at_before = before == nullptr ? absent : frame_before.at[slot];

@@ -14,8 +14,7 @@ some fields.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -45,7 +44,7 @@ from slpstream.model.fields import Layout, Table
 from slpstream.model.messages import cut_entry
 
 _MAX_PLAYERS = 4
-_ITEMS_BIT, _STAGE_EVENTS_BIT = 1 << 8, 1 << 9
+_ITEMS_BIT, _STAGE_EVENTS_BIT = 1 << 2 * _MAX_PLAYERS, 2 << 2 * _MAX_PLAYERS
 _LATEST_FINALIZED = FRAME_BOOKEND.fields[1].offset
 _FIRST_PLAYER_SLOT, _FIRST_FOLLOWER_SLOT = 1, 1 + 2 * _MAX_PLAYERS
 _ITEMS_ARRAY, _STAGE_EVENTS_ARRAY = 0, 1
@@ -108,9 +107,7 @@ class WholeFrames:
             # The first event that lacks fields is reported, so such events are read one by one.
             if usable[command] and TABLES[command].layout(usable[command] - 1).missing:
                 usable[command] = 0
-        self.layouts: Mapping[int, Layout] = {
-            command: TABLES[command].layout(usable[command] - 1) for command in FRAMED if usable[command]
-        }
+        self._layouts = {command: TABLES[command].layout(usable[command] - 1) for command in FRAMED if usable[command]}
         """The layouts of the events that can be in a whole frame, by command byte."""
         self.first_command = START if widths[START] else PRE
         """The command byte at which whole frames begin."""
@@ -120,8 +117,6 @@ class WholeFrames:
         self._templates: dict[tuple[Form, tuple[str, ...] | None, FrameParts], Any] = {}
         # Games are read in threads, too.
         self._lock = Lock()
-        self._cut: deque[tuple[Form, tuple[str, ...], FrameParts]] = deque()
-        """The keys of the templates for some fields, oldest first."""
         self._misses = 0
 
     def finder(self, players: bytes) -> Any:
@@ -129,7 +124,7 @@ class WholeFrames:
 
         This is `None` without the kernel, and if the replay lacks an event that all whole frames have.
         """
-        if kernel is None or not self._always <= self.layouts.keys():
+        if kernel is None or not self._always <= self._layouts.keys():
             return None
         return kernel.Frames(*self._described, players, _LATEST_FINALIZED)
 
@@ -141,7 +136,7 @@ class WholeFrames:
         items, stage_events = [], []
         number: Any = None
         for command, at, _ in walk_events(data, 0, len(data), self._widths):
-            event = self.layouts[command].decode(data, at)
+            event = self._layouts[command].decode(data, at)
             number = event.frame
             if command == PRE:
                 (followers if event.is_follower else players)[event.player_index] = PlayerFrame(event)
@@ -166,7 +161,7 @@ class WholeFrames:
         key = table.command, names, make
         read = self._fields.get(key)
         if read is None:
-            layout = self.layouts.get(table.command)
+            layout = self._layouts.get(table.command)
             fields = [field for field in layout.fields if field.name in names] if layout is not None else []
             places = tuple((field.kind.code.encode(), field.offset) for field in fields)
             described = *self._described, bytes([RULES[table.command]]), places, make
@@ -179,18 +174,20 @@ class WholeFrames:
         Messages can be whole or cut down to some fields. If there's no template for these fields at the moment, this
         returns `None`.
         """
-        template = self._templates.get((form, fields, parts))  # sixty times a second
+        key = form, fields, parts
+        template = self._templates.get(key)  # sixty times a second
         if template is not None:
             return template
         with self._lock:
-            if fields is not None:
-                if len(self._cut) >= MAX_TEMPLATES:
-                    self._misses += 1
-                    if self._misses % _MISSES_PER_TEMPLATE:
-                        return None
-                    self._templates.pop(self._cut.popleft(), None)
-                self._cut.append((form, fields, parts))
-            template = self._templates[form, fields, parts] = self._new_template(form, fields, parts)
+            if key in self._templates:
+                return self._templates[key]  # another thread made it meanwhile
+            cut = [other for other in self._templates if other[1] is not None]  # oldest first
+            if fields is not None and len(cut) >= MAX_TEMPLATES:
+                self._misses += 1
+                if self._misses % _MISSES_PER_TEMPLATE:
+                    return None
+                del self._templates[cut[0]]
+            template = self._templates[key] = self._new_template(form, fields, parts)
         return template
 
     def _new_template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
@@ -199,14 +196,15 @@ class WholeFrames:
         frame = frame if fields is None else cut_entry(frame, fields)
         # Without the byte that opens the object: the envelope of the message comes before.
         pieces = marks.split({"frame": frame}, form, first_byte=1)
-        repeated = []
-        for command in REPEATED & self.layouts.keys():
+        arrays = tuple(self._pieces_of_arrays(form)) if parts & (_ITEMS_BIT | _STAGE_EVENTS_BIT) else ()
+        return kernel.Template(*self._described, form, pieces, arrays)  # type: ignore[union-attr]
+
+    def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int], ...]]]:
+        for command in REPEATED & self._layouts.keys():
             marks = _Marks()
-            event = marks.event(self.layouts[command], 0)
+            event = marks.event(self._layouts[command], 0)
             event = stage_event(command, event) if command in STAGE_EVENT_KINDS else event
-            of_event = [(literal, kind, offset) for literal, kind, _, offset in marks.split(event, form)]
-            repeated.append((command, tuple(of_event)))
-        return kernel.Template(*self._described, form, pieces, tuple(repeated))  # type: ignore[union-attr]
+            yield command, tuple((literal, kind, offset) for literal, kind, _, offset in marks.split(event, form))
 
     def _marked(self, parts: FrameParts, marks: _Marks) -> FrameEntry:
         """Return a frame that has the given parts, with marks instead of its values."""
@@ -214,8 +212,8 @@ class WholeFrames:
         def characters(indices: frozenset[int], first_slot: int) -> dict[int, PlayerFrame]:
             return {
                 index: PlayerFrame(
-                    marks.event(self.layouts[PRE], first_slot + 2 * index),
-                    marks.event(self.layouts[POST], first_slot + 2 * index + 1),
+                    marks.event(self._layouts[PRE], first_slot + 2 * index),
+                    marks.event(self._layouts[POST], first_slot + 2 * index + 1),
                 )
                 for index in sorted(indices)
             }
@@ -223,7 +221,7 @@ class WholeFrames:
         return FrameEntry(
             marks.value(b"i", 0, PLACES[0]),
             marks.value(b"n"),
-            marks.event(self.layouts[START], 0) if START in self.layouts else UNSET,
+            marks.event(self._layouts[START], 0) if START in self._layouts else UNSET,
             characters(players_in(parts), _FIRST_PLAYER_SLOT),
             characters(followers_in(parts), _FIRST_FOLLOWER_SLOT) or UNSET,
             marks.value(b"*", _ITEMS_ARRAY) if parts & _ITEMS_BIT else UNSET,
