@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Self
+from typing import Self
+
+import msgspec
 
 from slpstream.formats.interface import Reader, StatsComputer
 from slpstream.formats.registry import new_stats
@@ -41,27 +43,16 @@ Encoded = tuple[str, bytes | PackedEntry, int | None]
 
 _DERIVED = (GameEvent, StatsUpdate)
 """The events of a stats computer. Each names the final frame that caused it."""
+_NOTHING_FINALIZED = FrameFinalized(0, 0, ())
 _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
 
 
 class LogWriter:
-    """Turns events into the messages of one log, and gives each of them its position.
-
-    The writer of the finalized log holds back each frame until it is final.
-    """
+    """Turns events into the messages of one log, and gives each of them its position."""
 
     def __init__(self, mode: FramesMode) -> None:
         self.mode = mode
         self._offset, self._count = START
-        self._waiting: dict[int, Encoded] = {}
-        """The frames that are not final, in the finalized log."""
-        self._through: int | None = None
-
-    def copy(self) -> Self:
-        """Return a copy of this writer. It has the same state, but is independent from then on."""
-        twin = copy.copy(self)
-        twin._waiting = dict(self._waiting)
-        return twin
 
     def write(self, events: Iterable[tuple[Event, Encoded]], game_id: str) -> list[LogMessage]:
         """Return the messages of the next events.
@@ -69,7 +60,7 @@ class LogWriter:
         A call that makes a frame final must also have all events that were derived from this frame.
         """
         if self.mode == "finalized":
-            events = self._in_final_order(events)
+            events = _in_final_order(events)
         offset, count = self._offset, self._count
         out: list[LogMessage] = []
         for event, (kind, body, frame) in events:
@@ -81,37 +72,30 @@ class LogWriter:
         self._offset, self._count = offset, count
         return out
 
-    def _in_final_order(self, events: Iterable[tuple[Event, Encoded]]) -> list[tuple[Event, Encoded]]:
-        """Return the events of the finalized log. Each frame comes with the event that made it final.
 
-        Even if several frames become final at the same time, the derived events of one frame come before the next.
-        """
-        ordered: list[tuple[Event, Encoded]] = []
-        waiting = self._waiting
-        final: FrameFinalized | None = None  # the finalization whose frames are being written
+def _in_final_order(events: Iterable[tuple[Event, Encoded]]) -> list[tuple[Event, Encoded]]:
+    """Return the events of the finalized log. Each frame comes with the event that made it final.
 
-        def release(event: FrameFinalized, through: int) -> None:
-            numbers = sorted(number for number in waiting if number <= through)
-            ordered.extend((event, waiting.pop(number)) for number in numbers)
-
-        for event, encoded in events:
-            kind = type(event)
-            if kind is Frame:
-                number = event.number  # type: ignore[attr-defined]
-                if self._through is None or number > self._through:  # a revision of a final frame does not count
-                    waiting[number] = encoded
-                continue
-            if final is not None:
-                of_frame = event.frame if kind in _DERIVED else None  # type: ignore[attr-defined]
-                release(final, final.through if of_frame is None else min(final.through, of_frame))
-            if kind is FrameFinalized:
-                final = event  # type: ignore[assignment]
-                self._through = event.through  # type: ignore[attr-defined]
-            else:
-                ordered.append((event, encoded))
-        if final is not None:
-            release(final, final.through)
-        return ordered
+    Even if several frames become final at the same time, the derived events of one frame come before the next.
+    """
+    ordered: list[tuple[Event, Encoded]] = []
+    finalized: FrameFinalized = _NOTHING_FINALIZED
+    written = 0  # of its frames
+    for event, encoded in events:
+        kind = type(event)
+        if kind is Frame:
+            continue
+        frames = finalized.frames
+        through = event.frame if kind in _DERIVED else None  # type: ignore[attr-defined]
+        while written < len(frames) and (through is None or frames[written].number <= through):
+            ordered.append((finalized, content_of(frames[written])))
+            written += 1
+        if kind is FrameFinalized:
+            finalized, written = event, 0  # type: ignore[assignment]
+        else:
+            ordered.append((event, encoded))
+    ordered.extend([(finalized, content_of(frame)) for frame in finalized.frames[written:]])
+    return ordered
 
 
 MakeStats = Callable[[GameStart], StatsComputer | None]
@@ -126,46 +110,34 @@ class Deriver:
     def __init__(self, make_stats: MakeStats = new_stats) -> None:
         self._make_stats = make_stats
         self._computer: StatsComputer | None = None
-        self._waiting: dict[int, Frame] = {}
-        self._through: int | None = None
 
     def copy(self) -> Self:
-        """Return a copy that is independent from now on. Both share the frames, because these never change."""
+        """Return a copy that is independent from now on."""
         twin = copy.copy(self)
         twin._computer = None if self._computer is None else self._computer.copy()
-        twin._waiting = dict(self._waiting)
         return twin
 
     def derive(self, events: list[Event]) -> list[Event]:
         """Return the same events, with the derived ones inserted in the right places."""
-        computer, waiting = self._computer, self._waiting
+        computer = self._computer
         derived: list[Event] = []
         for event in events:
             kind = type(event)
             if computer is None:
                 if kind is GameStart:
                     computer = self._computer = self._make_stats(event)  # type: ignore[arg-type]
-            elif kind is Frame:
-                number = event.number  # type: ignore[attr-defined]
-                if self._through is None or number > self._through:  # a revision of a final frame does not count
-                    waiting[number] = event  # type: ignore[assignment]
             elif kind is FrameFinalized:
                 derived.append(event)
-                self._through = through = event.through  # type: ignore[attr-defined]
-                if len(waiting) == 1 and through in waiting:  # the usual case: a frame is final at its bookend
-                    derived += computer.feed(waiting.pop(through), event.end_offset)
-                else:
-                    for number in sorted(n for n in waiting if n <= through):
-                        derived += computer.feed(waiting.pop(number), event.end_offset)
+                for frame in event.frames:  # type: ignore[attr-defined]
+                    derived += computer.feed(frame, event.end_offset)
                 continue
             elif kind is GameEnd:
                 derived += computer.finish(event)  # type: ignore[arg-type]
-                waiting.clear()
             derived.append(event)
         return derived
 
 
-class Batch(NamedTuple):
+class Batch(msgspec.Struct, frozen=True):
     """The events and messages that you get from one call to a pipeline."""
 
     logs: dict[FramesMode, list[LogMessage]]
@@ -218,7 +190,7 @@ class Pipeline:
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
         twin._deriver = self._deriver.copy()
-        twin._writers = [writer.copy() for writer in self._writers]
+        twin._writers = [copy.copy(writer) for writer in self._writers]
         return twin
 
     @property

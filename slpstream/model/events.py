@@ -11,7 +11,7 @@ the value that messages contain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -86,7 +86,12 @@ class GameStart(Event, gc=False):
 
 
 class PackedEntry(msgspec.Struct, gc=False):
-    """A frame that is kept in the form of its bytes in the file, and only decoded or encoded when it is needed."""
+    """A frame that is kept in the form of its bytes in the file, and only decoded or encoded when it is needed.
+
+    `size_bytes` is approximately how many bytes the message would take as JSON.
+    """
+
+    size_bytes: int
 
     def entry(self) -> Any:
         """Decode the frame and return it."""
@@ -98,10 +103,6 @@ class PackedEntry(msgspec.Struct, gc=False):
 
         Returns `None` if this can't be done directly. In this case, you have to encode the result of `entry` yourself.
         """
-        raise NotImplementedError
-
-    def size_bytes(self) -> int:
-        """Return approximately how many bytes the message would take as JSON."""
         raise NotImplementedError
 
 
@@ -148,9 +149,13 @@ class Frame(Event, gc=False, eq=False):
 
 
 class FrameFinalized(Event, gc=False):
-    """Tells you that all frames up to and including `through` are final, so they won't change any more."""
+    """Tells you that all frames up to and including `through` are final, so they won't change any more.
+
+    `frames` are those that were not final before, in the order of their numbers and in the form that remains.
+    """
 
     through: int
+    frames: Sequence[Frame]
 
 
 class GameEvent(Event, gc=False):
@@ -219,3 +224,10 @@ def first_of(kind: type[AnEvent], events: Iterable[Event]) -> AnEvent | None:
         if isinstance(event, kind):
             return event
     return None
+
+
+def final_frames(events: Iterable[Event]) -> Iterator[Frame]:
+    """Yield the frames that some events of a reader make final. You get each number once, and in order."""
+    for event in events:
+        if type(event) is FrameFinalized:
+            yield from event.frames

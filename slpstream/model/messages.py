@@ -164,7 +164,11 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         the frame itself has the first part of the path, then the path applies to the frame (`items`, `start.seed`);
         otherwise, it applies to each player and follower (`post.percent`). `frame` and `revision` are always included.
         """
-        body = self.body if fields is None else self._cut_body(fields)
+        content = self.content
+        if type(content) is bytes and fields is None:  # the short way, as this is called for each message of each frame
+            body = content
+        else:
+            body = self.body if fields is None else self._cut_body(fields)
         head = _head(self.type, station, self.game_id, self.mode)
         if self.game_id is None:
             return head + body
@@ -216,7 +220,7 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
     def size_bytes(self) -> int:
         """Return approximately how much memory this message takes."""
         content = self.content
-        return _OVERHEAD_BYTES + (len(content) if isinstance(content, bytes) else content.size_bytes())
+        return _OVERHEAD_BYTES + (len(content) if isinstance(content, bytes) else content.size_bytes)
 
 
 def parse_line(line: bytes) -> LogMessage:
@@ -285,7 +289,8 @@ def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
     kind = type(event)
     if kind is events.Frame:  # sixty times a second
         content = event.content  # type: ignore[attr-defined]
-        body = content if isinstance(content, PackedEntry) else _body_of_frame(content)
+        # `isinstance` is slow here, because msgspec's metaclass is that of abstract classes.
+        body = content if type(content).__base__ is PackedEntry else _body_of_frame(content)
         return "frame", body, event.number  # type: ignore[attr-defined]
     if kind is events.FrameFinalized:
         return "finalized", b'"through":%d}' % event.through, None  # type: ignore[attr-defined]

@@ -76,17 +76,19 @@ class Channel(StationGames):
         The messages must be in order. While the game is still catching up, nothing is sent. If the log already has some
         of the messages, which happens if the file is read again, these are ignored.
         """
-        heads: dict[FramesMode, Position] = {}
+        heads: dict[FramesMode, tuple[int, int]] = {}
         for mode, messages in logs.items():
-            heads[mode] = head = game.logs[mode].head
-            if messages and messages[0].offset <= head.offset:
+            log = game.logs[mode]
+            heads[mode] = head = log.offset, log.count
+            if messages and messages[0].offset <= log.offset:
                 logs = {**logs, mode: [message for message in messages if message.position > head]}
             game.append(mode, logs[mode])
         if not game.catching_up:
+            is_shared = len(self._groups) > 1
             for group in list(self._groups.values()):
                 mode = group.view.mode
-                if logs.get(mode) and group.receivers(game):
-                    self._fan_out(game, logs[mode], heads[mode], group)
+                if logs.get(mode):
+                    self._fan_out(game, logs[mode], heads[mode], group, is_shared=is_shared)
             for messages in logs.values():
                 for message in messages:
                     message.forms = None  # the ring keeps each message once, not once per encoding
@@ -212,16 +214,22 @@ class Channel(StationGames):
         """
         return [subscriber for group in self._groups.values() for subscriber in group.members]
 
-    def _fan_out(self, game: Game, messages: Sequence[LogMessage], head: Position, group: _Group) -> None:
+    def _fan_out(
+        self, game: Game, messages: Sequence[LogMessage], head: tuple[int, int], group: _Group, *, is_shared: bool
+    ) -> None:
         """Send a batch of messages to one group, in chunks that are small enough for a socket to usually take them
         whole.
 
-        `head` is the position before the batch.
+        `head` is the position before the batch. If it `is_shared`, other groups may want the same bytes.
         """
+        receivers = group.receivers(game)
+        if not receivers:
+            return
         # A secondary game must not replace the bases of the game that is played.
         known: DeltaBases = {} if game.secondary else group.bases
         with self._containment as contained:
-            encoded = chunks(group.view.entries(messages, self.station, game.frames_per_second, known))
+            entries = group.view.entries(messages, self.station, game.frames_per_second, known, are_shared=is_shared)
+            encoded = chunks(entries)
         if contained.error_id is not None:  # the whole group wants these bytes
             for subscriber in list(group.members):
                 subscriber.recipient.fail(contained.error_id)
@@ -233,7 +241,7 @@ class Channel(StationGames):
             if refused is not None:
                 fallen.append((subscriber, refused))
 
-        self._for_each(group.receivers(game), send)
+        self._for_each(receivers, send)
         for subscriber, refused in fallen:
             self.set_back(subscriber, game, _before(messages, refused, head))
 
@@ -251,13 +259,13 @@ class Channel(StationGames):
             subscriber.recipient.fail(contained.error_id or "")
 
 
-def _before(messages: Sequence[LogMessage], message: LogMessage, head: Position) -> Position:
+def _before(messages: Sequence[LogMessage], message: LogMessage, head: tuple[int, int]) -> Position:
     """Return the position of the message before `message`.
 
     For the first one this is `head`, the position before the batch.
     """
     at = next(i for i, candidate in enumerate(messages) if candidate is message)
-    return messages[at - 1].position if at else head
+    return messages[at - 1].position if at else Position(*head)
 
 
 class Hub:

@@ -10,7 +10,7 @@ as the base, it is fine if a filter leaves out some messages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -69,7 +69,7 @@ class DeltaEncoding(Protocol):
         """
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True):
     """A message that was encoded for a group.
 
     If `before` is set, `data` is a delta, and only makes sense to subscribers that have this base. If `base` is set,
@@ -91,7 +91,7 @@ class Chunk:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.joined = entries[0].data if len(entries) == 1 else b"".join([entry.data for entry in entries])
+        self.joined = b"".join([entry.data for entry in entries])
         linked = [entry for entry in entries if entry.base is not None]
         self._needs: Sequence[DeltaBase] = ()
         self.bases: DeltaBases = {}
@@ -128,6 +128,11 @@ def can_be_base(message: LogMessage) -> bool:
 
 def chunks(entries: Sequence[Entry]) -> list[Chunk]:
     """Divide entries into runs that are short enough for a socket to usually take each of them in one write."""
+    if not entries:
+        return []
+    whole = Chunk(entries)
+    if len(whole.joined) <= _CHUNK_BYTES:  # nearly always
+        return [whole]
     runs: list[list[Entry]] = []
     room = 0
     for entry in entries:

@@ -52,7 +52,7 @@ class LogReader(Protocol):
 class GameLog:
     """The newest messages of one mode of a game. Together, they take at most `ring_bytes`."""
 
-    __slots__ = ("_messages", "_ring_bytes", "_size_bytes", "dropped_through", "head")
+    __slots__ = ("_messages", "_ring_bytes", "_size_bytes", "count", "dropped_through", "offset")
 
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
@@ -61,8 +61,17 @@ class GameLog:
         self._size_bytes = 0
         self.dropped_through: Position = START
         """Position of the newest message that the ring has dropped."""
-        self.head: Position = START
+        self.offset, self.count = START
+        """The parts of `head`. Each frame changes them, but hardly anybody asks for the position."""
+
+    @property
+    def head(self) -> Position:
         """Position of the newest message."""
+        return Position(self.offset, self.count)
+
+    @head.setter
+    def head(self, position: Position) -> None:
+        self.offset, self.count = position
 
     def append(self, messages: Sequence[LogMessage]) -> None:
         """Append messages that come after the head. If this exceeds the size limit, the oldest messages are dropped."""
@@ -75,7 +84,7 @@ class GameLog:
         size_bytes = self._size_bytes
         for message in messages:
             size_bytes += message.size_bytes()
-        self.head = messages[-1].position
+        self.offset, self.count = messages[-1].offset, messages[-1].count
         if size_bytes > self._ring_bytes:
             oldest: LogMessage | None = None
             while size_bytes > self._ring_bytes and len(ring) > 1:

@@ -48,13 +48,21 @@ class View:
         self._types = frozenset(types if subscription.finality else types - {"finalized"})
 
     def entries(
-        self, messages: Iterable[LogMessage], station: str, frames_per_second: int, known: DeltaBases
+        self,
+        messages: Iterable[LogMessage],
+        station: str,
+        frames_per_second: int,
+        known: DeltaBases,
+        *,
+        are_shared: bool = True,
     ) -> list[Entry]:
         """Encode those messages that the subscription asks for.
 
-        The result is for subscribers that have the bases in `known`, which are then updated.
+        The result is for subscribers that have the bases in `known`, which are then updated. If messages `are_shared`,
+        they remember their encoded form for others.
         """
         rate, deltas = self._rate, self._delta_encoding
+        encode = self._encode_for_all if are_shared else self._encoding.log
         entries: list[Entry] = []
         for message in messages:
             kind = message.type
@@ -62,12 +70,13 @@ class View:
                 continue
             if rate is not None and kind == "frame" and not keeps_frame(message.frame or 0, rate, frames_per_second):
                 continue
+            fields = self._fields if kind == "frame" else None
             if deltas is None or not can_be_base(message):
-                entries.append(Entry(self.whole(message, station), message))
+                entries.append(Entry(encode(message, station, fields), message))
                 continue
             before = predecessor(known, message)
             known[kind] = base = DeltaBase(message, self._fields)
-            data = self.whole(message, station) if before is None else deltas.follow(base, before, station)
+            data = encode(message, station, fields) if before is None else deltas.follow(base, before, station)
             entries.append(Entry(data, message, before, base))
         return entries
 
@@ -76,7 +85,10 @@ class View:
 
         You should check first that it is wanted.
         """
-        return self._encoding.log(message, station, self._fields if message.type == "frame" else None)
+        return self._encode_for_all(message, station, self._fields if message.type == "frame" else None)
+
+    def _encode_for_all(self, message: LogMessage, station: str, fields: tuple[str, ...] | None) -> bytes:
+        return message.form((self._encoding.key, station, fields), self._encoding.log, station, fields)
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message."""

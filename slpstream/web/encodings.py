@@ -35,15 +35,12 @@ class WebsocketEncoding:
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message as a websocket message. You can cut a `frame` message down to some fields."""
-        return message.form((self.key, station, fields), self._message, station, fields)
+        return _framed(self._opcode, self._form(message, station, fields))
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message as a websocket message."""
         json = msgspec.json.encode(payload)
         return _framed(self._opcode, json if self._is_json else to_messagepack(json))
-
-    def _message(self, message: LogMessage, station: str, fields: tuple[str, ...] | None) -> bytes:
-        return _framed(self._opcode, self._form(message, station, fields))
 
 
 _FORMS = {"json": LogMessage.json, "msgpack": LogMessage.messagepack}

@@ -56,7 +56,7 @@ class ServerSentEventsEncoding:
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message as an event. You can cut a `frame` message down to some fields."""
-        return message.form((self.key, station, fields), lambda m: _event(m.type, m.cursor, m.json(station, fields)))
+        return _event(message.type, message.cursor, message.json(station, fields))
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message as an event.

@@ -8,10 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.model.events import Frame
+from slpstream.model.events import Frame, final_frames
 from slpstream.model.fields import parse_version
 from slpstream.parts.controllers.check import ControllerCheck, player_types
 from tests.bench.games import replays
@@ -39,7 +38,7 @@ def run(form: Form) -> list[Figure]:
 
 def _final_frames(data: bytes) -> tuple[Settings, Sequence[Frame]]:
     reader = SlippiReader()
-    frames = FinalFrames().take([*reader.feed(data), *reader.finish()])
+    frames = list(final_frames([*reader.feed(data), *reader.finish()]))
     assert reader.settings is not None
     return reader.settings, frames
 

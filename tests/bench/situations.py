@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from slpstream.api import open_replay
-from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.model.errors import FormatError
+from slpstream.model.events import final_frames
 from slpstream.parts.situations.search import LiveSituations, parsed
 from tests.bench.report import Figure, Form, ratio_of_games
 from tests.replays import SHARED, SLP
@@ -120,7 +120,7 @@ def _can_read(peppi: Any, path: Path) -> bool:
 def _live(path: Path, form: Form) -> Figure:
     """Search one final frame of two players for one query, as in the daemon."""
     replay = open_replay(path)
-    frames = FinalFrames().take(replay.events())
+    frames = list(final_frames(replay.events()))
     microseconds = []
     for _ in range(form.times):
         search = LiveSituations(parsed(KILLS), replay.settings)

@@ -68,14 +68,10 @@ def event_by_event(data: bytes) -> Stats:
 
 def _final_frames(data: bytes) -> tuple[Settings, list[tuple[Frame, int]]]:
     reader = SlippiReader()
-    waiting: dict[int, Frame] = {}
     frames: list[tuple[Frame, int]] = []
     for event in [*reader.feed(data), *reader.finish()]:
-        if isinstance(event, Frame):
-            waiting[event.number] = event
-        elif isinstance(event, FrameFinalized):
-            ready = sorted(number for number in waiting if number <= event.through)
-            frames += [(waiting.pop(number), event.end_offset) for number in ready]
+        if isinstance(event, FrameFinalized):
+            frames += [(frame, event.end_offset) for frame in event.frames]
     assert reader.settings is not None
     return reader.settings, frames
 

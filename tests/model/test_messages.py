@@ -117,13 +117,13 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
 
 
 def test_envelope_without_station() -> None:
-    line = message(events.FrameFinalized(5, -4), offset=5, count=2).json()
+    line = message(events.FrameFinalized(5, -4, []), offset=5, count=2).json()
     assert line == f'{{"type":"finalized","gameId":"{GAME}","cursor":"{GAME}/l5.2","through":-4}}'.encode()
 
 
 @pytest.mark.parametrize("station", ["main", "stage 2", 'a"b\\c', "ステージ", "\n"])
 def test_envelope_with_station(station: str) -> None:
-    log_message = message(events.FrameFinalized(5, -4))
+    log_message = message(events.FrameFinalized(5, -4, []))
     with_station, without = decoded(log_message.json(station)), decoded(log_message.json())
     assert list(with_station)[:4] == ["type", "station", "gameId", "cursor"]
     assert parse_cursor(with_station["cursor"]).position == log_message.position == Position(5, 0)
@@ -177,7 +177,7 @@ def payload(event: events.Event) -> dict[str, Any]:
 def test_every_type_has_a_topic() -> None:
     assert set(TOPIC_OF_TYPE.values()) == set(TOPICS)
     assert {"frame", "finalized", "stats"} == DROPPABLE_TYPES
-    assert message(events.FrameFinalized(5, 0)).topic == "frame"
+    assert message(events.FrameFinalized(5, 0, [])).topic == "frame"
 
 
 @pytest.mark.parametrize("mode", ["live", "finalized"])

@@ -243,7 +243,7 @@ class LineEncoding:
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """A log message as a line. A `frame` message can be cut down to `fields`."""
-        return message.form((self.key, station, fields), lambda m: self._line(m.json(station, fields)))
+        return self._line(message.json(station, fields))
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """A status message as a line."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 from slpstream.formats.registry import of_name
 from slpstream.model.errors import Unreadable, Vanished
 from slpstream.sources.tail.events import (
@@ -71,7 +73,7 @@ class Following:
         if isinstance(event, Grew):
             followed = self._files.get(event.file)
             if followed is not None:
-                self._containment.run(event.file, self._feeder.feed, followed, event.offset, event.data)
+                self._containment.run(event.file, self._feeder.feed, followed, event.offset, event.data, event.read_at)
             return
         self._feeder.publish_held()
         react = self.REACTIONS[type(event)]
@@ -97,7 +99,7 @@ class Following:
             followed = self._files.follow(placeholder, existed=False)
             followed.unwritten = True
         followed.growth.note_end()  # bytes that are offered next were written after this
-        self._containment.run(followed.file, self._feeder.feed, followed, offset, data)
+        self._containment.run(followed.file, self._feeder.feed, followed, offset, data, trio.current_time())
         return followed.pipeline.bytes_read
 
     def _scanned(self, event: Scanned) -> None:

@@ -259,12 +259,12 @@ class Feeder:
         self._held: FollowedFile | None = None
         """The file whose last bytes are held back."""
 
-    def feed(self, followed: FollowedFile, offset: int, data: bytes) -> None:
-        """Take bytes of a file, which begin at the given offset.
+    def feed(self, followed: FollowedFile, offset: int, data: bytes, now: float) -> None:
+        """Take bytes of a file, which begin at the given offset. `now` is the time on trio's clock.
 
         They may overlap the bytes before, and may come after a gap.
         """
-        followed.growth.note_growth(trio.current_time())
+        followed.growth.note_growth(now)
         if followed.whole is not None or followed.is_copy():  # read once it has stopped changing, or not at all
             self._counters.count_bytes(len(data))
             self._files.stop_reading_if_exhausted(followed)

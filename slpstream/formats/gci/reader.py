@@ -108,8 +108,8 @@ class GciRecording(Recording):
         for run, entry in self._runs.between(first, stop):
             end_offset = BODY_AT + (first_run_bit + INPUT_BITS * (run + 1) + 7) // 8
             number = entry.frame
-            made.append(Frame(end_offset, number, 0, entry))
-            made.append(FrameFinalized(end_offset, number))
+            frame = Frame(end_offset, number, 0, entry)
+            made += frame, FrameFinalized(end_offset, number, [frame])
             if entry.native_frame in by_frame:
                 made += _game_events(end_offset, by_frame[entry.native_frame])
         return made

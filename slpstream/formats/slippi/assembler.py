@@ -224,10 +224,7 @@ class Assembler:
                 return False
             self._completed = number
             self._known_players, self._known_followers = players, followers
-        packed.revision = self._revise(number, end, out)
-        frame = Frame(end, number, packed.revision, packed)
-        out.append(frame)
-        self.last.take(frame, players)
+        self._append(number, packed, players, end, out)
         self._finality.complete(number, latest_finalized, end, out)
         return True
 
@@ -302,32 +299,31 @@ class Assembler:
             players = {index: player for index, player in players.items() if index in taken}
             followers = {index: player for index, player in followers.items() if index in taken}
         if players or followers or not has_characters:
-            number = frame.number
-            revision = self._revise(number, end, out)
             items, stage_events = frame.items or UNSET, frame.stage_events or UNSET
-            entry = FrameEntry(number, revision, frame.start, players, followers or UNSET, items, stage_events)
-            closed = Frame(end, number, revision, entry)
-            out.append(closed)
-            self.last.take(closed, players.keys())
+            entry = FrameEntry(frame.number, 0, frame.start, players, followers or UNSET, items, stage_events)
+            self._append(frame.number, entry, players.keys(), end, out)
         self.open = None
 
-    def _revise(self, number: int, end: int, out: list[Event]) -> int:
-        """Return the revision of a sending that is complete."""
+    def _append(
+        self, number: int, content: FrameEntry | PackedFrame, players: Set[int], end: int, out: list[Event]
+    ) -> None:
+        """Append a sending that is complete to `out`, and set its revision."""
         numbers, finality = self.numbers, self._finality
-        revision = numbers.revise(number, end, out)
+        content.revision = revision = numbers.revise(number, end, out)
+        frame = Frame(end, number, revision, content)
         if self._first_again:
             if numbers.repeated:
                 self._first_again = []
             elif number != numbers.first:
                 self._report_first_again(end, out)
         if finality.through is None or number > finality.through:
-            if revision == 0:
-                finality.pending.append(number)
+            finality.pending[number] = frame
         elif not self._bookends or not numbers.is_only_number(number):
             self._diagnose_again(number, end, end, out)
         elif not numbers.repeated:
             self._first_again.append(end)
-        return revision
+        out.append(frame)
+        self.last.take(frame, players)
 
     def _report_first_again(self, end: int, out: list[Event]) -> None:
         for offset in self._first_again:

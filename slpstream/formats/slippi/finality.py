@@ -20,7 +20,7 @@ from enum import Enum, auto
 from typing import Self
 
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.model.events import Event, FrameFinalized
+from slpstream.model.events import Event, Frame, FrameFinalized
 
 ROLLBACK_FRAMES = 7
 MAX_LAG_FRAMES = 120
@@ -56,8 +56,8 @@ class Finality:
     def __init__(self, diagnostics: DiagnosticLimiter, rule: FinalityRule) -> None:
         self._diagnostics = diagnostics
         self._rule = rule
-        self.pending: list[int] = []
-        """The numbers of the complete frames that are not final."""
+        self.pending: dict[int, Frame] = {}
+        """The complete frames that are not final, each with its latest revision, by frame number."""
         self.through: int | None = None
         """The highest final frame number."""
 
@@ -65,7 +65,7 @@ class Finality:
         """Return a copy. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
-        twin.pending = list(self.pending)
+        twin.pending = dict(self.pending)
         return twin
 
     def complete(self, number: int, latest_finalized: int | None, end: int, out: list[Event]) -> None:
@@ -78,8 +78,7 @@ class Finality:
             self.finalize(number, end, out)
         elif rule is _BY_AGE:
             if len(self.pending) > ROLLBACK_FRAMES:
-                self.pending.sort()
-                self.finalize(self.pending[-ROLLBACK_FRAMES - 1], end, out)
+                self.finalize(sorted(self.pending)[-ROLLBACK_FRAMES - 1], end, out)
         else:
             self.finalize(number if latest_finalized is None else min(latest_finalized, number), end, out)
             if len(self.pending) > MAX_LAG_FRAMES:
@@ -90,8 +89,7 @@ class Finality:
         if len(self.pending) > MAX_LAG_FRAMES:
             message = f"more than {MAX_LAG_FRAMES} frames are not final; the oldest are now"
             self._diagnostics.report(out, "warning", "finality_lag", message, end, end)
-            self.pending.sort()
-            self.finalize(self.pending[-MAX_LAG_FRAMES // 2], end, out)
+            self.finalize(sorted(self.pending)[-MAX_LAG_FRAMES // 2], end, out)
 
     def finish(self, end: int, out: list[Event]) -> None:
         """Make all complete frames final."""
@@ -102,14 +100,11 @@ class Finality:
         """Make all complete frames up to `number` final."""
         if self.through is not None and number <= self.through:
             return
-        if self.pending == [number]:  # the usual case when frames become final at their bookends
-            self.pending = []
+        pending = self.pending
+        if len(pending) == 1 and number in pending:  # the usual case when frames become final at their bookends
+            final = [pending.pop(number)]
+        else:
+            final = [pending.pop(n) for n in sorted(pending) if n <= number]
+        if final:
             self.through = number
-            out.append(FrameFinalized(end, number))
-            return
-        pending = [n for n in self.pending if n > number]
-        if len(pending) == len(self.pending):
-            return
-        self.pending = pending
-        self.through = number
-        out.append(FrameFinalized(end, number))
+            out.append(FrameFinalized(end, number, final))

@@ -28,7 +28,7 @@ from slpstream.formats.slippi.game_start import (
 )
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.outcome import CountLedgeGrabs, Outcome
-from slpstream.formats.slippi.packed_frame import PackedFrame, whole_frames
+from slpstream.formats.slippi.packed_frame import JSON_BYTES_PER_BYTE, PackedFrame, whole_frames
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model.errors import FramingError
 from slpstream.model.events import Diagnostic, EndReason, Event, Frame, GameStart
@@ -119,7 +119,7 @@ class GameEvents:
         if found is None:
             return 0
         end, number, latest_finalized, parts = found
-        packed = PackedFrame(buffer[start:end], self._whole_frames, parts)
+        packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], self._whole_frames, parts)
         if not assembler.whole_frame(number, packed, latest_finalized, base + end, out):
             finder.put_back()
             return 0

@@ -19,14 +19,13 @@ from msgspec import UNSET
 from slpstream.formats.slippi import result
 from slpstream.formats.slippi.commands import LEDGE_CATCH, POST_FRAME
 from slpstream.formats.slippi.falls import FallCounter
-from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
 from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.score import PlayerScore
-from slpstream.model.events import EndReason, Event, Frame, GameEnd
+from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
 
 _ACTION_FIELDS = "action_state_id", "action_state_counter"
 
@@ -57,6 +56,9 @@ class LedgeGrabs:
         content = frame.content
         if type(content) is PackedFrame:
             # Nearly all frames come here. Decoding them would take longer than all other work on them.
+            states = content.events.fields(POST_FRAME, _ACTION_FIELDS[:1], int)(content.data)
+            if not self._last and LEDGE_CATCH not in states.values():
+                return
             actions = content.events.fields(POST_FRAME, _ACTION_FIELDS, _action)(content.data)
         else:
             posts = {index: player.post for index, player in content.players.items() if player.post is not UNSET}
@@ -84,14 +86,12 @@ class Outcome:
         if result.limits_ledge_grabs(settings):
             self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
         self._count_ledge_grabs: CountLedgeGrabs = dict
-        self._frames = FinalFrames()
 
     def copy(self) -> Self:
         """Return a copy. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin._falls = None if self._falls is None else self._falls.copy()
         twin._ledge_grabs = None if self._ledge_grabs is None else self._ledge_grabs.copy()
-        twin._frames = self._frames.copy()
         return twin
 
     def count_ledge_grabs_with(self, count: CountLedgeGrabs) -> None:
@@ -102,7 +102,7 @@ class Outcome:
         """Take the next events of the game. A frame only counts when it is final."""
         if self._falls is None and self._ledge_grabs is None:
             return
-        for frame in self._frames.take(events):
+        for frame in final_frames(events):
             if self._falls is not None:
                 self._falls.take(frame.players)
             if self._ledge_grabs is not None:

@@ -59,6 +59,9 @@ ReadFields = Callable[..., dict[int, Any]]
 
 If you also pass the bytes of the frame before, then players are left out whose fields are the same in both."""
 
+JSON_BYTES_PER_BYTE = 7
+"""Approximately how long the message of a frame is, compared with the frame itself."""
+
 FrameParts = int
 """What a frame contains: a bit for each player, for each follower, for items and for stage events."""
 
@@ -91,10 +94,6 @@ class PackedFrame(PackedEntry, gc=False):
         """Return the payload of the message, which is made by the kernel, or `None` if there's no template for it."""
         template = self.events.template(form, fields, self.parts)
         return None if template is None else template.render(self.data, self.revision)
-
-    def size_bytes(self) -> int:
-        """Return approximately how many bytes the message would take as JSON."""
-        return 7 * len(self.data)
 
 
 class WholeFrames:

@@ -102,8 +102,8 @@ class StuntsRecording(Recording):
         events: list[Event] = []
         for number, byte in enumerate(self.replay.inputs.expand(first, stop), first):
             entry = StuntsFrame(number, number, 0, players_of(byte, manual))
-            events.append(Frame(offset + number, number, 0, entry))
-            events.append(FrameFinalized(offset + number, number))
+            frame = Frame(offset + number, number, 0, entry)
+            events += frame, FrameFinalized(offset + number, number, [frame])
         return events
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.model.controller_report import (
     ControllerFinding,
@@ -14,7 +13,7 @@ from slpstream.model.controller_report import (
     NotJudged,
     PlayerControls,
 )
-from slpstream.model.events import Event
+from slpstream.model.events import Event, final_frames
 from slpstream.parts.controllers.bands import Goomwave, TiltRounding
 from slpstream.parts.controllers.confidence import strongest
 from slpstream.parts.controllers.health import Buttons, Rests, Rim, Trigger
@@ -163,9 +162,9 @@ def _all_of(checks: Iterable[str], reason: str) -> list[ControllerFinding | NotJ
 
 def checked(settings: Settings, batches: Iterable[Iterable[Event]]) -> ControllerReport:
     """Return the report of a game, given the events that its reader has returned."""
-    check, final = ControllerCheck(player_types(settings)), FinalFrames()
+    check = ControllerCheck(player_types(settings))
     for events in batches:
-        for frame in final.take(events):
+        for frame in final_frames(events):
             check.take(frame.number, frame.content)
     return check.report()
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import UNSET
 
-from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.frame_entry import FrameEntry
 from slpstream.formats.slippi.game_start import Settings
-from slpstream.model.events import Event, Frame, GameStart
+from slpstream.model.events import Event, Frame, GameStart, final_frames
 from slpstream.parts.training.columns import COLUMNS
 from slpstream.parts.training.item_slots import ItemSlots
 from slpstream.parts.training.rows import players_of
@@ -41,7 +40,6 @@ class LiveRows:
 
     def __init__(self, *, sending: Sending = "last") -> None:
         self._sending = sending
-        self._final = FinalFrames()
         self._settings: Settings | None = None
         self._players = (0, 0)
         self._slots = ItemSlots()
@@ -64,7 +62,7 @@ class LiveRows:
             if isinstance(event, GameStart):
                 self._settings = event.settings
                 self._players = players_of(event.settings)
-        frames: Iterable[Any] = self._final.take(events) if self._sending == "last" else self._new(events)
+        frames: Iterable[Any] = final_frames(events) if self._sending == "last" else self._new(events)
         for frame in frames:
             yield self._row(frame.entry)
 

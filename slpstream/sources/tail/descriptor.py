@@ -9,7 +9,9 @@ systems, tmpfs or network shares), we do the same read in a thread, and remember
 from __future__ import annotations
 
 import os
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from slpstream.system.files import is_local
 
@@ -17,7 +19,7 @@ _NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
 HAS_PREAD: Final = hasattr(os, "pread")
 
 
-class ReadResult(NamedTuple):
+class ReadResult(msgspec.Struct, frozen=True, gc=False):
     """The outcome of one read. It still has to be compared with the bytes that were delivered."""
 
     data: bytes

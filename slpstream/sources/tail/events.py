@@ -85,11 +85,15 @@ class Touched(Struct, frozen=True, gc=False):
 
 
 class Grew(Struct, frozen=True, gc=False):
-    """The next bytes of a file. You get every byte exactly once, and in order."""
+    """The next bytes of a file. You get every byte exactly once, and in order.
+
+    `read_at` is the time on trio's clock at which they were read.
+    """
 
     file: TailedFile
     offset: int
     data: bytes
+    read_at: float
 
 
 class Rewritten(Struct, frozen=True, gc=False):

@@ -33,6 +33,7 @@ _PAUSE_SECONDS: Final = 0.001
 _BUSY_SECONDS: Final = 0.004
 # A listener may read and publish within the call. After this time, other tasks run.
 _TURN_SECONDS: Final = 0.004
+_KEPT_NAMES: Final = 1024
 
 
 class InotifyReader:
@@ -66,6 +67,8 @@ class InotifyReader:
         # Values are replaced, never changed: the event loop reads them without the lock.
         self._listeners: dict[int, dict[ChangeListener, str]] = {}
         """For each watch descriptor, its listeners and the path by which they know the folder."""
+        self._names_read: dict[bytes, str] = {}
+        """The names of files that have grown, by their bytes: a game writes sixty times a second."""
         self._descriptor = inotify_c.inotify_init()
         if self._descriptor < 0:
             raise _last_error()
@@ -126,8 +129,8 @@ class InotifyReader:
                 events = os.read(self._descriptor, _READ_BYTES)
             except BlockingIOError:
                 continue
-            await self._dispatch(events)
             previous, read_at = read_at, trio.current_time()
+            await self._dispatch(events, read_at)
             if read_at - previous < _BUSY_SECONDS:
                 await trio.sleep(_PAUSE_SECONDS)
 
@@ -137,7 +140,7 @@ class InotifyReader:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    async def _dispatch(self, events: bytes) -> None:
+    async def _dispatch(self, events: bytes, began: float) -> None:
         grown: dict[tuple[ChangeListener, str], None] = {}
         offset, size = 0, _EVENT.size
         while offset < len(events):
@@ -153,19 +156,28 @@ class InotifyReader:
                 for listener in self._listeners.get(watch, {}):
                     listener.tree_changed()
             elif length:
-                name = os.fsdecode(events[start:offset].rstrip(b"\0"))
+                padded = events[start:offset]
+                name = self._names_read.get(padded) or self._read_name(padded)
                 for listener, folder in self._listeners.get(watch, {}).items():
                     path = f"{folder}/{name}"
                     if mask & self._names:
                         listener.changed(path)
                     else:
                         grown[listener, path] = None
-        began = trio.current_time()
+        left = len(grown)
         for listener, path in grown:  # a file that has grown several times is read once
             listener.grew(path)
-            if trio.current_time() - began > _TURN_SECONDS:
+            left -= 1
+            if left and trio.current_time() - began > _TURN_SECONDS:
                 await trio.lowlevel.checkpoint()
                 began = trio.current_time()
+
+    def _read_name(self, padded: bytes) -> str:
+        """Return the name in an event, which is padded with zeros."""
+        if len(self._names_read) >= _KEPT_NAMES:
+            self._names_read.clear()
+        name = self._names_read[padded] = os.fsdecode(padded.rstrip(b"\0"))
+        return name
 
 
 def _last_error() -> OSError:

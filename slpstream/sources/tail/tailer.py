@@ -177,7 +177,7 @@ class FileTail:
         If it turns out that the file was truncated or replaced, this raises `Truncated` or `Replaced`. In this case,
         nothing of the read is delivered.
         """
-        data, found, status = result
+        data, found, status = result.data, result.head, result.status
         self.read_at = now
         size = status.st_size
         file = self.file
@@ -189,9 +189,10 @@ class FileTail:
         events: list[TailEvent] = []
         if found != expected and not head.same_file(expected, found):
             raise Replaced(self.path, "bytes that were already read have changed")
-        self.judge(expected)
+        if self._is_finished is not None:
+            self.judge(expected)
         if data:
-            events.append(Grew(file, self.offset, data))
+            events.append(Grew(file, self.offset, data, now))
             self._checksum = crc32(data[max(0, head.rewritable_bytes - self.offset) :], self._checksum)
             self.offset = end
         if found != expected:

@@ -41,6 +41,9 @@ class Harness:
             DiagnosticLimiter(), bookends=bookends, online=online, finalized_field=finalized_field, players=players
         )
         self._offset = 0
+        self._newest: dict[int, Frame] = {}
+        """The latest sending of each frame that is not final."""
+        self._through: int | None = None
 
     def end(self) -> int:
         """The file offset just past the next event."""
@@ -89,7 +92,16 @@ class Harness:
         out = list(self.out)
         self.out.clear()
         self._diagnosed += _codes(out)
-        return [event for event in out if not isinstance(event, Diagnostic)]
+        events = [event for event in out if not isinstance(event, Diagnostic)]
+        for emitted in events:
+            if isinstance(emitted, Frame):
+                if self._through is None or emitted.number > self._through:
+                    self._newest[emitted.number] = emitted
+            elif isinstance(emitted, FrameFinalized):
+                self._through = emitted.through
+                final = [self._newest.pop(number) for number in sorted(self._newest) if number <= emitted.through]
+                assert [frame.end_offset for frame in emitted.frames] == [frame.end_offset for frame in final]
+        return events
 
 
 def _codes(events: list[Event]) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from slpstream.formats.slippi import commands
 from slpstream.formats.slippi.commands import MESSAGE_SPLITTER
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, Metadata
+from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, Metadata
 from slpstream.model.fields import Table
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import ONLINE, Built, bookend, post, pre, start
@@ -35,7 +35,14 @@ def read(data: bytes) -> list[Event]:
 
 
 def described(events: list[Event]) -> list[Any]:
-    return [(type(e).__name__, e.entry if isinstance(e, Frame) else e) for e in events]
+    """The events in a form that msgspec can encode, so that NaN equals NaN."""
+    described: list[Any] = []
+    for each in events:
+        if isinstance(each, FrameFinalized):
+            described.append(("finalized", each.through, [frame.entry for frame in each.frames]))
+        else:
+            described.append((type(each).__name__, each.entry if isinstance(each, Frame) else each))
+    return described
 
 
 def of(kind: type[Event], events: list[Event]) -> list[Any]:

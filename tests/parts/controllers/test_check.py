@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.registry import of_name
-from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.model.controller_report import ControllerReport
 from slpstream.model.errors import FormatError
-from slpstream.model.events import Event, Frame, GameStart, first_of
+from slpstream.model.events import Event, Frame, GameStart, final_frames, first_of
 from slpstream.parts.controllers.check import ControllerCheck, checked, player_types
 from tests.parts.controllers.hands import analog, box, with_inputs
 from tests.synthetic.match import synthetic_match
@@ -38,9 +37,9 @@ def test_live_equals_batch() -> None:
     events = events_of(DATA)
     start = first_of(GameStart, events)
     assert start is not None
-    live, final = ControllerCheck(player_types(start.settings)), FinalFrames()
+    live = ControllerCheck(player_types(start.settings))
     for i, event in enumerate(events_of(DATA, 777)):
-        for frame in final.take([event]):
+        for frame in final_frames([event]):
             live.take(frame.number, frame.content)
         if i % 500 == 0:
             live.report()

@@ -14,8 +14,7 @@ from slpstream.api import open_replay
 from slpstream.formats.registry import of_name
 from slpstream.formats.slippi.commands import POST_FRAME
 from slpstream.formats.slippi.container import HEADER_BYTES
-from slpstream.formats.slippi.final_frames import FinalFrames
-from slpstream.model.events import FrameFinalized, GameStart, first_of
+from slpstream.model.events import FrameFinalized, GameStart, final_frames, first_of
 from slpstream.model.fields import F32
 from slpstream.model.messages import LogMessage, content_of
 from slpstream.model.occurrence import Occurrence
@@ -70,7 +69,7 @@ def as_logged(data: bytes, query: str) -> list[Occurrence]:
     assert start is not None
     search = LiveSituations(parsed(query), start.settings)
     found: list[Occurrence] = []
-    for frame in FinalFrames().take(events):
+    for frame in final_frames(events):
         kind, content, number = content_of(frame)
         found += search.feed(frame_of(LogMessage(kind, start.game_id, "finalized", 0, 0, content, number)))
     return [*found, *search.finish()]

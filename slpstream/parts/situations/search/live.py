@@ -17,12 +17,11 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
 from slpstream.formats.slippi.damage import HURT_THEMSELVES, is_magnifying_glass
-from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW, PLATFORM
-from slpstream.model.events import Event, Frame
+from slpstream.model.events import Event, Frame, final_frames
 from slpstream.model.occurrence import Occurrence
 from slpstream.parts.situations.search.messages import GameSetup
 from slpstream.parts.situations.search.players import pairs_of
@@ -125,7 +124,6 @@ class LiveSituations:
         self._directions = sorted(named | {(opponent, player) for player, opponent in named})
         self._kill_directions = sorted({direction for pair in self._pairs for direction in pair.open_for})
         self._two_players = len(settings.players) == 2
-        self._final = FinalFrames()
         self._before = Row(0, {})
         self._count = 0
         self._timer_start = 0
@@ -140,7 +138,6 @@ class LiveSituations:
     def copy(self) -> Self:
         """Return an independent search in the same state."""
         twin = copy.copy(self)
-        twin._final = self._final.copy()
         # Waiting frames are changed when a kill is found, so they are not shared.
         waiting = {each.position: each for pair in self._pairs for each in pair.waiting}
         copies = {position: each._replace(kills=set(each.kills)) for position, each in waiting.items()}
@@ -151,7 +148,7 @@ class LiveSituations:
     def take(self, events: Iterable[Event]) -> list[Occurrence]:
         """Take the next events of the game, and return the situations that we know now."""
         found: list[Occurrence] = []
-        for frame in self._final.take(events):
+        for frame in final_frames(events):
             found += self.feed(frame)
         return found
 
