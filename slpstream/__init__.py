@@ -16,7 +16,7 @@ from slpstream.model.version import __version__
 
 if TYPE_CHECKING:
     from slpstream.api import Replay, follow, messages, open_replay
-    from slpstream.formats.slippi.frames import Frames
+    from slpstream.formats.slippi.columns import Frames
     from slpstream.formats.slippi.stats.schema import Stats
     from slpstream.model.errors import FormatError, SlpstreamError, SourceError, Unsupported
     from slpstream.model.events import (
@@ -63,7 +63,7 @@ _MODULE_OF = {
     "FormatError": "model.errors",
     "Frame": "model.events",
     "FrameFinalized": "model.events",
-    "Frames": "formats.slippi.frames",
+    "Frames": "formats.slippi.columns",
     "FramesMode": "model.messages",
     "GameEnd": "model.events",
     "GameEvent": "model.events",

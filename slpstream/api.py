@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from slpstream.formats.slippi.frames import Frames
+    from slpstream.formats.slippi.columns import Frames
     from slpstream.formats.slippi.stats import SlippiStats
     from slpstream.formats.slippi.stats.home_run import HomeRun
     from slpstream.formats.slippi.stats.schema import Stats

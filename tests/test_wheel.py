@@ -51,7 +51,7 @@ REVEALED = [
         f"Overload(def ({PATH}, *, {FRAMES}, {TOPICS}) -> typing.AsyncGenerator[{LOG_MESSAGE}, None], "
         f"def ({PATH}, *, layout: Literal['training'], {SENDING}) -> typing.AsyncGenerator[Any, None])"
     ),
-    "slpstream.formats.slippi.frames.Frames",
+    "slpstream.formats.slippi.columns.Frames",
     "slpstream.formats.slippi.stats.schema.Stats",
     "bytes",
 ]

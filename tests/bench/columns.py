@@ -32,9 +32,9 @@ from typing import Any
 
 from slpstream.api import open_replay
 from slpstream.formats.slippi import container
+from slpstream.formats.slippi.columns import Frames
 from slpstream.formats.slippi.commands import GAME_START
 from slpstream.formats.slippi.frame_index import frame_index
-from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.model.errors import FormatError
 from tests.bench.report import Figure, Form

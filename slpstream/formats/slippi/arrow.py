@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
 import numpy as np
@@ -23,13 +23,15 @@ from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import game_start
-from slpstream.formats.slippi.columns import Array, Character, EventColumns, FrameColumns
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
 from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.formats.slippi.offsets import Offsets, Slot
 from slpstream.model.events import GameEnd
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Table
+
+if TYPE_CHECKING:
+    from slpstream.formats.slippi.columns import Array, Character, EventColumns, Frames
 
 _KIND_TYPES = {
     U8: pa.uint8(),
@@ -104,7 +106,7 @@ ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOUR
 """The columns of `items_table`."""
 
 
-def frames_table(frames: FrameColumns, columns: Collection[str] | None = None) -> pa.Table:
+def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.Table:
     """Return a table with one row for each frame and character, and the columns of `FRAMES_SCHEMA`.
 
     If you only need some of the columns, pass their names as `columns`. You get them in the same order, and the others
@@ -140,7 +142,7 @@ def _frame_sources(columns: frozenset[str] | None) -> tuple[_Source, ...]:
     return sources if columns is None else tuple(source for source in sources if source.column.name in columns)
 
 
-def items_table(frames: FrameColumns) -> pa.Table:
+def items_table(frames: Frames) -> pa.Table:
     """Return a table with one row for each item in each frame, in the order of `frames` and of the events.
 
     The columns are `frame`, `revision`, and then the fields of the Item Update under their own names. If you need names
@@ -158,9 +160,7 @@ def items_table(frames: FrameColumns) -> pa.Table:
     return pa.Table.from_arrays([*arrays, *(values.column(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
 
 
-def _character_table(
-    frames: FrameColumns, character: Character, sources: tuple[_Source, ...], schema: pa.Schema
-) -> pa.Table:
+def _character_table(frames: Frames, character: Character, sources: tuple[_Source, ...], schema: pa.Schema) -> pa.Table:
     """Return the rows of one character."""
     present = character.pre.present | character.post.present
     rows = None if present.all() else np.flatnonzero(present)
@@ -215,7 +215,7 @@ def _plan(
     return kernel.Table(tuple(columns), len(events), len(keys), wanted)
 
 
-def _groups(frames: FrameColumns) -> tuple[Any, ...]:
+def _groups(frames: Frames) -> tuple[Any, ...]:
     """Return the rows of each character for the kernel: how many there are, the offsets of their events, and the values
     of the keys.
 

@@ -5,9 +5,9 @@ structured array, whose dtype is that of its field table. It is taken straight f
 are all the same distance apart, it is a strided view, and otherwise a gather. A column is one of these fields in the
 byte order of the machine. It is converted when you first use it, and then kept.
 
-`FrameColumns` has one row for each frame number, in ascending order, with the values that were sent last. This means
+`Frames` has one row for each frame number, in ascending order, with the values that were sent last. This means
 that by default, rollbacks are already handled correctly. If you want a row for every sending, in the order of the file,
-use `FrameColumns.sendings`. All columns are aligned, so row i of each of them belongs to the frame `number[i]`. If a
+use `Frames.sendings`. All columns are aligned, so row i of each of them belongs to the frame `number[i]`. If a
 character has no event in a frame (because it's out of stocks, or it's a follower that is gone), `present` is false,
 floats are NaN, and everything else is 0 or False.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, lru_cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,10 @@ from slpstream.formats.slippi.commands import (
 )
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, stride_of
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Block, Layout, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
 _NATIVE[BOOL.numpy] = np.dtype(np.uint8)
@@ -253,7 +257,7 @@ class RepeatedEventColumns(EventColumns):
         return self.rows[self.firsts[row] : self.firsts[row + 1]]
 
 
-class FrameColumns:
+class Frames:
     """Frames as columns.
 
     There is one row for each frame number, with its last sending, or one for each sending (`sendings`).
@@ -425,6 +429,20 @@ class FrameColumns:
             return RepeatedEventColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
         chosen = found if self.which is None else found.of_frames(self.which)
         return RepeatedEventColumns(self.data, self.layout_of(table), *chosen)
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table with one row for each frame and character. This takes the extra `analysis`.
+
+        The columns are `frame`, `revision`, `player_index`, `is_follower`, and then the fields as `pre_...` and
+        `post_...`. If the character doesn't have an event, or the replay doesn't have a field, the value is null.
+        """
+        from slpstream.formats.slippi.arrow import frames_table  # noqa: PLC0415 -- pyarrow loads only on request
+
+        return frames_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the same rows as `to_arrow`, but as a pandas data frame."""
+        return self.to_arrow().to_pandas()
 
 
 @lru_cache(maxsize=_KEPT_TYPES)

@@ -21,11 +21,11 @@ import copy
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import LAST_DYING
 from slpstream.formats.slippi.game_start import TIME_MODE, Settings
-from slpstream.formats.slippi.score import PlayerScore
 
 
 class Fall(NamedTuple):
@@ -34,6 +34,19 @@ class Fall(NamedTuple):
     player_index: int
     by: int | None
     """The player who hit last, possibly a team-mate, or `None` for a self-destruct."""
+
+
+class PlayerScore(msgspec.Struct, rename="camel", gc=False):
+    """The falls and KOs of a player."""
+
+    player_index: int
+    kos: int
+    """Opponents that fell after being hit last by this player."""
+    falls: int
+    """Lives that ended, self-destructs included."""
+    self_destructs: int
+    score: int | UnsetType = UNSET
+    """Absent in modes other than time mode, whose scores no replay has."""
 
 
 class FallCounter:

@@ -18,13 +18,12 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi import result
 from slpstream.formats.slippi.commands import LEDGE_CATCH, POST_FRAME
-from slpstream.formats.slippi.falls import FallCounter
+from slpstream.formats.slippi.falls import FallCounter, PlayerScore
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
 from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import PackedFrame
-from slpstream.formats.slippi.score import PlayerScore
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
 
 _ACTION_FIELDS = "action_state_id", "action_state_counter"

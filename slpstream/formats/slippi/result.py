@@ -23,8 +23,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import LAST_DYING
+from slpstream.formats.slippi.falls import PlayerScore
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, PLAYERS, TIME_MODE, Settings
-from slpstream.formats.slippi.score import PlayerScore
 
 INFERRED: Literal["inferred"] = "inferred"
 """The `basis` of winners that the last frame shows, in a replay without Game End."""

@@ -17,6 +17,7 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.assembler import FramesBefore
+from slpstream.formats.slippi.columns import Frames
 from slpstream.formats.slippi.commands import (
     GAME_END,
     GAME_START,
@@ -26,7 +27,6 @@ from slpstream.formats.slippi.commands import (
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
-from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, size_at
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex

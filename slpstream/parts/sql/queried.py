@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from slpstream.formats.slippi.frames import Frames
+    from slpstream.formats.slippi.columns import Frames
     from slpstream.formats.slippi.stats.schema import Stats
     from slpstream.model.events import GameEnd, GameStart, Metadata
     from slpstream.model.summary import GameSummary

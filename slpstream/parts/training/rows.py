@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from slpstream.formats.slippi.columns import FrameColumns
+from slpstream.formats.slippi.columns import Frames
 from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.offsets import Slot
@@ -65,7 +65,7 @@ def players_of(settings: Settings) -> tuple[int, int]:
     return indices[0], indices[1]
 
 
-def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
+def chosen(frames: Frames, sending: Sending) -> Frames:
     """Return that sending of each frame which counts. There is one row for each frame number, in ascending order."""
     if sending == "last":
         return frames
@@ -74,7 +74,7 @@ def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
     return type(frames)(frames.data, frames.index, frames.sizes, first, last=False)
 
 
-def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "last") -> Rows:
+def game_rows(frames: Frames, settings: Settings, *, sending: Sending = "last") -> Rows:
     """Return the rows of a game, one for each frame number. Raises `NotForTraining` if the game doesn't have two
     players.
 
@@ -139,7 +139,7 @@ class _Absent:
         return found
 
 
-def _frame_values(frames: FrameColumns, settings: Settings) -> Rows:
+def _frame_values(frames: Frames, settings: Settings) -> Rows:
     """Return those columns that belong to the frame as a whole."""
     count, stage = len(frames), settings.stage_id
     zeros = np.zeros(count, np.float32)
@@ -160,7 +160,7 @@ def _frame_values(frames: FrameColumns, settings: Settings) -> Rows:
     return values
 
 
-def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
+def _fod_heights(frames: Frames, platform: int, at_first: float) -> Array:
     """Return how high a platform is in each frame, according to the newest event about it."""
     heights = np.full(len(frames), at_first, np.float32)
     events = frames.stage_events.get("fod_platform")
@@ -176,7 +176,7 @@ def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
     return heights
 
 
-def _put_items(rows: Rows, frames: FrameColumns) -> None:
+def _put_items(rows: Rows, frames: Frames) -> None:
     """Write the items into their slots. Items without a spawn id don't get one, because we can't tell them apart."""
     items = frames.items
     if not len(items) or "spawn_id" not in items.fields:
@@ -202,7 +202,7 @@ def _placed(count: int, dtype: str, at: Array, values: Any) -> Array:
     return column
 
 
-def item_slots(frames: FrameColumns) -> Array:
+def item_slots(frames: Frames) -> Array:
     """Return the slot of each item in each frame, in the order of the events. If an item doesn't have a slot, this is
     -1.
 

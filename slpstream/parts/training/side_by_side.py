@@ -1,7 +1,7 @@
 """The fields of several characters side by side. There is one row for each frame, and each field is a numpy array.
 
 Use this if you need most fields of most characters. If the compiled kernel was built, it reads all of them in one pass
-over the events. Otherwise, they are the columns of `FrameColumns`, which have the same values.
+over the events. Otherwise, they are the columns of `Frames`, which have the same values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.columns import Array, EventColumns, FrameColumns
+from slpstream.formats.slippi.columns import Array, EventColumns, Frames
 from slpstream.formats.slippi.commands import TABLES
 from slpstream.formats.slippi.offsets import Slot
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Kind
@@ -37,7 +37,7 @@ _TYPES: dict[Kind, tuple[np.dtype[Any], pa.DataType]] = {
 """Flags are bytes, 0 or 1."""
 
 
-def side_by_side(frames: FrameColumns, slots: Sequence[Slot], wanted: Wanted) -> list[Array | None]:
+def side_by_side(frames: Frames, slots: Sequence[Slot], wanted: Wanted) -> list[Array | None]:
     """Return the values of each wanted field in the rows of `frames`. They are contiguous, and in the byte order of the
     machine.
 

@@ -13,6 +13,7 @@ We take the three functions of libc and the constants from watchdog.
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import os
 import struct
@@ -33,7 +34,6 @@ _PAUSE_SECONDS: Final = 0.001
 _BUSY_SECONDS: Final = 0.004
 # A listener may read and publish within the call. After this time, other tasks run.
 _TURN_SECONDS: Final = 0.004
-_KEPT_NAMES: Final = 1024
 
 
 class InotifyReader:
@@ -67,8 +67,6 @@ class InotifyReader:
         # Values are replaced, never changed: the event loop reads them without the lock.
         self._listeners: dict[int, dict[ChangeListener, str]] = {}
         """For each watch descriptor, its listeners and the path by which they know the folder."""
-        self._names_read: dict[bytes, str] = {}
-        """The names of files that have grown, by their bytes: a game writes sixty times a second."""
         self._descriptor = inotify_c.inotify_init()
         if self._descriptor < 0:
             raise _last_error()
@@ -156,8 +154,7 @@ class InotifyReader:
                 for listener in self._listeners.get(watch, {}):
                     listener.tree_changed()
             elif length:
-                padded = events[start:offset]
-                name = self._names_read.get(padded) or self._read_name(padded)
+                name = _name(events[start:offset])
                 for listener, folder in self._listeners.get(watch, {}).items():
                     path = f"{folder}/{name}"
                     if mask & self._names:
@@ -172,12 +169,10 @@ class InotifyReader:
                 await trio.lowlevel.checkpoint()
                 began = trio.current_time()
 
-    def _read_name(self, padded: bytes) -> str:
-        """Return the name in an event, which is padded with zeros."""
-        if len(self._names_read) >= _KEPT_NAMES:
-            self._names_read.clear()
-        name = self._names_read[padded] = os.fsdecode(padded.rstrip(b"\0"))
-        return name
+
+@functools.lru_cache(maxsize=1024)  # a game writes sixty times a second
+def _name(padded: bytes) -> str:
+    return os.fsdecode(padded.rstrip(b"\0"))
 
 
 def _last_error() -> OSError:

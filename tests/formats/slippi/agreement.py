@@ -18,9 +18,8 @@ from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.arrow import frames_table, items_table
-from slpstream.formats.slippi.columns import EventColumns, FrameColumns
+from slpstream.formats.slippi.columns import EventColumns, Frames
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
-from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.offsets import FrameIndex
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.whole_game import WholeGame
@@ -137,7 +136,7 @@ def assert_kernel_agrees(game: WholeGame, *, with_tables: bool = True) -> None:
         assert same_columns(ours, theirs)
 
 
-def tables(frames: FrameColumns) -> list[pa.Table]:
+def tables(frames: Frames) -> list[pa.Table]:
     return [frames_table(frames), items_table(frames)]
 
 

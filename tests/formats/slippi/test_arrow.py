@@ -13,9 +13,8 @@ import pyarrow as pa
 import pytest
 
 from slpstream.formats.slippi import arrow
-from slpstream.formats.slippi.columns import Array, Character, EventColumns
+from slpstream.formats.slippi.columns import Array, Character, EventColumns, Frames
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
-from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.fields import Table
 from tests.formats.slippi.built import Built, bookend, post, pre, start, varied_replay

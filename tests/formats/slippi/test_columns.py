@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from slpstream.formats.slippi.columns import EventColumns, FrameColumns
+from slpstream.formats.slippi.columns import EventColumns, Frames
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.offsets import FrameIndex
 from slpstream.formats.slippi.stats.whole import whole_stats
@@ -98,7 +98,7 @@ def test_rollback_in_frames_and_sendings() -> None:
 def test_last_sendings_and_revisions(numbers: list[int], far: bool) -> None:
     """Numbers that are close together and far apart are counted in different ways."""
     scaled = np.array(numbers, np.int32) * (500_000_000 if far else 1)
-    frames = FrameColumns.of(b"", FrameIndex(scaled, {}, {}, 0, None), {})
+    frames = Frames.of(b"", FrameIndex(scaled, {}, {}, 0, None), {})
     assert frames.number.tolist() == sorted(set(scaled.tolist()))
     assert frames.revision.tolist() == [scaled.tolist().count(number) - 1 for number in frames.number]
     assert frames.revision.dtype == np.int32

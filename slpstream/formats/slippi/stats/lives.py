@@ -9,9 +9,8 @@ from typing import Any
 
 from msgspec import UNSET
 
-from slpstream.formats.slippi.falls import Fall, FallCounter
+from slpstream.formats.slippi.falls import Fall, FallCounter, PlayerScore
 from slpstream.formats.slippi.game_start import Settings
-from slpstream.formats.slippi.score import PlayerScore
 from slpstream.formats.slippi.stats.frame_events import STOCKS, PendingEvent
 from slpstream.formats.slippi.stats.player import Player
 from slpstream.formats.slippi.stats.roster import Roster

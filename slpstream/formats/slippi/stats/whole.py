@@ -27,8 +27,7 @@ from slpstream.formats.slippi.stats.targets import MAJOR_SCENE_TARGET_TEST
 from slpstream.model.events import Event, Frame, GameEnd
 
 if TYPE_CHECKING:
-    from slpstream.formats.slippi.columns import Character, EventColumns
-    from slpstream.formats.slippi.frames import Frames
+    from slpstream.formats.slippi.columns import Character, EventColumns, Frames
     from slpstream.formats.slippi.whole_game import WholeGame
 
 

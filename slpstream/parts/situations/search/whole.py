@@ -43,7 +43,7 @@ from slpstream.parts.situations.search.steps import Chain
 from slpstream.parts.situations.search.vocabulary import HIT_STATES, STATES
 
 if TYPE_CHECKING:
-    from slpstream.formats.slippi.columns import EventColumns, FrameColumns
+    from slpstream.formats.slippi.columns import EventColumns, Frames
     from slpstream.formats.slippi.whole_game import WholeGame
 
 Mask = npt.NDArray[np.bool_]
@@ -131,7 +131,7 @@ def _shifted(mask: Mask) -> Mask:
 class _Game:
     """The columns of one game."""
 
-    def __init__(self, frames: FrameColumns, edge: float | None, *, two_players: bool) -> None:
+    def __init__(self, frames: Frames, edge: float | None, *, two_players: bool) -> None:
         self.number = frames.number
         self.timer_start = timer_start(int(self.number[0]) if len(self.number) else None)
         self.edge = math.nan if edge is None else edge
