@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from slpstream.cli import config_error_context, without_groups
 from slpstream.cli.addresses import base_address, print_addresses, print_missing
 from slpstream.cli.service_options import address_options, config_option, load_config, log_options, strict_option
 from slpstream.cli.stations import stations_of
-from slpstream.config import Config, StationConfig
+from slpstream.config import EACH_SUBFOLDER, Config, StationConfig
 from slpstream.daemon.daemon import Daemon, check_startable
 from slpstream.daemon.service import run_process
 from slpstream.system import logs
@@ -73,12 +74,15 @@ def command(
         return
     watched = {station.id: Path(station.folder).expanduser() for station in stations if station.folder}
     with without_groups():
-        run_process(partial(_run, daemon, config.server.host, watched))
+        run_process(partial(_run, daemon, config.server.host, [station.id for station in stations], watched))
 
 
-async def _run(daemon: Daemon, host: str, folders: dict[str, Path]) -> None:
-    """Run the daemon, and print where the person at the terminal can see it."""
+async def _run(daemon: Daemon, host: str, stations: Sequence[str], folders: Mapping[str, Path]) -> None:
+    """Run the daemon, and print where the person at the terminal can see it, before the lines of its log."""
+
+    def print_where(port: int) -> None:
+        print_addresses(base_address(host, port), sorted(set(stations) - {EACH_SUBFOLDER}))
+
     async with trio.open_nursery() as nursery:
-        port = await nursery.start(daemon.run)
-        print_addresses(base_address(host, port), sorted(daemon.host.stations))
+        await nursery.start(partial(daemon.run, on_listening=print_where))
         await trio.to_thread.run_sync(print_missing, folders)

@@ -155,15 +155,21 @@ class Daemon:
         await self._service.stopping()
 
     async def run(
-        self, *, handle_signals: bool = True, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
+        self,
+        *,
+        handle_signals: bool = True,
+        on_listening: Callable[[int], None] = lambda port: None,
+        task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         """Run until `stop` is called or a signal arrives.
 
-        `task_status` receives the port as soon as requests are answered.
+        `on_listening` is called with the port before anything else is done. `task_status` receives the port as soon as
+        requests are answered.
         """
         host, service, config = self.host, self._service, self.host.config
         keep_running = host.errors.keep_running
         with service.listening(), ExitStack() as temporary:
+            on_listening(service.port)
             opened = await trio.to_thread.run_sync(open_index_database, config, self._station_configs, temporary)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,

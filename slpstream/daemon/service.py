@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import gc
 import signal
 import socket
@@ -103,6 +104,11 @@ class Service:
             self._listeners = listen(self._host, self._port)
         except (OSError, OverflowError) as error:
             what = error.strerror if isinstance(error, OSError) else str(error)
+            if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+                what = (
+                    "another program has this port. If it is slpstream, `slpstream start` shows its dashboard. To use "
+                    f"another port, pass --port {self._port % 65535 + 1}"
+                )
             raise ConfigError(
                 "server", "host and port", f"cannot listen on {self._host}:{self._port}: {what}"
             ) from error

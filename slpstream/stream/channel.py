@@ -311,8 +311,13 @@ class Hub:
         known = self.channels if self.on_air is None else {ON_AIR, *self.channels}
         missing = [name for name in stations or () if name not in known]
         if missing:
-            raise NoSuchGame(f"no such station: {missing[0]}")
+            raise NoSuchGame(self.no_such_station(missing[0]))
         return WantedChannels(self, stations)
+
+    def no_such_station(self, name: str) -> str:
+        """Return an error message about an unknown station. If an id only differs in its case, the message names it."""
+        similar = [known for known in self.channels if known.casefold() == name.casefold()]
+        return f"no such station: {name}" + (f". Did you mean {similar[0]!r}?" if similar else "")
 
     def _notify(self) -> None:
         changed, self._changed = self._changed, trio.Event()

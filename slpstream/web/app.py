@@ -33,6 +33,7 @@ from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
 from slpstream.web.problem_pages import PROBLEM_JSON
 from slpstream.web.site import CUSTOM_PATH, STATIC_PATH, Page, PageList, Site
+from slpstream.web.station_path import NoSuchStation
 from slpstream.web.stations import Stations
 
 STATIC = Path(str(files("slpstream.web") / "static"))
@@ -86,6 +87,9 @@ def make_app(
     def exists(station: str) -> bool:
         return (station == ON_AIR and hub.on_air is not None) or stations.station(station) is not None
 
+    async def missing_station(_: Request, error: Exception) -> Response:
+        return problem(HTTPStatus.NOT_FOUND, hub.no_such_station(cast(NoSuchStation, error).name))
+
     def route(page: Page) -> Route:
         files = Assets(page.folder)
 
@@ -107,7 +111,7 @@ def make_app(
             Mount(STATIC_PATH, assets),
             *([Mount(CUSTOM_PATH, Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
         ],
-        exception_handlers={HTTPException: _problem},
+        exception_handlers={HTTPException: _problem, NoSuchStation: missing_station},
         middleware=[],
     )
 

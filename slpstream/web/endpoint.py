@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from slpstream.model.foreign_data import converted, read_json
 from slpstream.web.access import Denied
-from slpstream.web.station_path import no_such_station
+from slpstream.web.station_path import NoSuchStation
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -80,7 +80,7 @@ class Endpoint(NamedTuple):
             raise HTTPException(denied.status, denied.reason, denied.headers)
         query = parse_query(request, self.parameters)
         if self.at_station and not has_station(request.path_params["station"]):
-            raise no_such_station(request.path_params["station"])
+            raise NoSuchStation(request.path_params["station"])
         return await self.respond(request, query)
 
 

@@ -17,7 +17,7 @@ from slpstream.model.messages import timestamp
 from slpstream.sets import Change, ChangedValue, ImpossibleCorrection, SetPatch, SetScore
 from slpstream.sets.changes import MAX_CHANGES, MAX_OPERATOR, blocked_by, undone_by
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, read_body, tag_of
-from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH, NoSuchStation
 from slpstream.web.stations import Stations
 
 _NOT_FOUND = {404: "No such station."}
@@ -72,7 +72,7 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         name = request.path_params["station"]
         score = await stations.set_of(name)
         if score is None:
-            raise no_such_station(name)
+            raise NoSuchStation(name)
         return score
 
     async def one_set(request: Request, _: NoParameters) -> Response:

@@ -10,6 +10,9 @@ from starlette.exceptions import HTTPException
 STATION_IN_PATH = {"station": Annotated[str, Meta(description="Id of a station.", min_length=1)]}
 
 
-def no_such_station(name: str) -> HTTPException:
-    """Return the error 404 for a station that doesn't exist."""
-    return HTTPException(404, f"no such station: {name}")
+class NoSuchStation(HTTPException):
+    """The error 404 for a station that doesn't exist. The response also says which one might be meant."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(404)
+        self.name = name

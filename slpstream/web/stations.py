@@ -21,7 +21,7 @@ from slpstream.sets import Change, SetPatch, SetScore
 from slpstream.system import metrics
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
-from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH, NoSuchStation
 
 _NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]{0,99}"
 _NAMES = re.compile(rf"{_NAME}(,{_NAME}){{0,31}}")
@@ -114,13 +114,13 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         name = request.path_params["station"]
         description = stations.station(name)
         if description is None:
-            raise no_such_station(name)
+            raise NoSuchStation(name)
         return await json_response(request, description)
 
     async def remove_station(request: Request, _: NoParameters) -> Response:
         name = request.path_params["station"]
         if stations.station(name) is None:
-            raise no_such_station(name)
+            raise NoSuchStation(name)
         if not await stations.remove_discovered(name):
             raise HTTPException(409, "only the stations of discovered consoles can be removed")
         return await json_response(request, {"stations": stations.stations()})

@@ -76,4 +76,6 @@ def test_start_names_the_occupied_port(tmp_path: Path, monkeypatch: pytest.Monke
     with answering(ANSWERS["ssh"]) as port:
         done = slpstream("start", "--no-browser", "--port", str(port))
     assert done.returncode == CONFIG
-    assert f"cannot listen on 127.0.0.1:{port}" in error_line(done)
+    problem = error_line(done)
+    assert f"cannot listen on 127.0.0.1:{port}: another program has this port" in problem
+    assert problem.endswith(f"pass --port {port % 65535 + 1}")

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from slpstream.cli import check_config, cli, main
-from tests.cli.command_line import CONFIG, INPUT_OUTPUT, NO, USAGE, called, error_line, in_shell, slpstream
+from tests.cli.command_line import CONFIG, INPUT_OUTPUT, NO, USAGE, called, error_line, exit_code, in_shell, slpstream
 from tests.marks import of_part, slow
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
@@ -54,6 +54,11 @@ def test_wrong_usage_exits_with_2(arguments: str, capsys: pytest.CaptureFixture[
         main(arguments.split())
     assert ended.value.code == USAGE
     assert "Error: " in capsys.readouterr().err
+
+
+def test_similar_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("servee") == USAGE
+    assert capsys.readouterr().err.endswith("Error: No such command 'servee'. Did you mean 'serve'?\n")
 
 
 def loaded_by(*arguments: str | Path) -> set[str]:

@@ -71,6 +71,7 @@ async def test_pages(server: Served) -> None:
     for target, detail in {
         "/overlay/third": "no such station: third",
         "/scenes/live/third": "no such station: third",
+        "/scenes/live/Main": "no such station: Main. Did you mean 'main'?",
         "/scenes/finale/main": "no such scene: finale",
     }.items():
         assert (await server.ask(target)).problem["detail"] == detail

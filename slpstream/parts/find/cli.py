@@ -121,7 +121,23 @@ def command(
         found = _in_folder(Path(place), wanted, jobs or os.cpu_count() or 1)
         code = _print_paths(found, null=null) if paths or null else _print_found(found, as_json=as_json)
     sys.stdout.flush()
+    if code == EXIT_NO and not (as_json or paths or null):
+        report(_nothing_found(text))
     sys.exit(code)
+
+
+def _nothing_found(text: str) -> str:
+    """Return what to tell a person whose query has no results.
+
+    A word without a key is a name of a player, which is easy to forget when you look for a character.
+    """
+    from slpstream.parts.find.queries.vocabulary import vocabulary
+
+    tables = vocabulary().characters.values()
+    words = [word for word in text.split() if word.isalpha() and any(names.find(word, exact=True) for names in tables)]
+    if not words:
+        return "no games found"
+    return f"no games found; {words[0]!r} is taken for the name of a player, the character is char:{words[0]}"
 
 
 def _in_folder(folder: Path, query: GameQuery, jobs: int) -> Iterator[Found]:

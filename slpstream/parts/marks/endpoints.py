@@ -14,7 +14,7 @@ from slpstream.parts.marks.station_marks import MAX_MARKS, StationMarks
 from slpstream.parts.services import Mark, NewMark
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import Schema
-from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH, NoSuchStation
 
 _MARK_IN_PATH: dict[str, Any] = {
     **STATION_IN_PATH,
@@ -36,7 +36,7 @@ def endpoints(running: StationMarks | None) -> list[Endpoint]:
     async def list_marks(request: Request, _: NoParameters) -> Response:
         found = await marks.marks(request.path_params["station"])
         if found is None:
-            raise no_such_station(request.path_params["station"])
+            raise NoSuchStation(request.path_params["station"])
         return await json_response(request, MarkList(marks=found))
 
     async def mark(request: Request, _: NoParameters) -> Response:
@@ -46,7 +46,7 @@ def endpoints(running: StationMarks | None) -> list[Endpoint]:
         except NoSuchMoment as error:
             raise HTTPException(409, str(error)) from None
         if made is None:
-            raise no_such_station(request.path_params["station"])
+            raise NoSuchStation(request.path_params["station"])
         return await json_response(request, made)
 
     async def unmark(request: Request, _: NoParameters) -> Response:

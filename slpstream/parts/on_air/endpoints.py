@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Meta
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from slpstream.parts.on_air.switcher import StationOnAir, Switcher
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import Schema
+from slpstream.web.station_path import NoSuchStation
 
 PATH = "/v1/on-air"
 
@@ -33,7 +33,7 @@ def endpoints(switcher: Switcher) -> list[Endpoint]:
     async def put_on_air(request: Request, _: NoParameters) -> Response:
         choice = await read_body(request, OnAirChoice)
         if not await switcher.choose_station(choice.station):
-            raise HTTPException(404, f"no such station: {choice.station}")
+            raise NoSuchStation(choice.station)
         return await json_response(request, switcher.describe())
 
     return [

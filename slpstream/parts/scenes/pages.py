@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from slpstream.web.assets import Assets, root_from
 from slpstream.web.file_response import OpenFileResponse
-from slpstream.web.station_path import no_such_station
+from slpstream.web.station_path import NoSuchStation
 
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
 """The scenes that are about one station."""
@@ -47,7 +47,7 @@ def routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[R
 
     def check(station: str) -> None:
         if not exists(station):
-            raise no_such_station(station)
+            raise NoSuchStation(station)
 
     return [
         Route("/overlay/{station}", overlay),

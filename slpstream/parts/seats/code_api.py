@@ -16,7 +16,7 @@ from slpstream.model.prepared import prepared
 from slpstream.parts.seats.phone_api import PAGE_PREFIX
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import Schema
-from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH, NoSuchStation
 
 if TYPE_CHECKING:
     from slpstream.parts.seats.seats import DaemonSeats
@@ -84,13 +84,13 @@ def endpoints(codes: DaemonSeats | None) -> list[Endpoint]:
         station = request.path_params["station"]
         found = next((code for code in configured().codes().codes if code.station == station), None)
         if found is None:
-            raise no_such_station(station)
+            raise NoSuchStation(station)
         return Response(draw_svg(found.url), headers={"content-type": "image/svg+xml", "cache-control": "no-store"})
 
     async def renew(request: Request, _: NoParameters) -> Response:
         wanted = await read_body(request, SeatRenewal)
         if not await configured().renew(wanted.station):
-            raise no_such_station(wanted.station or "")
+            raise NoSuchStation(wanted.station or "")
         return await json_response(request, configured().codes())
 
     off = {409: "Seats are off."}

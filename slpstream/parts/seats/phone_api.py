@@ -17,7 +17,7 @@ from starlette.responses import Response
 from slpstream.model.errors import StoreError
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import PlayerIndex, Schema
-from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH, NoSuchStation
 
 if TYPE_CHECKING:
     from slpstream.parts.seats.seats import DaemonSeats
@@ -127,7 +127,7 @@ def endpoints(seats: DaemonSeats | None) -> list[Endpoint]:
         except TooMany as error:
             raise _too_many(error) from None
         if not seats.is_known(station):
-            raise no_such_station(station)
+            raise NoSuchStation(station)
         return seats, station
 
     async def get_seats(request: Request, query: SeatQuery) -> Response:

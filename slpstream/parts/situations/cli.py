@@ -109,9 +109,10 @@ def command(
 ) -> None:
     """Find the situations that QUERY describes, such as 'fox: upthrow -> upair, kill'.
 
-    Each one is printed with the file, the time on the game's timer, the first and the last frame, and the players. The
-    page docs/data/situations.md describes the queries. Files that cannot be read are reported. To find games by their
-    players, characters, stage or date, use `slpstream find`, or --games with the same queries.
+    The situations of each file are listed below its name, with the time on the game's timer, the first and the last
+    frame, and the players. The page docs/data/situations.md describes the queries. Files that cannot be read are
+    reported. To find games by their players, characters, stage or date, use `slpstream find`, or --games with the same
+    queries.
     """
     wanted = checked_games(games, me, config_file)
     files = list(find_files(paths, _endings()))
@@ -159,7 +160,7 @@ def examine(search: Search, replay_file: FoundReplay) -> FileResult:
         end = replay.game_end
         starts_at = timer_start_at_end(end.last_frame, end.duration_seconds)
         players = {player.index: player for player in summary_of(replay.format, replay.settings, None).players}
-        lines: list[str] = []
+        lines: list[str] = [] if search.as_json else [printable(path_text(file))]
         clips: list[Clip] = []
         for occurrence in found:
             time = time_text(occurrence.frames[0] - starts_at)
@@ -175,7 +176,7 @@ def examine(search: Search, replay_file: FoundReplay) -> FileResult:
 
 def _line(file: Path, game_id: str, described: str | dict[str, Any]) -> str:
     if isinstance(described, str):
-        return printable(f"{path_text(file)}  {described}")
+        return printable(f"  {described}")
     import msgspec
 
     name = path_text(file).encode("utf-8", "replace").decode()

@@ -36,7 +36,11 @@ def test_games_of_a_folder_are_listed_by_file(folder: Path, capfd: pytest.Captur
     assert output.startswith("Game_A.slp  ")
     assert len(output.splitlines()) == 1
     assert run(folder, "duration:>1h") == 1
-    assert capfd.readouterr().out == ""
+    assert capfd.readouterr() == ("", "slpstream: no games found\n")
+    assert run(folder, "marth") == 1
+    assert capfd.readouterr().err == (
+        "slpstream: no games found; 'marth' is taken for the name of a player, the character is char:marth\n"
+    )
     assert run(folder, "--json", "game_a") == 0
     game = json.loads(capfd.readouterr().out)
     assert (game["file"], game["format"], len(game["players"])) == (str(folder / "Game_A.slp"), "slippi", 2)

@@ -56,7 +56,10 @@ def test_only_in_games_that_match_a_query(folder: Path, jobs: int) -> None:
         assert found.stderr == everything.stderr
     path = folder / "Game_long.slp"
     found = called(cli.command, "--games", "duration:>15s", path, QUERY)
-    assert len(found.stdout.splitlines()) == len(open_replay(path).situations(QUERY))
+    name, *situations = found.stdout.splitlines()
+    assert name == str(path)
+    assert len(situations) == len(open_replay(path).situations(QUERY))
+    assert all(line.startswith("  ") for line in situations)
     assert found.exit_code == 0
 
 
