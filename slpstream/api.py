@@ -526,7 +526,7 @@ async def _decoded(file: Path, format_: Format, decoder: _Decoder[Output_co]) ->
     """Feed a growing file to a reader or pipeline, and yield the results, until further bytes can't change the log any
     more.
     """
-    from slpstream.sources.tail import Grew, Rewritten  # noqa: PLC0415 -- slow, because it loads trio
+    from slpstream.sources.tail.events import Grew, Rewritten  # noqa: PLC0415 -- slow, because it loads trio
     from slpstream.sources.tail.one_file import tail_of_file  # noqa: PLC0415 -- the same
 
     async with tail_of_file(

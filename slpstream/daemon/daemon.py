@@ -36,9 +36,10 @@ from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
 from slpstream.sets import Rules
-from slpstream.sources.tail import Watcher
+from slpstream.sources.tail.watcher import Watcher
 from slpstream.store import GameIndex
-from slpstream.stream import Hub, OnAir
+from slpstream.stream.channel import Hub
+from slpstream.stream.on_air import OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from slpstream.model import highlight
 from slpstream.model.highlight import Highlight
 from slpstream.model.messages import START, LogMessage
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 from slpstream.web.games import EncodedFrames, FramesQuery
 from slpstream.web.schemas import GameLinks
 

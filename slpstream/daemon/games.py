@@ -27,7 +27,8 @@ from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.sources.packed import open_replay_file, origin_of, replay_name
 from slpstream.store import WHOLE, FileRow, GameIndex, GameRow, GamesQuery, StoredGame
-from slpstream.stream import Game, Hub
+from slpstream.stream.channel import Hub
+from slpstream.stream.game import Game
 from slpstream.system.member_paths import shown_name
 from slpstream.web import launcher, schemas
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile

@@ -15,7 +15,7 @@ import trio
 from slpstream.config import Config, StationConfig
 from slpstream.daemon.stations import RunningStation
 from slpstream.parts.interface import Host, Part, RunningPart
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 
 
 class _Running(NamedTuple):

@@ -29,7 +29,7 @@ from slpstream.formats.registry import name_folders
 from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
 from slpstream.parts import registry
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from slpstream.system import systemd
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger

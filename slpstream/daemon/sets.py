@@ -37,7 +37,7 @@ from slpstream.sets.changes import decode, encode
 from slpstream.sets.corrections import Corrections
 from slpstream.store.game_rows import GameRow
 from slpstream.store.index import GameIndex
-from slpstream.stream import Channel, Hub
+from slpstream.stream.channel import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 

@@ -10,7 +10,7 @@ from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import Origin
 from slpstream.parts.interface import Host
 from slpstream.parts.services import FinishedGameCheck
-from slpstream.sources.tail import Watcher
+from slpstream.sources.tail.watcher import Watcher
 from slpstream.system.ticks import SharedTicks
 
 

@@ -9,7 +9,8 @@ import msgspec
 
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import PlayerSummary
-from slpstream.stream import Channel, Game
+from slpstream.stream.channel import Channel
+from slpstream.stream.game import Game
 
 MAX_PLAYERS = 4
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from slpstream.daemon.sets import StationSets
     from slpstream.daemon.stations import RunningStation, RunningStations
     from slpstream.store import GameIndex
-    from slpstream.stream import Channel, Hub, OnAir
+    from slpstream.stream.channel import Channel, Hub
+    from slpstream.stream.on_air import OnAir
     from slpstream.system.internal_errors import InternalErrors
     from slpstream.system.metrics import Metrics
     from slpstream.web.access import Access

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from slpstream.web import (
     events,
     sets,

@@ -24,8 +24,10 @@ from slpstream.model.errors import (
     SubscriberError,
 )
 from slpstream.model.messages import Cursor, LogMessage
-from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
-from slpstream.stream.subscription import parse_query
+from slpstream.stream.channel import Hub, WantedChannels
+from slpstream.stream.outbox import Outbox
+from slpstream.stream.subscriber import Subscriber
+from slpstream.stream.subscription import Subscription, parse_query
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.connection import Connection
 from slpstream.web.endpoint import Endpoint

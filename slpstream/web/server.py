@@ -24,8 +24,8 @@ import trio
 from starlette.responses import Response
 
 from slpstream.model.errors import NotAuthorised, ProtocolViolation, SubscriberError
-from slpstream.stream import Hub, Subscription
-from slpstream.stream.subscription import parse_query
+from slpstream.stream.channel import Hub
+from slpstream.stream.subscription import Subscription, parse_query
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.web.access import Access, Denied, Role, is_loopback

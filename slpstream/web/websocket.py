@@ -31,7 +31,10 @@ from slpstream.model.errors import (
 )
 from slpstream.model.foreign_data import read_json, read_messagepack, read_text
 from slpstream.model.version import __version__
-from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
+from slpstream.stream.channel import Hub, WantedChannels
+from slpstream.stream.outbox import Outbox
+from slpstream.stream.subscriber import Subscriber
+from slpstream.stream.subscription import Subscription, parse_subscription
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.connection import Connection
 from slpstream.web.encodings import ENCODINGS, JSON, WebsocketEncoding

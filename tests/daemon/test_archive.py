@@ -20,10 +20,10 @@ from slpstream.daemon.station.station import Station
 from slpstream.game.log_reader import peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, Position
-from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.identity import FileIdentity
 from slpstream.sources.tail.scan import scan_tree
-from slpstream.stream import LogConsumer
-from slpstream.stream.log_consumer import ConsumerOffset
+from slpstream.stream.log_consumer import ConsumerOffset, LogConsumer
 from slpstream.system.metrics import Metrics
 from tests.daemons.played_game import game_id_of
 from tests.daemons.station import TIMEOUT_SECONDS, running_station, until, whole_log

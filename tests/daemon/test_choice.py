@@ -8,7 +8,7 @@ import pytest
 
 from slpstream.daemon.station.choice import Candidate, Enter, GameChoice, Growth, Turn
 from slpstream.model.messages import LogMessage
-from slpstream.stream import Game, Role
+from slpstream.stream.game import Game, Role
 
 RULES = GameChoice(stalled_seconds=5.0, idle_seconds=60.0, played_seconds=0.25)
 

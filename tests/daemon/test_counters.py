@@ -11,7 +11,8 @@ import pytest
 import trio
 
 from slpstream.daemon.station.counters import StationCounters
-from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.identity import FileIdentity
 
 pytestmark = pytest.mark.trio
 NOW = 1_000_000.0

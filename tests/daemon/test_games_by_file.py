@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from slpstream.daemon.station.games_by_file import GamesByFile
-from slpstream.sources.tail import FileIdentity, TailedFile
-from slpstream.stream import Game
+from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.identity import FileIdentity
+from slpstream.stream.game import Game
 
 
 @pytest.mark.parametrize("inodes", [(1, 2), (0, 0)], ids=["inodes", "no inodes"])

@@ -26,7 +26,7 @@ from slpstream.model.summary import GameSummary, IndexedGame, PlayerSummary, Thi
 from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, played_games
 from slpstream.sets import PlayedGame as PlayedInSet
 from slpstream.store import FILE_NAME, GamesQuery, open_database
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 from tests.daemons.process import running
 from tests.daemons.sets import no_archive, running_sets
 from tests.sets.games import ANN_AND_BOB, Folder, replay

@@ -16,7 +16,7 @@ from slpstream.config import StationConfig
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import Origin, RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders, list_subfolders
-from slpstream.stream import Channel, Hub
+from slpstream.stream.channel import Channel, Hub
 from tests.daemons.station import TIMEOUT_SECONDS, running_station
 from tests.daemons.station import until as until_true
 

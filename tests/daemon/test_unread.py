@@ -19,7 +19,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import FramesMode
-from slpstream.stream import LogConsumer
+from slpstream.stream.log_consumer import LogConsumer
 from slpstream.stream.subscription import Start
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics

@@ -9,7 +9,8 @@ from slpstream.daemon.stations import RunningStations
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
 from slpstream.sets import Rules
-from slpstream.stream import Hub, OnAir
+from slpstream.stream.channel import Hub
+from slpstream.stream.on_air import OnAir
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.access import Access
 

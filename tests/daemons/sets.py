@@ -14,7 +14,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.model.events import Event
 from slpstream.sets import Rules
 from slpstream.store import FILE_NAME, GameIndex, open_database
-from slpstream.stream import Channel, Hub
+from slpstream.stream.channel import Channel, Hub
 from tests.daemons.station import TIMEOUT_SECONDS
 from tests.store import samples
 

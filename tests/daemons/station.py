@@ -13,7 +13,8 @@ from slpstream.daemon.station.services import SharedServices, Timing
 from slpstream.daemon.station.station import Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.store import GameIndex
-from slpstream.stream import Game, LogConsumer
+from slpstream.stream.game import Game
+from slpstream.stream.log_consumer import LogConsumer
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics
 

@@ -49,21 +49,13 @@ from slpstream.parts.verify import replay_check
 from slpstream.parts.verify.replay_check import ReplayCheck
 from slpstream.parts.webhooks import sink as webhook
 from slpstream.parts.webhooks.sink import WebhookSink
-from slpstream.sources.tail import (
-    CaughtUp,
-    FolderTail,
-    Grew,
-    Lost,
-    Opened,
-    Refused,
-    Scanned,
-    Settled,
-    TailEvent,
-    Touched,
-)
+from slpstream.sources.tail.events import CaughtUp, Grew, Lost, Opened, Refused, Scanned, Settled, TailEvent, Touched
+from slpstream.sources.tail.folder import FolderTail
 from slpstream.store import GameIndex, old_files
 from slpstream.store.tables.games import Games
-from slpstream.stream import Channel, Outbox, Subscriber
+from slpstream.stream.channel import Channel
+from slpstream.stream.outbox import Outbox
+from slpstream.stream.subscriber import Subscriber
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import CORE_LABELS
 from slpstream.web import app as app_module

@@ -10,7 +10,7 @@ import trio
 
 from slpstream.daemon.station.station import Station
 from slpstream.game.pipeline import Pipeline
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 from slpstream.system.files import read_regular
 from tests.daemons.station import TIMEOUT_SECONDS, running_station, until
 from tests.formats.games import games

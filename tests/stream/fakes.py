@@ -20,18 +20,11 @@ from trio.testing import wait_all_tasks_blocked
 
 from slpstream.model.errors import CursorGone, NoSuchGame, SubscriberError
 from slpstream.model.messages import FramesMode, LogMessage, Position
-from slpstream.stream import (
-    Channel,
-    Game,
-    Hub,
-    Outbox,
-    Role,
-    Subscriber,
-    Subscription,
-    WantedChannels,
-    parse_subscription,
-)
-from slpstream.stream.game import Order
+from slpstream.stream.channel import Channel, Hub, WantedChannels
+from slpstream.stream.game import Game, Order, Role
+from slpstream.stream.outbox import Outbox
+from slpstream.stream.subscriber import Subscriber
+from slpstream.stream.subscription import Subscription, parse_subscription
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 LIMIT_BYTES = 4000

@@ -20,7 +20,8 @@ import trio
 
 from slpstream.model.errors import TooSlow
 from slpstream.model.messages import DROPPABLE_TYPES, FramesMode
-from slpstream.stream import Game, Hub
+from slpstream.stream.channel import Hub
+from slpstream.stream.game import Game
 from tests.stream.deltas import DeltaClient
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription, turns
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slpstream.model.messages import Cursor, Position
-from slpstream.stream import Game, Subscription
+from slpstream.stream.game import Game
+from slpstream.stream.subscription import Subscription
 from tests.stream.fakes import Client, FakeLog, FakeStation, game_id, hub_of, lines, settle, subscription
 
 pytestmark = pytest.mark.trio

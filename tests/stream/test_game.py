@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.model.messages import START, LogMessage, Position
-from slpstream.stream import Game, GameLog
-from slpstream.stream.game import FileState
+from slpstream.stream.game import FileState, Game, GameLog
 from tests.stream.fakes import FakeFile, FakeLog
 
 

@@ -17,7 +17,8 @@ import trio
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, FramesMode, LogMessage
 from slpstream.model.topics import TOPICS, Topic
-from slpstream.stream import ConsumedBatch, ConsumerOffsets, Game, LogConsumer
+from slpstream.stream.game import Game
+from slpstream.stream.log_consumer import ConsumedBatch, ConsumerOffsets, LogConsumer
 from tests.stream.fakes import FakeLog, FakeStation, settle, turns
 
 SCHEDULES = 40

@@ -8,7 +8,7 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.stream import Outbox
+from slpstream.stream.outbox import Outbox
 
 
 class Socket:

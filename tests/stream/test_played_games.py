@@ -30,7 +30,8 @@ from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.delta import DeltaDecoder
 from slpstream.model.messages import START, FramesMode, LogMessage, Position, cut_entry
 from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS
-from slpstream.stream import Channel, Game, Hub
+from slpstream.stream.channel import Channel, Hub
+from slpstream.stream.game import Game
 from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK
 from slpstream.web.events import ServerSentEventsEncoding
 from tests.replays import existing, replay

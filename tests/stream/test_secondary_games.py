@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slpstream.stream import LogConsumer
+from slpstream.stream.log_consumer import LogConsumer
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
 
 pytestmark = pytest.mark.trio

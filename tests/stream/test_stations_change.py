@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slpstream.model.errors import NoSuchGame, TooSlow
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
 
 pytestmark = pytest.mark.trio

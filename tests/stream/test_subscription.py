@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import Cursor, Position
 from slpstream.model.topics import TOPICS
-from slpstream.stream import Subscription, parse_subscription
-from slpstream.stream.subscription import MAX_FIELDS, MAX_NAMES, MAX_RATE, parse_query
+from slpstream.stream.subscription import MAX_FIELDS, MAX_NAMES, MAX_RATE, Subscription, parse_query, parse_subscription
 from slpstream.stream.view import keeps_frame
 
 GAME = "0123456789abcdef" * 2

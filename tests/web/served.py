@@ -24,7 +24,7 @@ from slpstream.parts import registry
 from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScore, changed, newest_set, score_of, undone
 from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
-from slpstream.stream import Hub, WantedChannels
+from slpstream.stream.channel import Hub, WantedChannels
 from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile

@@ -7,7 +7,7 @@ from pathlib import Path
 from slpstream.parts.archives.search import ArchiveSearch
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import SetZips
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 
 
 class WatchedFolders(RunningPart):

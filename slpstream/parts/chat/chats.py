@@ -20,7 +20,7 @@ from slpstream.parts.chat.sink import ChatEvent, ChatSink, discord_post
 from slpstream.parts.chat.template import Template
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import Deliveries, Receiver
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 from slpstream.system.http_client import target_of
 from slpstream.system.text import numbered
 

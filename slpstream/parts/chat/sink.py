@@ -24,7 +24,7 @@ from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
 from slpstream.parts.chat.messages import Result, Templates, game_results, message, set_result
 from slpstream.parts.services import Deliverer, Delivery, DeliveryStore
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 from slpstream.system.http_client import Headers, Post, PostResponse, Target, post
 
 ChatEvent = Literal["game_end", "set_end"]

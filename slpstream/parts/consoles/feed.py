@@ -18,7 +18,7 @@ import trio
 
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
 from slpstream.parts.consoles.event_framer import GameBegan, GameEvents, GameFramer
-from slpstream.sources.tail import TailedFile
+from slpstream.sources.tail.events import TailedFile
 
 _RECENT_BYTES = 256 * 1024
 _MAX_GAMES = 4

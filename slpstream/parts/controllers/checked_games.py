@@ -23,7 +23,9 @@ from slpstream.parts.controllers.check import ControllerCheck
 from slpstream.parts.controllers.confidence import at_most
 from slpstream.parts.controllers.endpoints import GameControllers
 from slpstream.parts.interface import Host, RunningPart
-from slpstream.stream import Channel, Game, LogConsumer
+from slpstream.stream.channel import Channel
+from slpstream.stream.game import Game
+from slpstream.stream.log_consumer import LogConsumer
 from slpstream.system.logs import get_logger
 
 _FORMAT = "slippi"

@@ -13,7 +13,7 @@ import trio
 from slpstream.config import Store
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.store.index import GameIndex
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 

@@ -66,7 +66,9 @@ from slpstream.parts.fanout.streams import (
     turns_to_forget,
     unpack,
 )
-from slpstream.stream import Channel, ConsumerOffset, Game, LogConsumer
+from slpstream.stream.channel import Channel
+from slpstream.stream.game import Game
+from slpstream.stream.log_consumer import ConsumerOffset, LogConsumer
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 

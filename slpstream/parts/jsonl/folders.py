@@ -12,7 +12,7 @@ from slpstream.model.topics import TOPICS, Topic
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.jsonl.sink import JsonLinesSink
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 
 _ALL_BUT_FRAMES: frozenset[Topic] = frozenset(TOPICS) - {"frame"}
 _WRITER_THREADS = 4

@@ -23,7 +23,8 @@ from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import START, Cursor, FramesMode, parse_cursor
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import Topic
-from slpstream.stream import Channel, ConsumedBatch, ConsumerOffset, LogConsumer
+from slpstream.stream.channel import Channel
+from slpstream.stream.log_consumer import ConsumedBatch, ConsumerOffset, LogConsumer
 from slpstream.system.logs import get_logger
 
 SUFFIX = ".jsonl"

@@ -22,7 +22,9 @@ from slpstream.model.prepared import prepared
 from slpstream.parts.obs.desk import Desk, Kept, WishKey
 from slpstream.parts.obs.link import ObsLink, OpenStream
 from slpstream.parts.obs.rules import Actions, Occasion, Rule, placeholders
-from slpstream.stream import Channel, Hub, LogConsumer, StationReader
+from slpstream.stream.channel import Channel, Hub
+from slpstream.stream.games import StationReader
+from slpstream.stream.log_consumer import LogConsumer
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 

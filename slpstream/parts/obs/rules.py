@@ -14,7 +14,7 @@ import msgspec
 
 from slpstream.game.station_state import station_state
 from slpstream.model.summary import GameSummary
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 
 Occasion = Literal["game_start", "game_end", "set_end", "station_idle", "event", "situation"]
 

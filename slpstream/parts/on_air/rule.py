@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.model.prepared import prepared
-from slpstream.stream import Channel, Game
+from slpstream.stream.channel import Channel
+from slpstream.stream.game import Game
 
 _PLAYED = ("playing", "stalled")
 

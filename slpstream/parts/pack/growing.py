@@ -13,7 +13,7 @@ import trio
 from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.writer import SlippiLogWriter
 from slpstream.model.errors import Unreadable
-from slpstream.sources.tail import CaughtUp, Grew, Rewritten
+from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten
 from slpstream.sources.tail.one_file import tail_of_file
 from slpstream.system.files import real_path
 

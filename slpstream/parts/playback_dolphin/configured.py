@@ -17,7 +17,7 @@ from slpstream.parts.playback_dolphin.moments import Moments, distinct
 from slpstream.parts.playback_dolphin.part import Playback
 from slpstream.parts.services import Highlights
 from slpstream.store import HighlightsQuery
-from slpstream.stream import Role
+from slpstream.stream.game import Role
 
 _LOOK_SECONDS = 1.0
 _COLLECT_SECONDS = 0.25

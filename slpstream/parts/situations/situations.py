@@ -21,7 +21,7 @@ from slpstream.parts.situations.query import SituationPage, SituationsQuery
 from slpstream.parts.situations.schemas import SituationItem, SituationList
 from slpstream.parts.situations.stored import page as stored_page
 from slpstream.store import GameRow
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 from slpstream.web.schemas import HighlightLinks
 
 if TYPE_CHECKING:

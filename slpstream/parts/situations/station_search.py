@@ -27,7 +27,8 @@ from slpstream.parts.situations.part import Situation
 from slpstream.parts.situations.query import FoundSituation
 from slpstream.parts.situations.search import LiveSituations, Query, described, frame_of, parse, setup_of
 from slpstream.parts.situations.stored import keep
-from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
+from slpstream.stream.channel import Channel
+from slpstream.stream.log_consumer import ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
 _TOPICS: frozenset[Topic] = frozenset({"game", "frame"})

@@ -17,7 +17,7 @@ import trio
 from slpstream.game.station_state import MAX_PLAYERS, station_state
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.text_files.part import ObsFolder
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 from slpstream.system.logs import get_logger
 from slpstream.system.replaced_files import replace_file
 

@@ -25,7 +25,8 @@ from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.model.topics import Topic
 from slpstream.parts.services import Deliverer, Delivery, DeliveryStore
-from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
+from slpstream.stream.channel import Channel
+from slpstream.stream.log_consumer import ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
 EventName = Literal["game_start", "game_end", "set", "situation"]

@@ -21,7 +21,7 @@ from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.services import Deliveries, Receiver
 from slpstream.parts.webhooks.part import Webhook
 from slpstream.parts.webhooks.sink import EventName, WebhookSink
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 from slpstream.system.http_client import target_of
 from slpstream.system.text import numbered
 

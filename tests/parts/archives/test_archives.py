@@ -19,7 +19,7 @@ from slpstream.game.record import record_of
 from slpstream.parts.archives.search import ArchiveSearch, find_archives
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.store.backfill import ArchivedGame
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from slpstream.web.games import FramesQuery
 from tests.daemons.station import TIMEOUT_SECONDS
 from tests.parts.archives.games import GAMES, game

@@ -10,7 +10,8 @@ import trio
 
 from slpstream.parts.consoles.feed import RelayFeed
 from slpstream.parts.consoles.session import ConsoleSession, EventBytes
-from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.sources.tail.events import TailedFile
+from slpstream.sources.tail.identity import FileIdentity
 from tests.oracles.slippi_js import slippi_js
 
 

@@ -18,7 +18,7 @@ from slpstream.parts.consoles.part import RecordingLimits
 from slpstream.parts.consoles.retention import Retention, StoredFile, select_files, sweep
 from slpstream.parts.expiry.expiry import expire_games
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, open_database
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from tests.store.samples import DAY_ONE, entry, game_id, record, start
 from tests.stream.fakes import FakeLog, FakeStation
 

@@ -12,7 +12,7 @@ import trio
 from slpstream.model.messages import FramesMode
 from slpstream.parts.fanout.connection import address_of
 from slpstream.parts.fanout.gateway.feed import Feed
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from slpstream.system.internal_errors import InternalErrors
 from tests.parts.fanout.ingest import until
 from tests.stream.fakes import Client, LineEncoding, subscription

@@ -12,7 +12,7 @@ import trio
 from slpstream.model.messages import FramesMode
 from slpstream.parts.fanout.sink import OutgoingLog
 from slpstream.parts.fanout.streams import MODES, EventKeys, StationKeys
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 from tests.parts.fanout.ingest import Ingest, broker_client, expected, of_game, stored, until, until_stored
 from tests.parts.fanout.redis_process import RedisProcess, redis
 from tests.stream.fakes import FakeLog, FakeStation

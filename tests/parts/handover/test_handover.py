@@ -29,7 +29,7 @@ from slpstream.parts.interface import Host
 from slpstream.parts.services import SetContexts
 from slpstream.sets import SetPatch
 from slpstream.store import FILE_NAME, GameIndex, open_database
-from slpstream.stream import Channel
+from slpstream.stream.channel import Channel
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.member_paths import member_path
 from tests.daemons.hosts import host_of

@@ -14,7 +14,7 @@ from slpstream.game.station_state import MAX_PLAYERS
 from slpstream.model.messages import LogMessage
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.parts.text_files.files import ObsFiles
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 from tests.stream.fakes import FakeLog, FakeStation
 
 pytestmark = pytest.mark.trio

@@ -12,12 +12,10 @@ from typing import Any, TypeVar
 import outcome
 
 from slpstream.model.errors import SourceError
-from slpstream.sources.tail import (
+from slpstream.sources.tail.events import (
     CaughtUp,
-    FolderTail,
     Grew,
     Lost,
-    Notifications,
     Opened,
     Refused,
     Rewritten,
@@ -27,6 +25,8 @@ from slpstream.sources.tail import (
     TailEvent,
     Touched,
 )
+from slpstream.sources.tail.folder import FolderTail
+from slpstream.sources.tail.notifications import Notifications
 
 T = TypeVar("T")
 WALL_CLOCK = 1_700_000_000.0

@@ -14,24 +14,21 @@ from typing import Any
 import pytest
 
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
-from slpstream.sources.tail import (
+from slpstream.sources.tail import comparing, descriptor, scan, tailer
+from slpstream.sources.tail.events import (
     CaughtUp,
     Grew,
     Lost,
-    Notifications,
     Opened,
     Rewritten,
     Scanned,
     Settled,
     TailedFile,
     TailEvent,
-    comparing,
-    descriptor,
-    scan,
-    tailer,
 )
 from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import FileIdentity
+from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.scan import scan_tree
 from slpstream.sources.tail.tailer import COARSE_SECONDS
 from tests.sources.tail.driver import REWRITABLE, WALL_CLOCK, Driver, append

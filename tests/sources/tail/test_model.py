@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from slpstream.model.errors import Replaced, Truncated, Vanished
-from slpstream.sources.tail import Grew, Notifications, Opened, Rewritten
+from slpstream.sources.tail.events import Grew, Opened, Rewritten
+from slpstream.sources.tail.notifications import Notifications
 from tests.project import IN_CI
 from tests.sources.tail.driver import REWRITABLE, WALL_CLOCK, Driver, Record
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from slpstream.model.errors import Vanished
-from slpstream.sources.tail import Grew, Lost, Notifications, Opened, TailEvent
+from slpstream.sources.tail.events import Grew, Lost, Opened, TailEvent
+from slpstream.sources.tail.notifications import Notifications
 from tests.sources.tail.driver import Driver, append
 
 

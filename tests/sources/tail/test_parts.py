@@ -13,9 +13,10 @@ import outcome
 import pytest
 
 from slpstream.model.errors import Replaced, Truncated
-from slpstream.sources.tail import Notifications, scan
+from slpstream.sources.tail import scan
 from slpstream.sources.tail.descriptor import ReadResult
 from slpstream.sources.tail.identity import FileIdentity, Head
+from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.scan import KnownFiles, Refusal, scan_tree
 from slpstream.sources.tail.tailer import FileTail, open_file
 from tests.sources.tail.driver import REWRITABLE, Driver, InlineThreads, append

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.sources.tail import CaughtUp, Grew, Notifications, Opened, TailEvent
+from slpstream.sources.tail.events import CaughtUp, Grew, Opened, TailEvent
+from slpstream.sources.tail.notifications import Notifications
 from tests.sources.tail.driver import REWRITABLE, Driver, append
 
 FINISHED = b"F" * 5000

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 from outcome import Outcome, capture
 
-from slpstream.sources.tail import FolderTail
+from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.notifications import Notifications, Touched
 from slpstream.sources.tail.threads import T
 from slpstream.sources.tail.timers import Timers

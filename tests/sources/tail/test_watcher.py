@@ -26,26 +26,15 @@ import trio.testing
 from watchdog.observers.api import BaseObserver
 
 from slpstream.model.errors import Vanished
-from slpstream.sources.tail import (
-    FolderTail,
-    Grew,
-    Lost,
-    Notifications,
-    Opened,
-    Rewritten,
-    Settled,
-    TailedFile,
-    TailEvent,
-    Watcher,
-    scanning,
-    threads,
-)
+from slpstream.sources.tail import scanning, threads
 from slpstream.sources.tail import watcher as watcher_module
 from slpstream.sources.tail.changes import ChangeReader, GrowthReader
+from slpstream.sources.tail.events import Grew, Lost, Opened, Rewritten, Settled, TailedFile, TailEvent
+from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.inotify import InotifyReader
-from slpstream.sources.tail.notifications import Connection, Strategy
+from slpstream.sources.tail.notifications import Connection, Notifications, Strategy
 from slpstream.sources.tail.threads import TrioThreads
-from slpstream.sources.tail.watcher import ReadersOf, readers_of_platform
+from slpstream.sources.tail.watcher import ReadersOf, Watcher, readers_of_platform
 from tests.project import has_part
 from tests.sources.tail.driver import REWRITABLE, append
 

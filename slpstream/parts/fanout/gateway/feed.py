@@ -19,7 +19,7 @@ from slpstream.parts.fanout.gateway.broker import Broker
 from slpstream.parts.fanout.gateway.lines import object_in
 from slpstream.parts.fanout.gateway.station import GatewayStation
 from slpstream.parts.fanout.streams import MODES, EventKeys, StationKeys
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from slpstream.system.backoff import backoff_seconds
 from slpstream.system.internal_errors import Containment, InternalErrors
 from slpstream.system.logs import get_logger

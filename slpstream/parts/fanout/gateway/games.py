@@ -24,7 +24,7 @@ from slpstream.parts.fanout.gateway.lines import payload_of
 from slpstream.parts.fanout.gateway.station import GatewayStation
 from slpstream.store import GameKey, GameRecord, GamesQuery
 from slpstream.store.game_record import folded, search_terms
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 from slpstream.web import schemas
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 

@@ -16,7 +16,7 @@ from slpstream.parts.fanout.gateway.feed import Feed
 from slpstream.parts.fanout.gateway.games import BrokerGames
 from slpstream.parts.fanout.part import Fanout
 from slpstream.sets import Change, SetPatch, SetScore
-from slpstream.stream import Hub
+from slpstream.stream.channel import Hub
 from slpstream.system.logs import get_logger
 from slpstream.web.access import Access
 from slpstream.web.schemas import Reloaded
