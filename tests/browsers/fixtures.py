@@ -38,7 +38,7 @@ def playwright() -> Iterator[Playwright]:
         yield playwright
 
 
-DRAWING = ("test_fonts", "test_icons", "test_scenes", "test_scenes_boards")
+DRAWING = ("test_drawing", "test_fonts", "test_icons", "test_scenes", "test_scenes_boards")
 """The modules that measure drawn pixels."""
 
 

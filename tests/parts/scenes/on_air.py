@@ -6,6 +6,7 @@ The game's own display is painted where Melee draws it, so that a screenshot sho
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -36,9 +37,11 @@ NAMES = (
     "김치찌개", "海鮮炒飯大盛り一丁", "Ӝуравлёв Константин", "Ελλάδα Παίκτης",
     "🔥🔥🔥 Firefox 🔥🔥🔥", "👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦👨‍👩‍👧‍👦", "🏳️‍🌈 Ally 🏳️‍⚧️", "🇲🇽 La Leyenda 🇲🇽",
     "محمد عبد الرحمن", "שלום עולם הגדול", "Team العربية | لاعب", "\u202eevil", "Z͑ͫ̓a̴l͒g̚o̸",
-    "WWWWWWWWWWWWWWWWWWWW", "a", "i" * 40, "ThisNameHasNoSpacesAndIsVeryVeryLongIndeed", "<b>bold</b> & \"quoted\"",
+    "WWWWWWWWWWWWWWWWWWWW", "MMMMMMMMMM", "日本スマブラ協会 | あぷこ・ザ・キャプテン",
+    "Sir Reginald of Long Winding Road", "a", "i" * 40, "ThisNameHasNoSpacesAndIsVeryVeryLongIndeed",
+    "<b>bold</b> & \"quoted\"", "<script>alert(1)</script>",
 )  # fmt: skip
-"""40 names: real ones with long sponsors, Japanese, Korean, Cyrillic, emoji, right-to-left, combining marks, markup."""
+"""44 names: real ones with long sponsors, Japanese, Korean, Cyrillic, emoji, right-to-left, combining marks, markup."""
 
 
 def game_picture(width: int, height: int, aspect: float = 4 / 3, *, players: int = 4) -> str:
@@ -116,36 +119,24 @@ def person(index: int, name: str, *, team: int = 0) -> dict[str, Any]:
     }
 
 
-class Station:
-    """The daemon's end of a page's websocket, for one station. It can feed several pages in turn."""
+class Messages(ABC):
+    """The messages of a daemon about one station."""
 
-    def __init__(self, page: Page, state: str = "playing") -> None:
-        self._routes: list[WebSocketRoute] = []
-        self._page = page
-        self._state = state
-        page.route_web_socket("**/v1/stream**", self._connected)
-
-    def _connected(self, route: WebSocketRoute) -> None:
-        self._routes.append(route)
-        self.send({"type": "hello", "protocol": 1, "version": "0", "stations": ["station"]})
-        self.station(self._state, GAME if self._state == "playing" else "")
-
+    @abstractmethod
     def send(self, message: Mapping[str, Any]) -> None:
-        self._routes[-1].send(json.dumps(message))
+        """Send a message, or keep it for later."""
 
     def station(self, state: str, game: str = "", name: str = "station") -> None:
         self.send({"type": "station", "station": name, "state": state, **({"gameId": game} if game else {})})
 
-    def lose_connection(self) -> None:
-        self._routes[-1].close(code=1001)
-
     def log(self, type: str, offset: int, game: str = GAME, **payload: Any) -> None:
         self.send({"type": type, "station": "station", "gameId": game, "cursor": f"{game}/l{offset}.0", **payload})
 
-    def start(self, *names: str, teams: bool = False, stage: int = 31, game: str = GAME) -> None:
+    def start(self, *names: str, teams: bool = False, stage: int = 31, game: str = GAME, **values: Any) -> None:
         players = [person(i, name, team=i % 2) for i, name in enumerate(names)]
         settings = {"stageId": stage, "inGameMode": 32, "timerType": 2, "startingTimerSeconds": 480, "isTeams": teams}
-        self.log("game_start", 0, game, format="slippi", rate=[60, 1], settings=settings | {"players": players})
+        given = settings | {"players": players}
+        self.log("game_start", 0, game, format="slippi", rate=[60, 1], settings=given, **values)
 
     def frame(self, number: int, *percents: float, stocks: Sequence[int] = (4, 4, 4, 4), game: str = GAME) -> None:
         players = {
@@ -202,6 +193,27 @@ class Station:
         self.send(message | values)
 
 
+class Station(Messages):
+    """The daemon's end of a page's websocket, for one station. It can feed several pages in turn."""
+
+    def __init__(self, page: Page, state: str = "playing") -> None:
+        self._routes: list[WebSocketRoute] = []
+        self._page = page
+        self._state = state
+        page.route_web_socket("**/v1/stream**", self._connected)
+
+    def _connected(self, route: WebSocketRoute) -> None:
+        self._routes.append(route)
+        self.send({"type": "hello", "protocol": 1, "version": "0", "stations": ["station"]})
+        self.station(self._state, GAME if self._state == "playing" else "")
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        self._routes[-1].send(json.dumps(message))
+
+    def lose_connection(self) -> None:
+        self._routes[-1].close(code=1001)
+
+
 def opened(page: Page, address: str, state: str = "playing") -> Station:
     """Open a scene or an overlay that gets its messages from the test, and wait until it is connected."""
     station = Station(page, state)
@@ -222,7 +234,7 @@ OVERLAPS = """([left, top, width, height]) => {
     const paints = element.matches("canvas, svg, img") || style.backgroundImage !== "none" ||
       style.backgroundColor !== "rgba(0, 0, 0, 0)" || parseFloat(style.borderTopWidth) > 0 ||
       [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== "");
-    return paints && style.visibility === "visible" && box.width > 0 && box.height > 0;
+    return paints && style.visibility === "visible" && style.opacity !== "0" && box.width > 0 && box.height > 0;
   });
   return drawn.map((element) => [element.className, element.getBoundingClientRect()])
     .filter(([, box]) => box.left < region.right - 0.5 && box.right > region.left + 0.5
@@ -292,7 +304,13 @@ CROWDED = f"""() => {{
       const outside = ([by]) => boxes.some((box) => line.left < box.left - by || line.right > box.right + by
         || line.top < box.top - by || line.bottom > box.bottom + by);
       const gone = boxes.some((box) => line.left >= box.right || line.top >= box.bottom);
-      if (gone && element.closest(".seed, .still") !== null) continue;  // omitted as a whole
+      if (gone && element.closest(".seed, .still, .info") !== null) continue;  // omitted as a whole
+      const shortened = getComputedStyle(element).textOverflow === "ellipsis";
+      if (shortened) {{
+        const {{ left, right }} = element.getBoundingClientRect();
+        line.left = Math.max(line.left, left);
+        line.right = Math.min(line.right, right);
+      }}
       if (outside([1.5])) problems.push(`cut: ${{name}}: ${{words}}`);
       const y = (line.top + line.bottom) / 2;
       for (const x of [line.left + 1, (line.left + line.right) / 2, line.right - 1]) {{
@@ -314,6 +332,32 @@ CROWDED = f"""() => {{
   return [...new Set(problems)];
 }}"""
 """Texts that are cut by a box or the page, covered by another element, or overlapping."""
+
+LEFT_THEIR_BOX = f"""() => {{
+  {TEXTS}
+  const paints = (element) => {{
+    const {{ backgroundColor, backgroundImage, borderTopWidth }} = getComputedStyle(element);
+    return backgroundColor !== "rgba(0, 0, 0, 0)" || backgroundImage !== "none" || parseFloat(borderTopWidth) > 0;
+  }};
+  const problems = [];
+  for (const {{ element, lines, name, words }} of texts) {{
+    let box = element;
+    while (box !== null && !paints(box)) box = box.parentElement;
+    if (box === null || box === document.documentElement || element.closest(".window") !== null) continue;
+    const {{ left, right, top, bottom }} = box.getBoundingClientRect();
+    const shown = getComputedStyle(element).textOverflow === "ellipsis" ? element.getBoundingClientRect() : null;
+    for (const line of lines) {{
+      if (clips(element).some((clip) => line.top >= clip.bottom - 1.5)) continue;  // not shown
+      if (shown === null ? line.left < left - 1.5 || line.right > right + 1.5 : shown.right > right + 1.5) {{
+        problems.push(`beside its box ${{box.className}}: ${{name}}: ${{words}}`);
+      }} else if (line.top < top - 1.5 || line.bottom > bottom + 1.5) {{
+        problems.push(`above or below its box ${{box.className}}: ${{name}}: ${{words}}`);
+      }}
+    }}
+  }}
+  return [...new Set(problems)];
+}}"""
+"""Texts that leave the nearest element around them that has a background or a border."""
 
 _STRIPES = "repeating-linear-gradient(90deg, #000 0 6px, #fff 6px 12px)"
 _HIDE_TEXTS = f"""() => {{

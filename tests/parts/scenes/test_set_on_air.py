@@ -44,6 +44,7 @@ READ: Mapping[str, Mapping[str, str]] = {
         "stage": ".match .stage",
         "outcome": ".result .outcome",
         "line": ".best-of",
+        "champion": ".champion-name, .champion-score",
         "round": ".round",
     },
     "versus": {"names": ".side .name", "scores": ".score", "stage": ".foot .stage", "round": ".heading .round"},
@@ -258,11 +259,15 @@ def during(air: Broadcast, play: int) -> None:
 def after(air: Broadcast, play: int) -> None:
     """The texts after a game: its result everywhere, and the score."""
     winner, scores, won = WINNERS[play - 1], SCORES[play - 1].split("–"), play == GAMES
-    line = ["Altea wins the set 3–2"] if won else ["Best of 5"]
-    title = line if won else ["The set so far"]
+    title = ["Altea wins the set 3–2"] if won else ["The set so far"]
     state = "Final" if won else "Live"
     air.show(
-        live={"outcome": [f"{winner} wins"], "scores": scores, "line": line},
+        live={
+            "outcome": [] if won else [f"{winner} wins"],
+            "scores": scores,
+            "line": [] if won else ["Best of 5"],
+            "champion": ["Altea", "3–2"] if won else [],
+        },
         versus={"scores": scores, "stage": []},
         game_result={
             "outcome": [f"{winner} wins"],
@@ -341,7 +346,7 @@ def decided(air: Broadcast) -> None:
         lambda panel: panel.get_by_label("Winner of game 5").select_option("Vixen"),
         "Winner of game 5: Automatic → Vixen",
         {
-            "live": {"scores": ["3", "2"], "line": ["Vixen wins the set 3–2"]},
+            "live": {"scores": ["3", "2"], "champion": ["Vixen", "3–2"]},
             "game-result": {"outcome": ["Vixen wins"], "won": ["Vixen"]},
             "set-result": {"title": ["Vixen wins the set 3–2"], "won": ["Vixen"], "scores": ["3", "2"]},
             "operator": {"points": ["3", "2"], "result": ["Vixen wins"], "won": ["Vixen"]},

@@ -24,6 +24,7 @@ import { pointsWords, stocksWords } from "./words.js";
  * @property {boolean} won
  * @property {Moment | null} moment
  * @property {boolean} setPoint
+ * @property {boolean} matchPoint     Whether the next stock that the others lose wins the set.
  */
 
 /** More stocks than this are shown as a number. */
@@ -67,12 +68,13 @@ export function makeCard() {
  * @param {Person} player
  * @param {CardOptions} options
  */
-export function drawCard(card, player, { side, combo, score, winsNeeded, held, won, moment, setPoint }) {
+export function drawCard(card, player, { side, combo, score, winsNeeded, held, won, moment, setPoint, matchPoint }) {
   setData(card, "port", String(player.port));
   setData(card, "colour", colourOf(player));
   setData(card, "side", side);
   card.classList.toggle("out", player.stocks === 0);
   card.classList.toggle("won", won);
+  card.classList.toggle("match-point", matchPoint);
   drawInk(card);
   setText(find(".port-label", card), text("scene.port_short", { port: String(player.port) }));
   drawName(find(".sponsor", card), player.sponsor);

@@ -2,14 +2,19 @@
  * Fits texts into the width of their boxes by measuring how they are drawn.
  *
  * A text that is too wide is set smaller. If it would become too small, it is set in two lines, of the largest size that
- * fits. The browser breaks lines between graphemes, so that no emoji and no accent is torn apart.
+ * fits. Words stay whole, in Japanese those between middle dots and spaces, as long as they fit in the smallest size. If one
+ * does not, the browser breaks it between graphemes, so that no emoji and no accent is torn apart.
  */
 
 /** Texts that would have to be smaller than this share are set in two lines. */
 const MIN_ONE_LINE = 0.62;
+/** Words that would have to be smaller than this share are broken. */
+const MIN_WHOLE = 0.3;
 const MIN_SHARE = 0.16;
 const PRECISION = 0.01;
 const MAX_TRIES = 4;
+/** The classes of a text in two lines. */
+const LINES = ["two-lines", "torn"];
 
 /** @type {ResizeObserver | null} */
 let observer = null;
@@ -48,16 +53,16 @@ function fitNow(box) {
   if (content === null || box.clientWidth === 0) {
     return;
   }
-  const before = { share: box.style.getPropertyValue("--fit"), twoLines: box.classList.contains("two-lines") };
+  const before = { share: box.style.getPropertyValue("--fit"), classes: LINES.filter((name) => box.classList.contains(name)) };
   // A box can be as wide as its text, up to a maximum, so it is measured with the text in its full size.
-  box.classList.remove("two-lines");
+  box.classList.remove(...LINES);
   box.style.setProperty("--fit", "1");
   const { clientWidth: width, clientHeight: height } = box;
   const natural = content.getBoundingClientRect().width;
   const key = `${content.textContent}/${width}/${height}/${natural}`;
   if (box.dataset.fitted === key) {
     box.style.setProperty("--fit", before.share);
-    box.classList.toggle("two-lines", before.twoLines);
+    box.classList.add(...before.classes);
     return;
   }
   box.dataset.fitted = key;
@@ -73,13 +78,16 @@ function fitNow(box) {
     }
     share *= (width - 1) / drawn;
   }
+  const fits = (/** @type {number} */ share) => {
+    box.style.setProperty("--fit", share.toFixed(3));
+    return content.scrollWidth <= width + 0.5 && content.getBoundingClientRect().height <= height + 0.5;
+  };
   box.classList.add("two-lines");
-  let [low, high] = [MIN_SHARE, MIN_ONE_LINE];
+  box.classList.toggle("torn", !fits(MIN_WHOLE));
+  let [low, high] = [box.classList.contains("torn") ? MIN_SHARE : MIN_WHOLE, MIN_ONE_LINE];
   while (high - low > PRECISION) {
     const middle = (low + high) / 2;
-    box.style.setProperty("--fit", middle.toFixed(3));
-    const drawn = content.getBoundingClientRect();
-    if (content.scrollWidth <= width + 0.5 && drawn.height <= height + 0.5) {
+    if (fits(middle)) {
       low = middle;
     } else {
       high = middle;

@@ -11,8 +11,9 @@ import { text } from "../texts/texts.js";
 import { drawCard, makeCard } from "./card.js";
 import { openScene, preparePage, station, statusWords } from "./page.js";
 import { peopleOf, selected } from "./people.js";
+import { drawSetOver } from "./set-over.js";
 import { SceneState } from "./state.js";
-import { lengthWords, placeWords, resultWords, setWords, winnersOf } from "./words.js";
+import { lengthWords, nextGameWords, placeWords, resultWords, setWords, winnersOf } from "./words.js";
 
 const isOverlay = location.pathname.includes("/overlay/");
 const options = preparePage({ layout: isOverlay ? "hud" : "sides" });
@@ -23,18 +24,18 @@ const overlay = find(".overlay");
 const match = find(".match");
 const result = find(".result");
 const bestOf = find(".best-of");
+const next = find(".next");
 const status = find(".status");
 const list = find(".players");
 const event = find(".event");
 const round = find(".round");
 const casters = find(".casters");
+const setOver = find(".set-over");
 const info = find(".info");
 const state = new SceneState(station, options.hold);
 
 document.title = `${station} · slpstream overlay`;
 overlay.dataset.show = options.show.join(" ");
-// A scene that shows no percents and stocks must not cover those of the game.
-overlay.dataset.layout = options.layout === "hud" && !ownHud ? "bottom" : options.layout;
 
 openScene(options, {
   stations: [station],
@@ -56,10 +57,19 @@ function draw(now) {
     return null;
   }
   overlay.dataset.phase = phase;
+  // The panels of `hud` cover the game's own display only while they show the same, and otherwise become a strip below it.
+  const covers = ownHud && phase !== "between";
+  overlay.dataset.layout = options.layout === "hud" && !covers ? "bottom" : options.layout;
   match.hidden = game === null || phase === "between" || !(shows.has("stage") || shows.has("timer"));
-  result.hidden = phase !== "result";
+  const won = phase === "result" && shows.has("score") && setWords(set) !== "" ? set : null;
+  setOver.hidden = won === null;
+  if (won !== null) {
+    drawSetOver(setOver, won);
+  }
+  result.hidden = phase !== "result" || won !== null;
   const known = phase !== "waiting" && shows.has("score");
-  showLine(bestOf, known ? setWords(set) || lengthWords(set) : "");
+  showLine(bestOf, known && won === null ? setWords(set) || lengthWords(set) : "");
+  showLine(next, known && phase === "between" ? nextGameWords(set) : "");
   showLine(event, known ? (view.set?.event ?? "") : "");
   showLine(round, known ? (set?.round ?? "") : "");
   drawCasters(known ? (view.set?.casters ?? []) : []);
@@ -97,6 +107,7 @@ function draw(now) {
       won: phase === "result" && winners.includes(player.index),
       moment: state.moment(player.index, now),
       setPoint: playing && shows.has("score") && state.hasSetPoint(player),
+      matchPoint: playing && shows.has("score") && state.hasSetPoint(player) && isOneStockAhead(people, player),
     });
   });
   return state.changesAt(now);
@@ -114,6 +125,16 @@ function isOnTheLeft(shown, all, player, i) {
     return options.players === "left";
   }
   return shown.length === all.length ? isLeft(all, player, i) : i < shown.length / 2;
+}
+
+/**
+ * Whether the opponents of a player have one stock left between them.
+ * @param {readonly import("./people.js").Person[]} people
+ * @param {import("./people.js").Person} player
+ */
+function isOneStockAhead(people, player) {
+  const opponents = people.filter(({ index, team }) => index !== player.index && (team === "" || team !== player.team));
+  return opponents.reduce((sum, { stocks }) => sum + (stocks ?? NaN), 0) === 1;
 }
 
 /**

@@ -30,6 +30,18 @@ export function lengthWords(set) {
 }
 
 /**
+ * The number of the game that comes next, in words; empty without a set, after its end, and in a crew battle.
+ * @param {SetScore | null} set
+ */
+export function nextGameWords(set) {
+  if (set === null || set.state === "over" || set.crewBattle !== undefined) {
+    return "";
+  }
+  const played = (set.games ?? []).filter(({ counts, verdict }) => counts && verdict !== "playing").length;
+  return text("scene.next_game", { number: String(played + (set.olderGames ?? 0) + 1) });
+}
+
+/**
  * The scores of a set's sides, the highest first if it is over.
  * @param {SetScore | null} set
  */
