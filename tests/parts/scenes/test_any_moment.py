@@ -69,7 +69,12 @@ READ: Mapping[str, Mapping[str, str]] = {
         "percents": ".panel .player .percent",
         "result": ".panel .result",
     },
-    "wall": {"names": f"{TILE} .player-name", "scores": f"{TILE} .set-score", "percents": f"{TILE} .damage"},
+    "wall": {
+        "names": f"{TILE} .player-name",
+        "scores": f"{TILE} :is(.set-score, .figure)",
+        "percents": f"{TILE} .damage",
+        "next": f"{TILE} .next",
+    },
 }
 """The compared texts, by selector."""
 TEXTS = """(selectors) => Object.fromEntries(Object.entries(selectors).map(([name, selector]) => [name,
@@ -137,6 +142,13 @@ class Venue:
             "scores": scores if now is not None and self._has(now) else [],
             "percents": ["out" if life == 0 else percent for life, percent in zip(lives, percents, strict=True)],
         }
+        following = {"upcoming": "Up next", "running": f"Game {sum(map(int, scores)) + 1} next", "over": "Set over"}
+        tile = {
+            "names": names if state == "upcoming" else row["names"],
+            "scores": [] if state == "upcoming" else row["scores"],
+            "percents": row["percents"] if running else [],
+            "next": [] if running else [following[state]],
+        }
         card = row | {"characters": [] if now is None else _characters(now), "stocks": stocks}
         outcome = [] if last is None else [f"{self._names(last)[last['winners'][0]]} wins"]
         counted = [game for game in found["games"] if game["counts"]]
@@ -164,7 +176,7 @@ class Venue:
             "ticker": {"items": [item]},
             "card": card,
             "detail": card | {"result": [] if running else outcome},
-            "wall": row,
+            "wall": tile,
         }  # fmt: skip
 
     def _has(self, game: Mapping[str, Any]) -> bool:

@@ -1,53 +1,67 @@
-"""The venue wall: filter and order of stations, names that are not cut, and use without a mouse.
+"""The venue wall: filter and order of stations, tiles that fit into the window, and use without a mouse.
 
 Most tests give the page made-up stations instead of the daemon's, so that no game has to run.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, ViewportSize, WebSocketRoute, expect
 
 from tests.browsers.axe import check_with_axe
+from tests.browsers.held import Held
 from tests.browsers.pages import PHONE, WIDE, WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
+from tests.parts.scenes.on_air import person
 from tests.web import javascript
 from tests.web.javascript import needs_node
 
 pytestmark = pytest.mark.parts("dashboard", "scenes")
 
+HD = ViewportSize(width=1280, height=720)
 FULL_HD = ViewportSize(width=1920, height=1080)
+UHD = ViewportSize(width=3840, height=2160)
 NAMES = (
     "Golden Guardians | Zain", "Captain Faceroll", "まりおとるいーじだいすき", "W" * 20, "i" * 24,
     "مرحبا بالعالم الكبير", "🦊🦅🐉 Wobbles 🦊🦅🐉", "Team Liquid | Hungrybox | TSM", "aMSa",
     "Donaudampfschifffahrtskapitän",
     "Ünïcödé Ñandú", "A", "𝔉𝔯𝔞𝔨𝔱𝔲𝔯 𝔫𝔞𝔪𝔢", "n0ne", "Very Long Sponsor Name Inc. | Tag", "Ｆｕｌｌｗｉｄｔｈ　Ｎａｍｅ",
 )  # fmt: skip
-CUT = """() => [...document.querySelectorAll(".tile :is(.player-name, .station-name)")].filter((name) => {
-    const text = document.createTreeWalker(name, NodeFilter.SHOW_TEXT).nextNode();
-    const tile = name.closest(".tile").getBoundingClientRect();
-    const place = name.closest(".who, .head").getBoundingClientRect();
+OUTSIDE = """() => [...document.querySelectorAll(".tile")].flatMap((tile) => {
+    const room = tile.getBoundingClientRect();
+    const main = document.querySelector("main").getBoundingClientRect();
+    return [tile, ...tile.querySelectorAll("*:not(.open)")].filter((each) => {
+        const { left, right, top, bottom, width } = each.getBoundingClientRect();
+        return each.checkVisibility() && width > 1 && (left < room.left - 1 || right > room.right + 1
+            || top < room.top - 1 || bottom > room.bottom + 1 || left < main.left - 1 || right > main.right + 1);
+    }).map((each) => `${tile.dataset.station} ${each.getAttribute("class")} ${each.textContent}`);
+})"""
+"""What leaves its tile, and tiles that leave the page to the side."""
+BROKEN = """() => [...document.querySelectorAll(".tile .player-name")].filter((name) => {
+    const texts = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
-    return [...text.data].some((character, i, all) => {
-        const start = all.slice(0, i).join("").length;
-        range.setStart(text, start);
-        range.setEnd(text, start + character.length);
-        const box = range.getBoundingClientRect();
-        return character.trim() !== "" && (box.width === 0 && box.height === 0
-            || box.left < place.left - 1 || box.right > place.right + 1
-            || box.top < place.top - 2 || box.bottom > place.bottom + 2 || box.bottom > tile.bottom + 1);
-    });
+    while (texts.nextNode()) {
+        for (const { index, 0: word } of texts.currentNode.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+            range.setStart(texts.currentNode, index);
+            range.setEnd(texts.currentNode, index + word.length);
+            if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top / 4))).size > 1) {
+                return true;
+            }
+        }
+    }
+    return name.scrollWidth > name.clientWidth + 1 && !name.classList.contains("cut");
 }).map((name) => name.textContent)"""
-"""The names with a character outside their box."""
-OVERLAPPING = """() => [...document.querySelectorAll(".side-player")].filter((player) =>
-    player.scrollWidth > player.clientWidth + 1).map((player) => player.textContent)"""
+"""The names with a broken word, and those that end without an ellipsis."""
+PLAYING, BETWEEN, OVER, ANNOUNCED = "playing", "between", "over", "announced"
 
 
 def station(number: int, names: Sequence[str] = NAMES, **changes: Any) -> dict[str, Any]:
@@ -74,11 +88,66 @@ def item(number: int, percents: tuple[float, float] = (134.7, 0.0)) -> dict[str,
     return {**game, **times, **recorded, "reason": "game_end", "winners": [0], "standings": standings}
 
 
+def messages(
+    number: int, moment: str, names: Sequence[str], score: Sequence[int] = (1, 1), **game: Any
+) -> Iterator[Any]:
+    """The messages of a station at this moment of a set of best of 5. `teams` and `stocks` are those of its game."""
+    teams, stocks = game.get("teams", False), game.get("stocks", (4, 3, 2, 1))
+    source = {"station": f"s{number}"}
+    logged = source | {"gameId": f"{number:032x}"}
+    people = [person(i, name, team=i % 2 if teams else 0) for i, name in enumerate(names)]
+    state = PLAYING if moment == PLAYING else "idle"
+    yield source | {"type": "station", "state": state} | ({"gameId": logged["gameId"]} if state == PLAYING else {})
+    sides = [{"score": score[side], "players": list(range(side, len(names), 2))} for side in (0, 1)]
+    players = [
+        {"playerIndex": i, "port": i + 1, "score": score[i % 2], "characterId": each["characterId"]}
+        | ({"name": each["displayName"]} if each["displayName"] else {})
+        for i, each in enumerate(people)
+    ]
+    counted = {"counts": True, "verdict": "counted", "players": []}
+    games = [counted | {"gameId": f"{i}"} for i in range(sum(score) - (moment != PLAYING))]
+    games.append(counted | {"gameId": logged["gameId"]} | ({"verdict": PLAYING} if moment == PLAYING else {}))
+    yield source | {
+        "type": "set", "state": {OVER: "over", ANNOUNCED: "upcoming"}.get(moment, "running"), "bestOf": 5,
+        "winsNeeded": 3, "players": players, "sides": sides, "games": [] if moment == ANNOUNCED else games,
+    }  # fmt: skip
+    if moment == ANNOUNCED:
+        return
+    settings = {"stageId": 31, "inGameMode": 32, "timerType": 2, "startingTimerSeconds": 480, "isTeams": teams}
+    yield logged | {
+        "type": "game_start", "cursor": "c/l0.0", "format": "slippi", "rate": [60, 1],
+        "settings": settings | {"players": people},
+    }  # fmt: skip
+    values = {
+        str(i): {"post": {"percent": 134.7, "stocksRemaining": stocks[i], "positionX": 20 * i, "positionY": 0}}
+        for i in range(len(names))
+    }
+    yield logged | {"type": "frame", "cursor": "c/l9.0", "frame": {"frame": 900, "players": values}}
+    if moment != PLAYING:
+        yield logged | {"type": "game_end", "cursor": "c/l99.0", "reason": "game_end", "winners": [{"playerIndex": 0}]}
+
+
+def feed(page: Page, stations: Sequence[Sequence[Any]]) -> None:
+    """Send these messages to the page when it connects."""
+
+    def connected(route: WebSocketRoute) -> None:
+        hello = {"type": "hello", "protocol": 1, "version": "0", "stations": []}
+        for message in (hello, *(each for station in stations for each in station)):
+            route.send(json.dumps(message))
+
+    page.route_web_socket("**/v1/stream**", connected)
+
+
 @contextmanager
 def made_up(
-    browser: Browser, daemon: DaemonProcess, stations: list[dict[str, Any]], fragment: str = "#wall", **options: Any
+    browser: Browser,
+    daemon: DaemonProcess,
+    stations: list[dict[str, Any]],
+    fragment: str = "#wall",
+    live: Sequence[Sequence[Any]] = (),
+    **options: Any,
 ) -> Iterator[tuple[WatchedPage, str]]:
-    """The dashboard with these stations."""
+    """The dashboard with these stations, and the messages of each in `live`, if there are any."""
 
     def games(route: Any) -> None:
         wanted = re.search(r"station=s(\d+)", route.request.url)
@@ -87,6 +156,8 @@ def made_up(
 
     with open_page(browser, **({"viewport": WIDE, "color_scheme": "dark"} | options)) as watched:
         base = re.escape(daemon.url)
+        if live:
+            feed(watched.page, live)
         watched.page.route(
             re.compile(rf"{base}/v1/stations$"), lambda route: route.fulfill(json={"stations": stations})
         )
@@ -138,6 +209,7 @@ def test_order_and_filter() -> None:
         "#wall?find=zain": "2",
         "#wall?find=UNAL+%E3%83%95%E3%82%A9": "1",
         "#wall?find=setup+nobody": "",
+        "#wall?state=offline&featured=1": "3",
     }
     attention = [
         ({"reason": "watching"}, "idle", None, 0),
@@ -206,21 +278,134 @@ def test_missing_frames_delay_nothing() -> None:
     assert [frame for frame, _ in shown] == [0, 4, 900, 904]
 
 
-@pytest.mark.parametrize(
-    ("count", "viewport"), [(32, WIDE), (8, PHONE), *release((8, WIDE), (64, WIDE), (32, PHONE), (64, PHONE))]
-)
-def test_no_name_is_cut(browser: Browser, empty_daemon: DaemonProcess, count: int, viewport: ViewportSize) -> None:
-    stations = [station(number) for number in range(1, count + 1)]
+def moments(count: int) -> tuple[list[dict[str, Any]], list[list[Any]]]:
+    """Stations at all moments of sets: singles, doubles, games of four without teams, and players without names."""
+    stations, live = [], []
+    for number in range(1, count + 1):
+        names = [NAMES[(3 * number + i) % len(NAMES)] for i in range(4)]
+        moment = (PLAYING, BETWEEN, OVER, ANNOUNCED)[number % 4]
+        players, teams = ((2, False), (4, True), (4, False))[number % 3]
+        shown = [""] * players if number % 7 == 0 and moment != ANNOUNCED else names[:players]
+        live.append(list(messages(number, moment, shown, teams=teams)))
+        failed = {"reason": "the folder is missing"} if number % 11 == 0 else {}
+        stations.append(station(number, state=PLAYING if moment == PLAYING else "idle", game=None, **failed))
     stations[0]["name"] = "Hauptbühne der Donaudampfschifffahrtsgesellschaft"
-    with made_up(browser, empty_daemon, stations, viewport=viewport) as (watched, url):
+    return stations, live
+
+
+@pytest.mark.parametrize(
+    ("count", "viewport"),
+    [(64, HD), (8, PHONE), *release((8, FULL_HD), (64, FULL_HD), (64, UHD), (50, HD), (64, PHONE))],
+)
+def test_tiles_fit_into_the_window(
+    browser: Browser, empty_daemon: DaemonProcess, count: int, viewport: ViewportSize
+) -> None:
+    """Nothing leaves its tile, no word is broken, and the page does not scroll."""
+    stations, live = moments(count)
+    with made_up(browser, empty_daemon, stations, live=live, viewport=viewport) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(count)
-        expect(page.locator(".damage").filter(has_text="134%")).to_have_count(count)
-        for size in ("auto", "large", "medium", "small"):
-            page.evaluate("size => { location.hash = `#wall?size=${size}`; }", size)
-            page.wait_for_function(f"() => ({CUT})().length === 0 && ({OVERLAPPING})().length === 0")
+        expect(page.locator(".tile .character-picture")).to_have_count(sum(len(each[1]["players"]) for each in live))
+        for options in ("", "?featured=1", "?size=large", "?size=medium", "?size=small"):
+            page.evaluate("hash => { location.hash = hash; }", f"#wall{options}")
+            expect(page.locator(".tile.featured")).to_have_count(int("featured" in options and viewport != PHONE))
+            page.wait_for_function(f"() => ({OUTSIDE})().length === 0 && ({BROKEN})().length === 0")
+            if "size" not in options and viewport != PHONE:
+                page.wait_for_function("document.documentElement.scrollHeight <= innerHeight")
         assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
         watched.check(url)
+
+
+def test_tile_between_games_shows_the_set(browser: Browser, empty_daemon: DaemonProcess) -> None:
+    ended = datetime.now(UTC) - timedelta(minutes=12, seconds=30)
+    live = [
+        list(messages(1, BETWEEN, ("Mika", "Juno"), (1, 1))),
+        list(messages(2, PLAYING, ("", "Golden Guardians | Zain"))),
+        list(messages(3, OVER, ("Mika", "Juno", "Orla", "Quill"), (3, 1), teams=True)),
+        list(messages(4, ANNOUNCED, ("Orla", "Quill"))),
+    ]
+    stations = [station(number, state=PLAYING if number == 2 else "idle", game=None) for number in range(1, 5)]
+    stations[0]["game"] = item(1) | {"endedAt": ended.isoformat()}
+    with made_up(browser, empty_daemon, stations, "#wall?sort=name", live, viewport=FULL_HD) as (watched, url):
+        tiles = watched.page.locator(".tile")
+        expect(tiles).to_have_count(4)
+        expect(tiles.nth(0).locator(".next")).to_have_text("Game 3 next")
+        expect(tiles.nth(0).locator(".figure")).to_have_text(["1", "1"])
+        expect(tiles.nth(0).locator(".idle-time")).to_have_text("12 min")
+        expect(tiles.nth(0)).to_have_attribute("data-idle", "long")
+        expect(tiles.nth(0).locator(".damage").first).to_be_hidden()
+        assert (
+            tiles.nth(0).locator(".figure").first.evaluate("each => parseFloat(getComputedStyle(each).fontSize)") >= 96
+        )
+        expect(tiles.nth(1).locator(".player-name")).to_have_text(["Fox", "Golden Guardians | Zain"])
+        expect(tiles.nth(1).locator(".side-player .icon .character-picture")).to_have_count(2)
+        expect(tiles.nth(1).locator(".damage")).to_have_text(["134%", "134%"])
+        expect(tiles.nth(2).locator(".next")).to_have_text("Set over")
+        expect(tiles.nth(2).locator(".figure")).to_have_text(["3", "1"])
+        expect(tiles.nth(2).locator(".player-name")).to_have_text(["Mika", "Orla", "Juno", "Quill"])
+        expect(tiles.nth(3).locator(".next")).to_have_text("Up next")
+        expect(tiles.nth(3).locator(".player-name")).to_have_text(["Orla", "Quill"])
+        check_with_axe(watched.page)
+        watched.check(url)
+
+
+@needs_node
+def test_featured_station_keeps_its_place_for_a_while() -> None:
+    """The tensest station is featured. Another one takes its place once it has been tenser for long enough."""
+    script = """
+    const { featuredOf } = await import("./wall/order.js");
+    const set = (...score) => ({ winsNeeded: 3, sides: score.map((each) => ({ score: each })) });
+    const plain = { attention: 0, round: "", gameNumber: 1, words: "", state: "playing", lastStocks: 0 };
+    let last = null;
+    return given.map(([atMs, stations]) => {
+      const all = stations.map(([id, values, score]) => ({ ...plain, id, name: id, set: set(...score), ...values }));
+      last = featuredOf(all, last, atMs);
+      return last?.id ?? "";
+    });
+    """
+    quiet: dict[str, Any] = {}
+    last, idle = {"lastStocks": 2}, {"state": "idle"}
+    steps: list[tuple[int, list[Any], str]] = [
+        (0, [("a", idle, [2, 2])], ""),
+        (0, [("a", quiet, [2, 1]), ("b", quiet, [2, 2]), ("c", quiet, [0, 0])], "b"),
+        (1000, [("a", last, [2, 1]), ("b", quiet, [2, 2])], "b"),
+        (2000, [("a", quiet, [2, 1]), ("b", quiet, [2, 2])], "b"),
+        (9000, [("a", last, [2, 1]), ("b", idle, [2, 2])], "b"),
+        (12000, [("a", last, [2, 1]), ("b", idle, [2, 2])], "a"),
+        (30000, [("a", idle, [2, 1]), ("b", idle, [2, 2])], "a"),
+        (31000, [("b", quiet, [0, 0])], "b"),
+    ]
+    assert javascript.run(script, [step[:2] for step in steps]) == [step[2] for step in steps]
+
+
+def test_tensest_game_has_a_large_tile(browser: Browser, empty_daemon: DaemonProcess) -> None:
+    names = ("Mika", "Juno")
+    live = [list(messages(number, PLAYING, names, (0, 0), stocks=(4, 4))) for number in range(1, 6)]
+    live.append(list(messages(6, PLAYING, names, (2, 2), stocks=(1, 1))))
+    stations = [station(number, state=PLAYING, game=None) for number in range(1, 7)]
+    with made_up(browser, empty_daemon, stations, "#wall?sort=name", live, viewport=FULL_HD) as (watched, url):
+        page = watched.page
+        expect(page.locator(".tile").first).to_have_attribute("data-station", "s1")
+        page.get_by_label("Feature the tensest game").check()
+        expect(page).to_have_url(re.compile(r"#wall\?sort=name&featured=1$"))
+        expect(page.locator(".tile").first).to_have_attribute("data-station", "s6")
+        large, usual = page.locator(".tile.featured").bounding_box(), page.locator(".tile").last.bounding_box()
+        assert large is not None
+        assert usual is not None
+        assert large["width"] > 2 * usual["width"]
+        assert large["height"] > 2 * usual["height"]
+        page.get_by_label("Find a station or player").fill("setup 2")
+        expect(page.locator(".tile.featured")).to_have_count(0)
+        watched.check(url)
+
+
+def test_page_says_that_it_is_loading(browser: Browser, empty_daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        held = Held(watched.page, "**/v1/stations")
+        watched.page.goto(f"{empty_daemon.url}/#wall", wait_until="commit")
+        expect(watched.page.get_by_text("Loading…")).to_be_visible()
+        held.release()
+        expect(watched.page.get_by_text("Loading…")).to_be_hidden()
 
 
 def test_filter_sort_and_address(browser: Browser, empty_daemon: DaemonProcess) -> None:

@@ -181,6 +181,7 @@ function draw() {
   drawnAt = performance.now();
   const { stations, health } = daemon;
   document.body.classList.toggle("stale", health.state === "unreachable" || feed.connection !== "open");
+  find(".loading").hidden = health.state !== "connecting";
   find(".empty").hidden = stations.length > 0 || health.state !== "ready";
   followDemo();
   daemon.onAir = feed.onAir;
@@ -291,6 +292,8 @@ function wallStation(station) {
   const attention = attentionOf(station, state, daemon.lagSeconds.get(id));
   const round = String(/** @type {Record<string, any> | null} */ (set)?.round ?? "");
   const played = (set?.sides ?? []).reduce((sum, side) => sum + (side.score ?? 0), 0);
+  const last = daemon.lastGame(id);
+  const named = (view.set?.players ?? []).map((player) => player.name ?? "");
   return {
     id,
     name,
@@ -299,14 +302,15 @@ function wallStation(station) {
     isOnAir: daemon.onAir?.station === id,
     attention,
     round,
-    lag: "",
     note: wallNote(station, game, state),
     result: game === null ? "" : resultOf(game, set),
     game,
     set,
+    newestSet: view.set,
+    idleSince: last !== null && last.gameId === game?.gameId ? endOf(last) : "",
     lastStocks: running ? players.filter(({ stocks, startStocks }) => stocks === 1 && startStocks > 1).length : 0,
     gameNumber: running && set !== null ? played + 1 : 0,
-    words: [name, id, round, game === null ? "" : placeName(game), ...players.flatMap((each) => [each.name, each.character])].join(" "),
+    words: [name, id, round, game === null ? "" : placeName(game), ...named, ...players.flatMap((each) => [each.name, each.character])].join(" "),
   };
 }
 

@@ -10,11 +10,19 @@ export const SIZES = Object.freeze(/** @type {const} */ (["auto", "large", "medi
  * @property {(typeof STATES)[number]} state  Which stations are shown; `offline` includes stalled ones.
  * @property {(typeof SIZES)[number]} size
  * @property {string} find   Words that a station must have.
+ * @property {boolean} featured Whether the tensest setup has a large tile.
  * @property {boolean} clean Whether only the stations are shown, for a projector.
  */
 
 /** @type {Readonly<WallOptions>} */
-export const DEFAULTS = Object.freeze({ sort: "attention", state: "all", size: "auto", find: "", clean: false });
+export const DEFAULTS = Object.freeze({
+  sort: "attention",
+  state: "all",
+  size: "auto",
+  find: "",
+  featured: false,
+  clean: false,
+});
 const NAME = "#wall";
 
 /**
@@ -37,6 +45,7 @@ export function optionsOf(hash) {
     state: STATES.find((each) => each === query.get("state")) ?? DEFAULTS.state,
     size: SIZES.find((each) => each === query.get("size")) ?? DEFAULTS.size,
     find: query.get("find") ?? DEFAULTS.find,
+    featured: query.get("featured") === "1",
     clean: query.get("clean") === "1",
   };
 }

@@ -1,4 +1,4 @@
-/** Which stations a wall shows, and in which order. It does not touch the page. */
+/** Which stations a wall shows, in which order, and which of them is featured. It does not touch the page. */
 
 /**
  * @typedef {object} Facts          The known facts about a station.
@@ -12,6 +12,8 @@
  * @property {string} words         Everything that a search looks at.
  *
  * @typedef {import("./options.js").WallOptions} WallOptions
+ * @typedef {import("../slpstream_types.js").SetScore} SetScore
+ * @typedef {{id: string, untilMs: number}} Featured  Until when the station keeps its place at least.
  */
 
 /**
@@ -38,6 +40,47 @@ export function arranged(stations, { sort, state, find }, language = "en") {
   };
   const order = orders[sort];
   return shown.sort((a, b) => order(a, b) || names.compare(a.name, b.name) || names.compare(a.id, b.id));
+}
+
+/** The featured station keeps its place for this long after another one has become tenser. */
+const HOLD_MS = 10_000;
+
+/**
+ * How tense the game of a station is: last stocks count, and games that can win the set. 0 without a game.
+ * @param {Facts & {set: SetScore | null}} station
+ */
+export function tension({ state, lastStocks, set }) {
+  if (state !== "playing") {
+    return 0;
+  }
+  const { sides = [], winsNeeded = Infinity } = set ?? {};
+  const setPoints = sides.filter(({ score }) => score === winsNeeded - 1).length;
+  const isDeciding = setPoints > 0 && setPoints === sides.length;
+  return 1 + 2 * Math.min(lastStocks, 2) + (isDeciding ? 3 : Math.min(setPoints, 1));
+}
+
+/**
+ * Which station is featured: the tensest one. The last one stays for a while when another one is tenser, so that the wall does
+ * not flicker, and while no station plays.
+ * @template {Facts & {set: SetScore | null}} T
+ * @param {readonly T[]} stations     Those that are shown.
+ * @param {Featured | null} last
+ * @param {number} nowMs              In milliseconds of one clock.
+ * @returns {Featured | null}
+ */
+export function featuredOf(stations, last, nowMs) {
+  const most = Math.max(0, ...stations.map(tension));
+  const current = stations.find(({ id }) => id === last?.id);
+  if (last !== null && current !== undefined) {
+    if (tension(current) === most) {
+      return { id: last.id, untilMs: nowMs + HOLD_MS };
+    }
+    if (nowMs < last.untilMs) {
+      return last;
+    }
+  }
+  const next = most > 0 ? stations.find((station) => tension(station) === most) : undefined;
+  return next === undefined ? null : { id: next.id, untilMs: nowMs + HOLD_MS };
 }
 
 /** @param {Facts} station */

@@ -1,12 +1,15 @@
 /** One station on the wall: its name and state, a miniature of its stage, and its players. */
 
-import { element, fill, find, setAttribute, setText } from "../dom.js";
+import { element, fill, find, setAttribute, setData, setText } from "../dom.js";
 import { clockText, placeName, playersOf, winnersOf } from "../game_words.js";
+import { arrivals, arrived } from "../late.js";
 import { colourOf } from "../player_colour.js";
-import { lengthText, scoreOf } from "../set_score.js";
-import { pointsText, stageOutline, stocksText } from "../slippi.js";
+import { inShownOrder, lengthText, scoreOf } from "../set_score.js";
+import { playerOfSet, pointsText, stageOutline, stocksText } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
+import { announcedSet, idleMinutes, idleText, isLong, nextText } from "./between.js";
 import { MiniStage } from "./mini_stage.js";
+import { showName } from "./names.js";
 import { Pacing } from "./pacing.js";
 
 /**
@@ -22,12 +25,20 @@ import { Pacing } from "./pacing.js";
  * @property {boolean} isOnAir
  * @property {number} attention
  * @property {string} round
- * @property {string} lag
  * @property {string} note    Why it needs attention.
  * @property {string} result  Of its last game.
  * @property {Game | null} game
- * @property {SetScore | null} set
+ * @property {SetScore | null} set        The set of the game.
+ * @property {SetScore | null} newestSet  The newest set of the station.
+ * @property {string} idleSince           When its last game ended; empty if unknown.
  */
+
+/** The module with the pictures of characters. The wall does not wait for it. @type {typeof import("../icons/icons.js") | null} */
+let icons = null;
+import("../icons/icons.js").then((loaded) => {
+  icons = loaded;
+  arrived();
+});
 
 const MAX_DOTS = 4;
 const PARTS = `
@@ -36,11 +47,13 @@ const PARTS = `
     <h3 class="station-name"><a class="open"></a></h3>
     <span class="on-air" hidden></span>
     <span class="state-text"></span>
+    <span class="idle-time"></span>
+    <span class="head-score"></span>
     <button class="scenes-of" type="button" aria-haspopup="dialog" aria-expanded="false"><span aria-hidden="true">⋯</span></button>
   </div>
-  <div class="picture"><canvas aria-hidden="true"></canvas><p class="where"><span class="round"></span><span class="place"></span><span class="clock"></span></p><p class="note"></p><p class="result"></p></div>
+  <div class="picture"><canvas aria-hidden="true"></canvas><p class="where"><span class="round"></span><span class="place"></span><span class="clock"></span></p><p class="won-games"></p><p class="next"></p><p class="note"></p></div>
   <ul class="sides"></ul>`;
-const PLAYER = `<span class="who"><bdi class="player-name"></bdi></span>
+const PLAYER = `<span class="who"><span class="icon"></span><bdi class="player-name"></bdi></span>
   <span class="values"><span class="set-score" hidden></span><span class="lives"><span aria-hidden="true"></span><span class="hidden"></span></span><span class="damage"></span></span>`;
 
 export class Tile {
@@ -65,7 +78,6 @@ export class Tile {
     this.#picture = find(".picture", this.root);
     const button = find(".scenes-of", this.root);
     button.addEventListener("click", () => openScenes(button));
-    this.unfitted.add(find(".station-name", this.root));
   }
 
   /** The element that determines the size of the drawing. */
@@ -86,9 +98,13 @@ export class Tile {
     this.#stale = true;
   }
 
-  /** Fits all names again, because the tile has another size. */
-  refit() {
-    for (const name of this.root.querySelectorAll(".station-name, .player-name")) {
+  /**
+   * Sets how much the tile shows, and fits its names again.
+   * @param {string} size  `large`, `medium`, `small` or `tiny`.
+   */
+  arrange(size) {
+    setData(this.root, "size", size);
+    for (const name of this.root.querySelectorAll(".player-name")) {
       this.unfitted.add(/** @type {HTMLElement} */ (name));
     }
   }
@@ -139,31 +155,43 @@ export class Tile {
   /** Shows everything that is not in the frames. A few times a second is enough. @param {Shown} shown */
   show(shown) {
     const { root } = this;
-    const { game, set } = shown;
+    const { game } = shown;
+    const isRunning = game !== null && game.end === null;
+    const announced = isRunning ? null : announcedSet(shown.newestSet);
+    const set = announced ?? shown.set;
     const changedGame = game?.gameId !== this.#game?.gameId || game?.end !== this.#game?.end;
     this.#game = game;
-    root.dataset.station = shown.id;
-    root.dataset.state = shown.state;
-    root.dataset.attention = String(shown.attention);
-    root.dataset.ended = String(game !== null && game.end !== null);
+    setData(root, "station", shown.id);
+    setData(root, "state", shown.state);
+    setData(root, "attention", String(shown.attention));
+    setData(root, "between", String(!isRunning));
+    find("canvas", root).hidden = game === null;
     const link = find(".open", root);
     setAttribute(link, "href", `#station/${encodeURIComponent(shown.id)}`);
-    this.#setName(find(".station-name", root), link, shown.name);
+    setText(link, shown.name);
+    setAttribute(link, "title", shown.name);
     setText(find(".state-text", root), shown.stateText);
+    const minutes = shown.state === "idle" ? idleMinutes(shown.idleSince, Date.now()) : null;
+    setText(find(".idle-time", root), idleText(minutes));
+    setData(root, "idle", minutes === null ? "" : isLong(minutes) ? "long" : "short");
     const mark = find(".on-air", root);
     setText(mark, text("on_air.mark"));
     mark.hidden = !shown.isOnAir;
     setAttribute(find(".scenes-of", root), "aria-label", text("wall.scenes_of", { station: shown.name }));
-    setText(find(".round", root), [shown.round, lengthText(set)].filter(Boolean).join(" · "));
-    setText(find(".place", root), game === null ? "" : placeName(game));
-    setText(find(".clock", root), game === null || game.end !== null ? shown.lag : clockText(game));
-    setText(find(".note", root), shown.note);
-    setText(find(".result", root), shown.result);
-    const players = playersOf(game, set);
-    const winners = winnersOf(game, set);
+    setText(find(".round", root), [announced?.round ?? shown.round, lengthText(set)].filter(Boolean).join(" · "));
+    setText(find(".place", root), game === null || announced !== null ? "" : placeName(game));
+    setText(find(".clock", root), isRunning ? clockText(game) : "");
+    const isQuiet = shown.state === "idle" && shown.attention === 0;
+    setText(find(".next", root), isRunning ? "" : nextText(set) || shown.result || (isQuiet ? shown.note : ""));
+    setText(find(".note", root), isQuiet ? "" : shown.note);
+    const players = announced === null ? playersOf(game, set) : inShownOrder(announced.players.map(playerOfSet), announced);
+    const [first] = players;
+    players.sort((a, b) => Number(a.team !== first.team) - Number(b.team !== first.team));
+    this.#showScore(announced === null ? set : null, players);
+    const winners = announced === null ? winnersOf(game, set) : [];
     const list = find(".sides", root);
     setAttribute(list, "data-count", String(players.length));
-    fill(list, players, newPlayer, (row, player) => this.#showPlayer(row, player, winners, set));
+    fill(list, players, newPlayer, (row, player) => this.#showPlayer(row, player, winners, announced === null ? set : null));
     const fighters = players.map((player) => ({
       index: player.index,
       port: player.port,
@@ -177,18 +205,49 @@ export class Tile {
   }
 
   /**
+   * Shows the games that each of two sides has won, in large figures.
+   * @param {SetScore | null} set
+   * @param {readonly Player[]} players  Those of one side first.
+   */
+  #showScore(set, players) {
+    const ends = set?.sides?.length === 2 ? [players[0], players[players.length - 1]] : [];
+    const sides = ends.flatMap((player) => {
+      const score = player === undefined ? null : scoreOf(set, player);
+      return score === null ? [] : [{ score, colour: colourOf(player) }];
+    });
+    setData(this.root, "score", String(sides.length === 2));
+    setText(find(".head-score", this.root), sides.length === 2 ? sides.map(({ score }) => number(score)).join("–") : "");
+    fill(find(".won-games", this.root), sides.length === 2 ? sides : [], newFigure, (figure, { score, colour }) => {
+      setText(figure, number(score));
+      setData(figure, "colour", colour);
+    });
+  }
+
+  /**
    * @param {HTMLElement} row
    * @param {Player} player
    * @param {number[]} winners
    * @param {SetScore | null} set
    */
   #showPlayer(row, player, winners, set) {
-    row.dataset.index = String(player.index);
-    row.dataset.colour = colourOf(player);
+    setData(row, "index", String(player.index));
+    setData(row, "colour", colourOf(player));
     row.classList.toggle("won", winners.includes(player.index));
+    const hasName = player.name !== `P${player.port}` || player.character === "";
     const name = find(".player-name", row);
-    this.#setName(name, name, player.name);
-    setAttribute(find(".who", row), "title", [player.name, player.character].filter(Boolean).join(" · "));
+    const shownName = hasName ? player.name : player.character;
+    if (name.textContent !== shownName) {
+      showName(name, shownName);
+      this.unfitted.add(name);
+    }
+    setAttribute(find(".who", row), "title", hasName ? [player.name, player.character].filter(Boolean).join(" · ") : shownName);
+    const icon = find(".icon", row);
+    showIcon(icon, player);
+    const room = `${icon.childElementCount} ${row.classList.contains("won")} ${this.root.dataset.between}`;
+    if (row.dataset.room !== room) {
+      row.dataset.room = room;
+      this.unfitted.add(name);
+    }
     const score = scoreOf(set, player);
     const badge = find(".set-score", row);
     badge.hidden = score === null;
@@ -199,18 +258,6 @@ export class Tile {
       row.dataset.shown = `${this.#gameId} ${player.index}`;
       this.#values.delete(player.index);
       showLives(row, player, player.stocks, player.percent ?? null, player.percent !== undefined);
-    }
-  }
-
-  /**
-   * @param {HTMLElement} fitted
-   * @param {HTMLElement} element
-   * @param {string} name
-   */
-  #setName(fitted, element, name) {
-    if (element.textContent !== name) {
-      element.textContent = name;
-      this.unfitted.add(fitted);
     }
   }
 
@@ -231,6 +278,23 @@ export class Tile {
         showLives(row, null, stocks, percent, true);
       }
     }
+  }
+}
+
+function newFigure() {
+  return element("span", "", { class: "figure" });
+}
+
+/**
+ * Shows the icon of a player's character, which only games of Melee have.
+ * @param {HTMLElement} place
+ * @param {Player} player
+ */
+function showIcon(place, { characterId, costumeIndex }) {
+  const shown = icons === null || characterId < 0 ? "" : `${characterId} ${costumeIndex} ${arrivals()}`;
+  if (place.dataset.shown !== shown) {
+    place.dataset.shown = shown;
+    place.replaceChildren(...(icons === null || characterId < 0 ? [] : [icons.characterPicture(characterId, costumeIndex)]));
   }
 }
 

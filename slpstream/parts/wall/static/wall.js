@@ -9,7 +9,7 @@ import { element, find, setAttribute, setText } from "../dom.js";
 import { addTexts, language, number, text } from "../texts/texts.js";
 import { fitNames } from "./names.js";
 import { DEFAULTS, SIZES, SORTS, STATES, hashOf, isWall, optionsOf } from "./options.js";
-import { arranged } from "./order.js";
+import { arranged, featuredOf } from "./order.js";
 import { SceneMenu } from "./scene_menu.js";
 import { Tile } from "./tile.js";
 
@@ -35,23 +35,36 @@ const ASPECT = 1.5;
 const WIDEST = 1.6;
 const MIN_LARGE_PX = 290;
 const MIN_MEDIUM_PX = 215;
+/** In tiles below this width or height, players have a line each. */
+const MIN_SMALL_PX = { width: 150, height: 92 };
 /** Below this height of a tile the wall scrolls. */
-const MIN_HEIGHT_PX = 104;
+const MIN_HEIGHT_PX = 72;
+/** The least height of a tile of a chosen size. */
+const MIN_CHOSEN_HEIGHT_PX = 104;
+/** The featured tile is this many columns wide and rows high. */
+const FEATURED_SPAN = 2;
+/** With fewer stations, no tile is featured: the others would be as small as on a wall of many. */
+const MIN_FEATURED = 5;
 const PHONE_PX = 600;
 
 /**
- * Loads the stylesheet of the wall, and makes the wall.
+ * Loads the stylesheets of the wall, and makes the wall.
  * @param {HTMLElement} root
  * @param {(scene: string, station: string) => string} sceneOf  The address of a scene.
  * @param {() => void} onChange  Called when the options have changed.
  */
 export async function openWall(root, sceneOf, onChange) {
-  const link = element("link", "", { rel: "stylesheet", href: new URL("wall.css", import.meta.url).href });
-  await new Promise((resolve) => {
+  await Promise.all(["wall.css", "../icons/icons.css"].map(loadStyle));
+  return new Wall(root, sceneOf, onChange);
+}
+
+/** @param {string} file */
+function loadStyle(file) {
+  const link = element("link", "", { rel: "stylesheet", href: new URL(file, import.meta.url).href });
+  return new Promise((resolve) => {
     link.onload = link.onerror = resolve;
     document.head.append(link);
   });
-  return new Wall(root, sceneOf, onChange);
 }
 
 export class Wall {
@@ -66,6 +79,7 @@ export class Wall {
   #orderedAt = -Infinity;
   #order = "";
   #fitted = "";
+  /** @type {import("./order.js").Featured | null} */ #featured = null;
   #drawnAt = -Infinity;
   /** @type {number | undefined} */ #loop;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #typing;
@@ -142,6 +156,11 @@ export class Wall {
       label.append(element("span", text(`wall.${name}`)), select);
       bar.append(label);
     }
+    const featured = element("label", "", { class: "featured-field" });
+    const box = /** @type {HTMLInputElement} */ (element("input", "", { type: "checkbox", name: "featured" }));
+    box.addEventListener("change", () => this.#choose({ featured: box.checked }));
+    featured.append(box, text("wall.featured"));
+    bar.append(featured);
     const clean = element("button", text("wall.full_screen"), { type: "button", class: "full-screen" });
     clean.addEventListener("click", () => {
       this.#choose({ clean: true });
@@ -270,28 +289,63 @@ export class Wall {
     this.#orderedAt = now;
     const shown = arranged(stations, this.#options, language);
     setText(find(".shown", this.#root), text("wall.shown", { shown: number(shown.length), count }));
+    find(".shown", this.#root).classList.toggle("all", shown.length === count);
     const nothing = count > 0 && shown.length === 0;
     setText(find(".nothing", this.#root), nothing ? text("wall.nothing") : "");
-    const order = shown.map(({ id }) => id).join("\n");
-    if (order !== this.#order || this.#list.childElementCount !== shown.length) {
-      this.#order = order;
-      const focused = document.activeElement;
-      const roots = shown.map(({ id }) => this.#tile(id).root);
-      for (const child of [...this.#list.children]) {
-        if (!roots.includes(/** @type {HTMLElement} */ (child))) {
-          child.remove();
-        }
-      }
-      roots.forEach((root, i) => {
-        if (this.#list.children[i] !== root) {
-          this.#list.insertBefore(root, this.#list.children[i] ?? null);
-        }
-      });
-      if (focused instanceof HTMLElement && document.activeElement !== focused && this.#list.contains(focused)) {
-        focused.focus({ preventScroll: true });
+    const before = this.#featured?.id;
+    this.#featured = this.#options.featured && shown.length >= MIN_FEATURED ? featuredOf(shown, this.#featured, now) : null;
+    const featured = this.#featured?.id;
+    const ids = shown.map(({ id }) => id).sort((a, b) => Number(b === featured) - Number(a === featured));
+    const order = ids.join("\n");
+    if (order === this.#order && featured === before && this.#list.childElementCount === ids.length) {
+      this.#arrange();
+      return;
+    }
+    this.#order = order;
+    const place = () => {
+      this.#place(ids.map((id) => this.#tile(id).root));
+      this.#arrange();
+    };
+    if (before !== undefined && featured !== undefined && before !== featured) {
+      this.#moveTo([before, featured], place);
+    } else {
+      place();
+    }
+  }
+
+  /**
+   * Moves the tiles of two stations to other places with a view transition, without one for readers who prefer less motion.
+   * @param {string[]} ids
+   * @param {() => void} place
+   */
+  #moveTo(ids, place) {
+    if (this.#reducedMotion.matches || !("startViewTransition" in document)) {
+      place();
+      return;
+    }
+    const moving = ids.map((id) => this.#tile(id).root);
+    moving.forEach((root, i) => root.style.setProperty("view-transition-name", `featured-${i}`));
+    const transition = document.startViewTransition(place);
+    transition.ready.catch(() => {}); // skipped in a hidden page; the tiles are in their places anyway
+    transition.finished.finally(() => moving.forEach((root) => root.style.removeProperty("view-transition-name")));
+  }
+
+  /** Puts tiles into the list. @param {HTMLElement[]} roots */
+  #place(roots) {
+    const focused = document.activeElement;
+    for (const child of [...this.#list.children]) {
+      if (!roots.includes(/** @type {HTMLElement} */ (child))) {
+        child.remove();
       }
     }
-    this.#arrange();
+    roots.forEach((root, i) => {
+      if (this.#list.children[i] !== root) {
+        this.#list.insertBefore(root, this.#list.children[i] ?? null);
+      }
+    });
+    if (focused instanceof HTMLElement && document.activeElement !== focused && this.#list.contains(focused)) {
+      focused.focus({ preventScroll: true });
+    }
   }
 
   #showOptions() {
@@ -301,6 +355,7 @@ export class Wall {
         field.value = this.#options[name];
       }
     }
+    /** @type {HTMLInputElement} */ (find("[name=featured]", this.#root)).checked = this.#options.featured;
   }
 
   /** Chooses the number of columns and the size of the tiles. */
@@ -311,19 +366,22 @@ export class Wall {
       return;
     }
     const gap = parseFloat(getComputedStyle(this.#list).columnGap) || 0;
-    const top = this.#list.getBoundingClientRect().top + scrollY;
-    const height = Math.max(0, innerHeight - top - 2 * gap);
-    const { columns, rowHeight } = gridOf(this.#options.size, { count, width, height, gap });
+    const { top } = this.#list.getBoundingClientRect();
+    const below = Math.max(0, document.body.getBoundingClientRect().bottom - find("main").getBoundingClientRect().bottom);
+    const height = Math.max(0, innerHeight - (top + scrollY) - below);
+    const featured = this.#featured === null || width < PHONE_PX ? null : this.#tile(this.#featured.id);
+    const { columns, rowHeight } = gridOf(this.#options.size, { count, width, height, gap, isFeatured: featured !== null });
     const tileWidth = (width - gap * (columns - 1)) / columns;
-    const extent = Math.min(tileWidth, rowHeight * WIDEST);
-    const size = extent >= MIN_LARGE_PX ? "large" : extent >= MIN_MEDIUM_PX ? "medium" : "small";
-    setAttribute(this.#list, "data-size", size);
     this.#list.style.setProperty("--columns", String(columns));
     this.#list.style.setProperty("--row-height", `${rowHeight}px`);
-    const fitted = `${size} ${Math.round(tileWidth)} ${Math.round(rowHeight)}`;
+    const fitted = `${featured?.root.dataset.station} ${Math.round(tileWidth)} ${Math.round(rowHeight)}`;
     if (fitted !== this.#fitted) {
       this.#fitted = fitted;
-      this.#tiles.forEach((tile) => tile.refit());
+      for (const tile of this.#tiles.values()) {
+        const span = tile === featured ? FEATURED_SPAN : 1;
+        tile.root.classList.toggle("featured", tile === featured);
+        tile.arrange(sizeOf(span * tileWidth, span * rowHeight));
+      }
       this.#fit();
     }
   }
@@ -343,23 +401,37 @@ export class Wall {
 }
 
 /**
- * The number of columns and the least height of a row. `auto` has the largest tiles with which all stations are on the screen,
- * as far as that is readable.
- * @param {WallOptions["size"]} size
- * @param {{count: number, width: number, height: number, gap: number}} place  In pixels.
+ * How much a tile shows, by its width and height in pixels.
+ * @param {number} width
+ * @param {number} height
  */
-export function gridOf(size, { count, width, height, gap }) {
+function sizeOf(width, height) {
+  if (width < MIN_SMALL_PX.width || height < MIN_SMALL_PX.height) {
+    return "tiny";
+  }
+  const extent = Math.min(width, height * WIDEST);
+  return extent >= MIN_LARGE_PX ? "large" : extent >= MIN_MEDIUM_PX ? "medium" : "small";
+}
+
+/**
+ * The number of columns and the height of a row. `auto` has the largest tiles with which all stations are on the screen, as far
+ * as that is readable.
+ * @param {WallOptions["size"]} size
+ * @param {{count: number, width: number, height: number, gap: number, isFeatured: boolean}} place  In pixels.
+ */
+function gridOf(size, { count, width, height, gap, isFeatured }) {
   const isPhone = width < PHONE_PX;
   const chosen = size === "auto" && isPhone ? (count > 2 ? "small" : "large") : size;
   if (chosen !== "auto") {
     const narrowest = { large: MIN_LARGE_PX, medium: MIN_MEDIUM_PX, small: 140 }[chosen];
-    const columns = Math.max(1, Math.floor((width + gap) / (narrowest + gap)));
+    const columns = Math.max(isFeatured ? FEATURED_SPAN : 1, Math.floor((width + gap) / (narrowest + gap)));
     const tileWidth = (width - gap * (columns - 1)) / columns;
-    return { columns, rowHeight: Math.max(MIN_HEIGHT_PX, Math.round(tileWidth / ASPECT)) };
+    return { columns, rowHeight: Math.max(MIN_CHOSEN_HEIGHT_PX, Math.round(tileWidth / ASPECT)) };
   }
-  let best = { columns: 1, rowHeight: MIN_HEIGHT_PX, extent: 0 };
-  for (let columns = 1; columns <= count; columns++) {
-    const rows = Math.ceil(count / columns);
+  const [cells, least] = isFeatured ? [count + FEATURED_SPAN ** 2 - 1, FEATURED_SPAN] : [count, 1];
+  let best = { columns: least, rowHeight: MIN_HEIGHT_PX, extent: 0 };
+  for (let columns = least; columns <= cells; columns++) {
+    const rows = Math.max(least, Math.ceil(cells / columns));
     const tileWidth = (width - gap * (columns - 1)) / columns;
     const tileHeight = (height - gap * (rows - 1)) / rows;
     const extent = Math.min(tileWidth / ASPECT, tileHeight);
