@@ -49,7 +49,7 @@ const HOLD_MS = 10_000;
  * How tense the game of a station is: last stocks count, and games that can win the set. 0 without a game.
  * @param {Facts & {set: SetScore | null}} station
  */
-export function tension({ state, lastStocks, set }) {
+function tension({ state, lastStocks, set }) {
   if (state !== "playing") {
     return 0;
   }
