@@ -102,6 +102,7 @@ MARKS: Mapping[str, str] = {
     "parts/info": "process",
     "parts/fanout/test_untouched.py": "slow",
     "parts/highlights": "process",
+    "parts/odds/test_daemon.py": "process slow",
     "parts/on_air/test_daemon.py": "process slow",
     "parts/pictures": "process",
     "parts/playback_dolphin/test_daemon.py": "process",

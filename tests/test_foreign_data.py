@@ -42,6 +42,8 @@ OWN: Mapping[str, str] = {
     "parts/playback_dolphin/moments.py": _LOG,
     "parts/on_air/rule.py": _LOG,
     "parts/audit/setup_audit.py": _STORED,
+    "parts/odds/log_odds.py": _LOG,
+    "parts/odds/played_games.py": "settings that were encoded one line earlier, and numbers that were checked",
     "parts/controllers/checked_games.py": _LOG,
     "parts/controllers/samples.py": _LOG,
     "parts/handover/contents.py": _STORED,

@@ -13,6 +13,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "cli/__init__.py": {"format_commands": "called by click"},
     "parts/export/cli.py": {"parameter": "passed by click"},
     "cli/replay_options.py": {"parameter": "passed by click"},
+    "parts/odds/cli.py": {"parameter": "passed by click"},
     "parts/situations/cli.py": {"parameter": "passed by click"},
     "cli/terminal.py": {"on_broken_pipe": "called by rich"},
     "formats/slippi/columns.py": {

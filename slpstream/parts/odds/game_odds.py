@@ -1,0 +1,189 @@
+"""The odds of one game from its final frames, and the state of the game that they are computed from.
+
+There are odds twice a second of game time and when a stock is lost. They only depend on the frames up to then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.formats.slippi.commands import POST_FRAME
+from slpstream.formats.slippi.game_start import STOCK_MODE
+from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.model.prepared import prepared
+from slpstream.parts.odds.model import GameState, OddsModel
+
+MAX_STOCKS = 4
+"""The model has seen no game with more stocks."""
+FRAMES_PER_SECOND = 60
+_FRAMES_PER_POINT = 30
+_MAX_PERCENT = 999.0
+_DIGITS = 4
+
+
+class Post(msgspec.Struct, gc=False, rename="camel"):
+    """The part of a Post-Frame Update that the odds need. In JSON, NaN is null."""
+
+    percent: float | None = None
+    stocks_remaining: int | None = None
+
+
+class _Player(msgspec.Struct, rename="camel"):
+    player_index: int
+    type: int = 0
+    start_stocks: int = 0
+    handicap: int = 0
+    stamina_mode: bool = False
+    low_gravity: bool = False
+    metal: bool = False
+    damage_start: float = 0
+    damage_spawn: float = 0
+    offense_ratio: float | None = 1.0
+    defense_ratio: float | None = 1.0
+    model_scale: float | None = 1.0
+
+
+class _GameInfo(msgspec.Struct, rename="camel"):
+    damage_ratio: float | None = 1.0
+
+
+@prepared
+class Setup(msgspec.Struct, rename="camel"):
+    """The part of a game's settings that decides whether there are odds."""
+
+    in_game_mode: int
+    is_teams: bool
+    players: list[_Player]
+    game_info_block: _GameInfo = msgspec.field(default_factory=_GameInfo)
+
+    @property
+    def without_odds(self) -> str:
+        """The reason why the game has no odds, in words, or an empty string."""
+        players = self.players
+        if self.is_teams:
+            return "a game of teams"
+        if self.in_game_mode != STOCK_MODE or any(player.stamina_mode for player in players):
+            return "not played for stocks"
+        if len(players) != 2:
+            return "not a game of two players"
+        if not all(1 <= player.start_stocks <= MAX_STOCKS for player in players):
+            return f"not played with 1 to {MAX_STOCKS} stocks"
+        if self.game_info_block.damage_ratio != 1 or not _is_even(*players):
+            return "played with a handicap"
+        return ""
+
+    @property
+    def has_computer(self) -> bool:
+        """Whether not all players are people."""
+        return any(player.type for player in self.players)
+
+
+def _is_even(first: _Player, second: _Player) -> bool:
+    """Whether neither player has an advantage, and both play by the ordinary rules."""
+    ordinary = all(
+        not (player.damage_start or player.damage_spawn or player.low_gravity or player.metal)
+        and player.offense_ratio == player.defense_ratio == player.model_scale == 1
+        for player in (first, second)
+    )
+    return ordinary and (first.start_stocks, first.handicap) == (second.start_stocks, second.handicap)
+
+
+class Point(NamedTuple):
+    """The odds in one frame."""
+
+    frame: int
+    odds: float
+    """The chance of the first player to win the game."""
+    state: GameState
+    lost_by: tuple[int, ...]
+    """The players who lost a stock in this frame, 0 or 1."""
+
+
+class _Fighter:
+    """One player in the frames so far."""
+
+    __slots__ = ("damage", "is_dying", "percent", "second_percent", "stocks", "taken")
+
+    def __init__(self, stocks: int) -> None:
+        self.stocks = stocks
+        self.percent = 0.0
+        self.is_dying = False
+        """Whether a stock was lost and the game still shows its percent."""
+        self.damage = self.second_percent = 0.0
+        """The damage taken up to the last whole second, and the percent at that time."""
+        self.taken = 0.0
+
+    def take(self, percent: float, stocks: int) -> bool:
+        """Add a frame. Returns whether a stock was lost in it."""
+        has_lost = stocks < self.stocks
+        self.is_dying = (has_lost or self.is_dying) and percent > 0 and percent >= self.percent
+        self.percent, self.stocks = percent, stocks
+        return has_lost
+
+    @property
+    def counted_percent(self) -> float:
+        return 0.0 if self.is_dying else self.percent
+
+    def count(self, *, new_second: bool) -> None:
+        """Count the damage taken. It is counted in whole seconds, and what was taken since then is added."""
+        percent = self.counted_percent
+        self.taken = self.damage + max(0.0, percent - self.second_percent)
+        if new_second:
+            self.damage, self.second_percent = self.taken, percent
+
+
+class GameOdds:
+    """The odds of one game. It takes final frames, each number once and in order."""
+
+    def __init__(self, model: OddsModel, setup: Setup) -> None:
+        """The setup must have odds (`Setup.without_odds`)."""
+        self._model = model
+        self.players = [player.player_index for player in setup.players]
+        self._fighters = [_Fighter(player.start_stocks) for player in setup.players]
+        self._second = self._point = -1
+
+    def take(self, number: int, posts: Mapping[int, Post]) -> Point | None:
+        """Add a frame, and return its odds if it has any.
+
+        There are none if a player is missing or a value can't be right.
+        """
+        first, second = self._fighters
+        one, two = (posts.get(index) for index in self.players)
+        if one is None or two is None or not (_is_possible(one, first) and _is_possible(two, second)):
+            return None
+        # `_is_possible` has checked that none of the values is missing.
+        lost = (
+            first.take(one.percent, one.stocks_remaining),  # type: ignore[arg-type]
+            second.take(two.percent, two.stocks_remaining),  # type: ignore[arg-type]
+        )
+        point, whole = number // _FRAMES_PER_POINT, number // FRAMES_PER_SECOND
+        if point <= self._point and True not in lost:
+            return None
+        for fighter in self._fighters:
+            fighter.count(new_second=whole > self._second)
+        self._point, self._second = max(point, self._point), max(whole, self._second)
+        state = GameState(
+            first.stocks, second.stocks, first.counted_percent, second.counted_percent, second.taken, first.taken
+        )
+        lost_by = tuple(index for index in (0, 1) if lost[index])
+        return Point(number, round(self._model.win(state), _DIGITS), state, lost_by)
+
+
+def _is_possible(post: Post, fighter: _Fighter) -> bool:
+    percent, stocks = post.percent, post.stocks_remaining
+    if percent is None or stocks is None or not math.isfinite(percent):
+        return False
+    return 0 <= percent <= _MAX_PERCENT and 0 <= stocks <= fighter.stocks
+
+
+def posts_of(content: Any) -> Mapping[int, Post]:
+    """Return the values of all players in a frame of a reader, by player index."""
+    if type(content) is PackedFrame:
+        return content.events.fields(POST_FRAME, Post.__struct_fields__, Post)(content.data)
+    posts = {index: player.post for index, player in content.players.items() if player.post is not UNSET}
+    return {index: Post(post.percent, post.stocks_remaining) for index, post in posts.items()}

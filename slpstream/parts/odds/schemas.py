@@ -1,0 +1,33 @@
+"""The JSON of `/v1/games/{gameId}/odds`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from slpstream.parts.odds.turning_points import TurningPoint
+from slpstream.web.schemas import GameId, PlayerIndex, Schema
+
+
+class OddsPoint(Schema, kw_only=True):
+    """The odds in one frame."""
+
+    frame: int
+    odds: Annotated[float, Meta(description="The chance of the first player to win, from 0 to 1.")]
+    stocks: Annotated[list[int], Meta(description="The stocks of both players.")]
+
+
+class GameOddsFound(Schema, kw_only=True):
+    """The odds of a game."""
+
+    game_id: GameId
+    final: Annotated[bool, Meta(description="False while the game is played: there will be more.")]
+    without_odds: Annotated[
+        str, Meta(description="Why the game has no odds, such as `a game of teams`. Left out if it can have them.")
+    ] = ""
+    players: Annotated[list[PlayerIndex], Meta(description="The two players. The odds are those of the first one.")]
+    points: Annotated[
+        list[OddsPoint], Meta(description="Twice a second of game time, and in each frame in which a stock was lost.")
+    ]
+    turning_points: Annotated[list[TurningPoint], Meta(description="The largest swings, beginning with the largest.")]

@@ -1,0 +1,44 @@
+"""`/v1/games/{gameId}/odds` of a daemon: while a game is played, after it, and for a game without odds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from slpstream.api import open_replay
+from slpstream.parts.odds.cli import command
+from tests.cli.command_line import called
+from tests.daemons.process import configured
+from tests.replays import replay_path
+from tests.synthetic.match import synthetic_match
+
+
+def test_odds_of_games(tmp_path: Path) -> None:
+    data = synthetic_match(seed=5)
+    whole = tmp_path / "whole.slp"
+    whole.write_bytes(data)
+    expected: dict[str, Any] = json.loads(called(command, "show", "--json", whole).stdout)
+    folder = tmp_path / "main"
+    folder.mkdir()
+    teams = folder / "teams.slp"
+    teams.write_bytes(replay_path("doubles_3.18").read_bytes())
+    with configured(tmp_path, "", folder) as daemon:
+        path = folder / "Game_1.slp"
+        path.write_bytes(data[: len(data) // 2])
+        address = f"/v1/games/{expected['gameId']}/odds"
+        daemon.until(lambda: daemon.status(address) == 200 and daemon.get(address)["points"][100:])
+        live = daemon.get(address)
+        assert live["final"] is False
+        assert live["points"] == expected["points"][: len(live["points"])]
+
+        with path.open("ab") as file:
+            file.write(data[len(data) // 2 :])
+        daemon.until(lambda: daemon.get(address)["final"])
+        assert daemon.get(address) == {**expected, "final": True}
+
+        found = daemon.get(f"/v1/games/{open_replay(teams).game_id}/odds")
+        assert found["withoutOdds"] == "a game of teams"
+        assert found["points"] == found["players"] == found["turningPoints"] == []
+        for unknown in (f"/v1/games/{'0' * 32}/odds", "/v1/games/x/odds"):
+            assert daemon.status(unknown) == 404
