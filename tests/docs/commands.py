@@ -28,7 +28,6 @@ REASONS: Mapping[str, str] = {
     ),
     r"(mkdir -p|chmod -R go=|tar -czf|slpstream .*) ~/tournament": "tests/docs/test_tournament_day.py has a whole day",
     r"slpstream .* ~/melee": "tests/docs/test_data.py has replays for each of them",
-    r"slpstream odds fit": "needs ten games; tests/parts/odds/test_command.py has some",
     r"slpstream seats": "needs a daemon with seats; tests/parts/seats/test_cli.py has one",
     r"git pull": "needs a remote repository",
     r"launchctl": "needs macOS",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from pathlib import Path
 
 import trio
+from msgspec import UNSET
 
 from slpstream.model.errors import ConfigError, CursorGone
 from slpstream.model.messages import START
@@ -13,7 +15,7 @@ from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.odds.log_odds import LogOdds
 from slpstream.parts.odds.model import ModelError, OddsModel, packaged_model, read_model
 from slpstream.parts.odds.part import Odds
-from slpstream.parts.odds.schemas import GameOddsFound, OddsPoint
+from slpstream.parts.odds.schemas import GameOddsFound, OddsPoint, OddsQuery
 from slpstream.stream import Game
 
 _KEPT_GAMES = 32
@@ -39,7 +41,7 @@ class AskedOdds(RunningPart):
         self._games: OrderedDict[str, _Asked] = OrderedDict()
         self._computing = trio.Lock()
 
-    async def odds(self, game_id: str) -> GameOddsFound | None:
+    async def odds(self, game_id: str, query: OddsQuery) -> GameOddsFound | None:
         """Return the odds of a game so far, or `None` if it is unknown or its file is missing."""
         async with self._computing:  # one game at a time
             log = await self._host.games.log(game_id)
@@ -56,7 +58,7 @@ class AskedOdds(RunningPart):
             except CursorGone:  # the file was replaced, so the next request begins again
                 del self._games[game_id]
                 return None
-            return _found(game_id, asked.odds)
+            return _found(game_id, asked.odds, query)
 
 
 async def _read_on(asked: _Asked) -> None:
@@ -71,7 +73,8 @@ async def _read_on(asked: _Asked) -> None:
                 await trio.lowlevel.checkpoint()
 
 
-def _found(game_id: str, odds: LogOdds) -> GameOddsFound:
+def _found(game_id: str, odds: LogOdds, query: OddsQuery) -> GameOddsFound:
+    first = 0 if query.after is UNSET else bisect_right(odds.points, query.after, key=lambda point: point.frame)
     return GameOddsFound(
         game_id=game_id,
         final=odds.is_over,
@@ -79,7 +82,7 @@ def _found(game_id: str, odds: LogOdds) -> GameOddsFound:
         players=odds.players,
         points=[
             OddsPoint(frame=point.frame, odds=point.odds, stocks=[point.state.stocks, point.state.opponent_stocks])
-            for point in odds.points
+            for point in odds.points[first:]
         ],
         turning_points=odds.turning_points(),
     )

@@ -39,7 +39,7 @@ _SHOW = "show"
 
 
 class _OddsCommands(click.Group):
-    """The group of commands. A word that is none of them is a replay to show."""
+    """The group of commands. Any other word is a replay to show."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -176,7 +176,7 @@ def _shown(replay: Any, odds: LogOdds, seconds: bool, set_score: tuple[int, int]
 
 
 def _percent(chance: float) -> str:
-    """Return a chance in percent. Only what is decided is 0 or 100 %."""
+    """Return a chance in percent. It is 0 or 100 % only if the game is decided."""
     return f"{chance:.0%}" if chance in (0, 1) else f"{min(max(chance, 0.01), 0.99):.0%}"
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.parts.odds.schemas import GameOddsFound
-from slpstream.web.endpoint import Endpoint, NoParameters, json_response
+from slpstream.parts.odds.schemas import GameOddsFound, OddsQuery
+from slpstream.web.endpoint import Endpoint, json_response
 from slpstream.web.game_path import GAME_IN_PATH, game_in_path, no_such_game
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def endpoints(running: AskedOdds | None) -> list[Endpoint]:
     """Make the endpoint of this module. `running` is `None` if it is only described."""
 
-    async def of_game(request: Request, _: NoParameters) -> Response:
-        found = await cast("AskedOdds", running).odds(game_in_path(request))
+    async def of_game(request: Request, query: OddsQuery) -> Response:
+        found = await cast("AskedOdds", running).odds(game_in_path(request), query)
         if found is None:
             raise no_such_game(request)
         return await json_response(request, found)
@@ -29,6 +29,6 @@ def endpoints(running: AskedOdds | None) -> list[Endpoint]:
             "/v1/games/{gameId}/odds", "getGameOdds",
             "How likely each of two players was to win, over the game, and the turning points. While the game is "
             "played, these are the odds so far.",
-            of_game, GameOddsFound, in_path=GAME_IN_PATH, statuses={404: "No such game."},
+            of_game, GameOddsFound, parameters=OddsQuery, in_path=GAME_IN_PATH, statuses={404: "No such game."},
         ),
     ]  # fmt: skip

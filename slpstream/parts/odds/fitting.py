@@ -1,8 +1,8 @@
 """Fit a model to games, and judge the fit by tenfold cross-validation over games. This needs numpy.
 
-The weights are fitted to who loses the next stock in each second, by logistic regression. Who wins the game isn't used:
-it follows from the stocks. Each game has the same weight. The weights are drawn a little towards `_START`, as if a
-third of a game had said so, which only matters if there are few games. The percents that a player takes until the
+The weights are fitted to who loses the next stock in each second, by logistic regression. The winner isn't used, as it
+follows from the stocks. Each game has the same weight. A small penalty, worth a third of a game, keeps the weights near
+`_START`, which only matters if there are few games. The percents that a player takes until the
 opponent loses a stock are a straight line by least squares.
 """
 

@@ -130,7 +130,7 @@ class _Fighter:
         return 0.0 if self.is_dying else self.percent
 
     def count(self, *, new_second: bool) -> None:
-        """Count the damage taken. It is counted in whole seconds, and what was taken since then is added."""
+        """Count the damage taken. It is counted in whole seconds, and damage since the last of these is added."""
         percent = self.counted_percent
         self.taken = self.damage + max(0.0, percent - self.second_percent)
         if new_second:
@@ -150,7 +150,7 @@ class GameOdds:
     def take(self, number: int, posts: Mapping[int, Post]) -> Point | None:
         """Add a frame, and return its odds if it has any.
 
-        There are none if a player is missing or a value can't be right.
+        A frame has no odds if a player is missing or a value can't be right.
         """
         first, second = self._fighters
         one, two = (posts.get(index) for index in self.players)

@@ -34,7 +34,7 @@ class ModelError(Exception):
 
 
 class GameState(NamedTuple):
-    """What the model knows about a game. The first player is the one whose chance we compute."""
+    """The input of the model. The first player is the one whose chance we compute."""
 
     stocks: int
     opponent_stocks: int

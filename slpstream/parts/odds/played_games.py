@@ -63,7 +63,7 @@ Row = tuple[int, int, float, int, float]
 
 
 def played_game(winner: int, rows: Iterable[Row], setup: Setup) -> PlayedGame:
-    """Return a game with the rows of its whole seconds, in order. Raises `NotCounted` if there are none."""
+    """Return a game with the rows of its whole seconds, in order. Raises `NotCounted` for a game without rows."""
     odds = GameOdds(packaged_model(), setup)
     first, second = odds.players
     states = []
@@ -82,7 +82,7 @@ def played_game(winner: int, rows: Iterable[Row], setup: Setup) -> PlayedGame:
 def _next_stocks(states: Sequence[GameState], winner: int) -> list[tuple[int, float]]:
     """Return who loses the next stock after each state, and how much percent the other one takes until then.
 
-    The last stock is the loser's if it was his last one; after a quit it is unknown.
+    The last stock of a game is the loser's if this player had one left. If not, a player has quit, and it is unknown.
     """
     last = states[-1]
     final = last.stocks if winner == SECOND else last.opponent_stocks

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from slpstream.parts.odds.turning_points import TurningPoint
 from slpstream.web.schemas import GameId, PlayerIndex, Schema
+
+
+class OddsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The query parameters of the endpoint."""
+
+    after: Annotated[int | UnsetType, Meta(description="Only the points after this frame.")] = UNSET
 
 
 class OddsPoint(Schema, kw_only=True):

@@ -19,6 +19,7 @@ from slpstream.parts.odds.cli import command
 from slpstream.parts.odds.model import PACKAGED, read_model
 from slpstream.parts.odds.played_games import COLUMNS, NotCounted, game_of, read_table
 from tests.cli.command_line import CONFIG, INPUT_OUTPUT, NO, USAGE, called, error_line, exit_code
+from tests.marks import slow
 from tests.replays import SHARED, needs_shared, replay_path
 from tests.synthetic.match import synthetic_match
 
@@ -131,7 +132,8 @@ def test_damaged_model_is_one_line(tmp_path: Path, table: Path) -> None:
     assert exit_code("check-config", configuration) == CONFIG
 
 
-def test_model_is_fitted_to_replays_in_folders_and_archives(tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", [1, *slow(2)])
+def test_model_is_fitted_to_replays_in_folders_and_archives(tmp_path: Path, jobs: int) -> None:
     pytest.importorskip("numpy")
     folder = tmp_path / "replays"
     folder.mkdir()
@@ -143,7 +145,7 @@ def test_model_is_fitted_to_replays_in_folders_and_archives(tmp_path: Path) -> N
     (folder / "teams.slp").write_bytes(replay_path("doubles_3.18").read_bytes())
     (folder / "broken.slp").write_bytes(b"nothing")
     out = tmp_path / "model.json"
-    found = called(command, "fit", "--jobs", 1, "--out", out, folder)
+    found = called(command, "fit", "--jobs", jobs, "--out", out, folder)
     assert found.exit_code == NO, "a file cannot be read"
     assert "broken.slp" in error_line(found)
     count = read_model(out).games
@@ -163,6 +165,7 @@ def test_odds_of_a_replay(tmp_path: Path) -> None:
     assert found["players"] == [0, 1]
     assert found["points"][0] == {"frame": 0, "odds": 0.5, "stocks": [4, 4]}
     assert found["points"][-1]["odds"] == 0
+    assert called(command, "--json", path).stdout == called(command, "show", path, "--json").stdout
     shown = called(command, path).stdout.splitlines()
     assert shown[0].startswith("P1 Fox")
     stocks = [line for line in shown if " - " in line]

@@ -37,6 +37,10 @@ def test_odds_of_games(tmp_path: Path) -> None:
         daemon.until(lambda: daemon.get(address)["final"])
         assert daemon.get(address) == {**expected, "final": True}
 
+        later = daemon.get(f"{address}?after=300")["points"]
+        assert later == [point for point in expected["points"] if point["frame"] > 300]
+        assert daemon.status(f"{address}?after=x") == 400
+
         found = daemon.get(f"/v1/games/{open_replay(teams).game_id}/odds")
         assert found["withoutOdds"] == "a game of teams"
         assert found["points"] == found["players"] == found["turningPoints"] == []
