@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from pathlib import Path
 
 import trio
 from msgspec import UNSET
 
+from slpstream.config.checks import expanded
 from slpstream.model.errors import ConfigError, CursorGone
 from slpstream.model.messages import START
 from slpstream.parts.interface import Host, RunningPart
@@ -92,7 +92,7 @@ def _configured_model(path: str) -> OddsModel:
     if not path:
         return packaged_model()
     try:
-        return read_model(Path(path))
+        return read_model(expanded(path, "configuration", "odds.model"))
     except ModelError as error:
         raise ConfigError("configuration", "odds.model", "expected a model", found=error) from None
     except OSError as error:
