@@ -49,6 +49,7 @@ REPLAY_FRAME = 12_190
 """A frame of the replay's last stock, shortly before the hit."""
 BOARDS = (
     ("versus", "varsity", ".foot"),
+    ("player", "dark", ".fact"),
     ("game-result", "light", ".chart"),
     ("set-result", "dark", ".decisive"),
     ("replay", "neon", "stage-view[data-frame]:not([data-frame=''])"),
@@ -350,6 +351,7 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "obs_scenes.png": _of(_obs, "scenes"),
     "obs_game.png": _of(_obs, "game"),
     "scene_versus.png": _of(_boards, "versus"),
+    "scene_player.png": _of(_boards, "player"),
     "scene_game_result.png": _of(_boards, "game-result"),
     "scene_set_result.png": _of(_boards, "set-result"),
     "scene_replay.png": _of(_boards, "replay"),

@@ -50,11 +50,15 @@ SCENES: Mapping[str, tuple[str, str]] = {
     "live, top": ("/scenes/live/playing?layout=top", ".player .name"),
     "live, bottom": ("/scenes/live/playing?layout=bottom", ".player .name"),
     "versus": ("/scenes/versus/playing", ".side .name"),
+    "versus, fill": ("/scenes/versus/playing?fill=1", ".side .name"),
+    "player": ("/scenes/player/station", ".fact"),
     "game-result": ("/scenes/game-result/station", ".chart"),
     "set-result": ("/scenes/set-result/station", ".decisive"),
+    "highlights": ("/scenes/highlights/station", ".details"),
     "up-next": ("/scenes/up-next/next", ".side .name"),
     "replay": ("/scenes/replay/station", "stage-view"),
     "controller": ("/scenes/controller/playing", ".pad .name"),
+    "casters": ("/scenes/casters/playing?casters=Mika%20@mika,Juno", ".caster"),
     "ticker": ("/scenes/ticker", ".item"),
 }
 """Scenes, which have themes."""

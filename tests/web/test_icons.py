@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -139,6 +140,7 @@ def test_own_pictures_are_listed_by_number_only(tmp_path: Path) -> None:
     for name in (
         "icons/2/0.png", "icons/2/0.webp", "icons/2/10.svg", "icons/2/red.png", "icons/2/01.png", "icons/Fox/0.png",
         "icons/3.png", "portraits/20/1.webp", "stages/32.png", "stages/32.txt",
+        "sponsors/Nova.svg", "sponsors/Nova.png", "sponsors/日本 #1.png", "sponsors/Nova.txt",
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -146,6 +148,7 @@ def test_own_pictures_are_listed_by_number_only(tmp_path: Path) -> None:
         icons={"2": {"0": "icons/2/0.png", "10": "icons/2/10.svg"}},
         portraits={"20": {"1": "portraits/20/1.webp"}},
         stages={"32": "stages/32.png"},
+        sponsors={"Nova": "sponsors/Nova.png", "日本 #1": "sponsors/%E6%97%A5%E6%9C%AC%20%231.png"},
     )
     assert own_pictures(tmp_path / "absent") == own_pictures(None) == OwnPictures()
 
@@ -153,7 +156,8 @@ def test_own_pictures_are_listed_by_number_only(tmp_path: Path) -> None:
 @pytest.mark.trio
 async def test_list_of_own_pictures_is_served(tmp_path: Path) -> None:
     async with served(overlay_folder=tmp_path) as server:
-        assert (await server.ask("/static/icons/own.json")).json == {"icons": {}, "portraits": {}, "stages": {}}
+        nothing: dict[str, Any] = {"icons": {}, "portraits": {}, "stages": {}, "sponsors": {}}
+        assert (await server.ask("/static/icons/own.json")).json == nothing
         (tmp_path / "stages").mkdir()
         (tmp_path / "stages/31.svg").touch()
         answer = await server.ask("/static/icons/own.json")

@@ -1,4 +1,4 @@
-"""The list of the user's own pictures of characters and stages, below the folder that is served as `/custom/`."""
+"""The list of the user's own pictures, below the folder that is served as `/custom/`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 import trio
@@ -30,6 +31,8 @@ class OwnPictures(msgspec.Struct, frozen=True):
     """The large pictures, by external character id and then by costume index."""
     stages: dict[str, str] = {}
     """The pictures of stages, by stage id."""
+    sponsors: dict[str, str] = {}
+    """The logos of sponsors, by the name of the file without its type. Their paths are escaped as in an address."""
 
 
 def routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[Route]:
@@ -52,6 +55,7 @@ def own_pictures(folder: Path | None) -> OwnPictures:
         icons=_of_characters(folder, "icons"),
         portraits=_of_characters(folder, "portraits"),
         stages=_numbered(folder, "stages"),
+        sponsors=_named(folder, "sponsors"),
     )
 
 
@@ -68,6 +72,12 @@ def _numbered(folder: Path, below: str) -> dict[str, str]:
     numbers = sorted({name.partition(".")[0] for name in names if _NUMBER.fullmatch(name.partition(".")[0])}, key=int)
     candidates = {number: [name for suffix in SUFFIXES if (name := number + suffix) in names] for number in numbers}
     return {number: f"{below}/{files[0]}" for number, files in candidates.items() if files}
+
+
+def _named(folder: Path, below: str) -> dict[str, str]:
+    names = [name for name in _names(folder / below) if name.encode(errors="replace").decode() == name]
+    files = {Path(name).stem: name for suffix in reversed(SUFFIXES) for name in names if name.endswith(suffix)}
+    return {name: quote(f"{below}/{files[name]}") for name in sorted(files)}
 
 
 def _names(folder: Path) -> Iterator[str]:

@@ -20,11 +20,13 @@ from slpstream.web.assets import Assets, root_from
 from slpstream.web.file_response import OpenFileResponse
 from slpstream.web.station_path import NoSuchStation
 
-STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
-"""The scenes that are about one station."""
-_LIVE = "live"
-_TICKER = "ticker"
+STATION_SCENES = (
+    "live", "versus", "player", "game-result", "set-result", "highlights", "up-next", "replay", "controller", "casters",
+)  # fmt: skip
+"""The scenes that are about one station, as in `scene_names.js`."""
+TICKER = "ticker"
 """The scene that is about all stations."""
+_LIVE = "live"
 _FILES = Assets(Path(__file__).parent / "static")
 
 
@@ -43,7 +45,7 @@ def routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[R
         return await _page(shown, request)
 
     async def ticker(request: Request) -> Response:
-        return await _page(_TICKER, request)
+        return await _page(TICKER, request)
 
     def check(station: str) -> None:
         if not exists(station):
@@ -51,7 +53,7 @@ def routes(exists: Callable[[str], bool], overlay_folder: Path | None) -> list[R
 
     return [
         Route("/overlay/{station}", overlay),
-        Route(f"/scenes/{_TICKER}", ticker),
+        Route(f"/scenes/{TICKER}", ticker),
         Route("/scenes/{scene}/{station}", scene),
     ]
 

@@ -2,7 +2,9 @@
 
 /** The scenes of one station. */
 export const STATION_SCENES = Object.freeze(
-  /** @type {const} */ (["live", "versus", "game-result", "set-result", "up-next", "replay", "controller"]),
+  /** @type {const} */ ([
+    "live", "versus", "player", "game-result", "set-result", "highlights", "up-next", "replay", "controller", "casters",
+  ]),
 );
 /** The scene of all stations. */
 export const TICKER = "ticker";

@@ -13,6 +13,8 @@ export const THEMES = Object.freeze(/** @type {const} */ (["dark", "light", "neo
 export const LAYOUTS = Object.freeze(/** @type {const} */ (["sides", "top", "bottom", "hud"]));
 /** Width divided by height of the game's picture. */
 export const ASPECTS = Object.freeze({ "4:3": 4 / 3, "73:60": 73 / 60, "16:9": 16 / 9 });
+/** The places of a scene that is smaller than the picture. */
+export const PLACES = Object.freeze(/** @type {const} */ (["middle", "left", "right"]));
 /** The parts that `sizes` can scale. */
 export const SIZES = Object.freeze(/** @type {const} */ (["name", "score", "percent", "picture", "info"]));
 
@@ -21,6 +23,7 @@ export const SIZES = Object.freeze(/** @type {const} */ (["name", "score", "perc
  * @typedef {(typeof THEMES)[number]} Theme
  * @typedef {(typeof LAYOUTS)[number]} Layout
  * @typedef {keyof typeof ASPECTS} Aspect
+ * @typedef {(typeof PLACES)[number]} Place
  *
  * @typedef {object} SceneOptions
  * @property {"all" | "left" | "right" | number[]} players  Numbers are ports.
@@ -29,6 +32,10 @@ export const SIZES = Object.freeze(/** @type {const} */ (["name", "score", "perc
  * @property {Layout} layout           Of the live scene.
  * @property {Aspect} aspect           Of the game's picture.
  * @property {boolean} hud             Shows percents, stocks and timer itself; `show` takes precedence.
+ * @property {Place} at                Left and right are at the bottom of the picture.
+ * @property {boolean} fill            Fills the picture, with a background.
+ * @property {string[]} casters        Names with handles, such as `Mika @mika`; empty for those of the set.
+ * @property {boolean} sponsors        Shows the logos in the overlay folder, one after another.
  * @property {Partial<Record<(typeof SIZES)[number], number>>} sizes  Factors.
  * @property {number} delay            Milliseconds.
  * @property {number} scale
@@ -48,6 +55,10 @@ const defaults = () => ({
   layout: "sides",
   aspect: "4:3",
   hud: null,
+  at: "middle",
+  fill: false,
+  casters: [],
+  sponsors: false,
   sizes: {},
   delay: 0,
   scale: 1,
@@ -60,13 +71,13 @@ const defaults = () => ({
 });
 
 /**
- * @typedef {"choice" | "switch" | "list" | "sizes" | "duration" | "factor" | "players" | "stylesheet" | "secret"} Kind
+ * @typedef {"choice" | "switch" | "list" | "sizes" | "duration" | "factor" | "players" | "names" | "stylesheet" | "secret"} Kind
  *
  * @typedef {object} Option  The visual editor of the dashboard has a control for each option.
  * @property {Kind} kind
  * @property {readonly string[]} [values]  Valid values, or valid members of a list.
  * @property {number} [min]
- * @property {number} [max]                Of a factor; of a duration in milliseconds.
+ * @property {number} [max]                Of a factor; of a duration in milliseconds; number of names.
  * @property {readonly string[]} [scenes]  Those in which the option changes something. Default: all.
  */
 
@@ -74,12 +85,16 @@ const LIVE = Object.freeze(["live"]);
 
 /** @type {Readonly<Record<keyof SceneOptions, Option>>} */
 export const OPTIONS = {
-  players: { kind: "players", values: ["1", "2", "3", "4"], scenes: ["live", "controller"] },
+  players: { kind: "players", values: ["1", "2", "3", "4"], scenes: ["live", "player", "controller"] },
   show: { kind: "list", values: PARTS, scenes: LIVE },
   theme: { kind: "choice", values: THEMES },
   layout: { kind: "choice", values: LAYOUTS, scenes: LIVE },
   aspect: { kind: "choice", values: Object.keys(ASPECTS), scenes: LIVE },
   hud: { kind: "switch", scenes: LIVE },
+  at: { kind: "choice", values: PLACES, scenes: ["controller", "casters"] },
+  fill: { kind: "switch", scenes: ["versus"] },
+  casters: { kind: "names", max: 3, scenes: ["casters"] },
+  sponsors: { kind: "switch", scenes: ["ticker"] },
   sizes: { kind: "sizes", values: SIZES, min: 0.5, max: 2 },
   delay: { kind: "duration", max: 60_000 },
   scale: { kind: "factor", min: 0.25, max: 4 },
@@ -100,6 +115,7 @@ const READERS = {
   duration: (text, { max = Infinity }) => readDuration(text, max),
   factor: (text, { min = 0, max = Infinity }) => readFactor(text, min, max),
   players: readPlayers,
+  names: readNames,
   stylesheet: readStylesheet,
   secret: (text) => text,
 };
@@ -111,6 +127,7 @@ const READERS = {
 const EXPECTED = {
   players: () => textOf("scene.expected.players"),
   show: () => textOf("scene.expected.list", { values: PARTS.join(", ") }),
+  casters: () => textOf("scene.expected.casters"),
   sizes: () => textOf("scene.expected.sizes", { values: SIZES.join(", ") }),
   delay: () => textOf("scene.expected.delay"),
   scale: () => textOf("scene.expected.scale"),
@@ -204,6 +221,15 @@ function readPlayers(text, { values = [] }) {
 function readList(text, allowed) {
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
   return parts.every((part) => allowed.includes(part)) ? [...new Set(parts)] : undefined;
+}
+
+/**
+ * @param {string} text
+ * @param {Option} option
+ */
+function readNames(text, { max = Infinity }) {
+  const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  return names.length <= max ? names : undefined;
 }
 
 /**

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from slpstream.formats.slippi import names as melee
 from slpstream.formats.slippi.another_game import as_another_game
+from slpstream.parts.scenes.pages import STATION_SCENES, TICKER
 from tests.browsers.held import Held
 from tests.browsers.pages import LONG_MS, WatchedPage, open_page, screenshot
 from tests.daemons.configuration import configuration
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.parts("dashboard")
 
 SEEDS = (11, 4, 10)
 """Seeds of short games, which the first player wins 2-1. No stock is lost in the first half of the first game."""
-SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller", "ticker")
+SCENES = (*STATION_SCENES, TICKER)
 DASHBOARD = {"card": "/#", "detail": "/#station/station", "wall": "/#wall"}
 CARD = "[data-station=station].station"
 TILE = ".tile:has([href='#station/station'])"
@@ -48,11 +49,14 @@ READ: Mapping[str, Mapping[str, str]] = {
         "percents": ".player .percent",
     },
     "versus": {"names": ".side .name", "characters": ".side .character", "scores": ".score"},
+    "player": {"names": ".plate .name", "outcomes": ".path-game .outcome"},
     "game-result": {"names": ".column .name", "characters": ".column .character", "outcome": ".outcome"},
     "set-result": {"names": ".side .name", "scores": ".side .score", "running": ".set-game .running"},
+    "highlights": {"total": ".kicker .total"},
     "up-next": {"names": ".side .name"},
     "replay": {"caption": ".caption"},
     "controller": {"names": ".pad .name"},
+    "casters": {"names": ".caster .name"},
     "ticker": {"items": ".items[aria-hidden=false] .item"},
     "card": {
         "names": f"{CARD} .name",
@@ -153,6 +157,7 @@ class Venue:
         outcome = [] if last is None else [f"{self._names(last)[last['winners'][0]]} wins"]
         counted = [game for game in found["games"] if game["counts"]]
         words = [{"upcoming": "Up next", "running": "Live", "over": "Final"}[state], found.get("round", "")]
+        moments = self.daemon.get("/v1/highlights?set=station&order=best&limit=5")["highlights"]
         item = f"station{names[0]}{scores[0]}{names[1]}{scores[1]}{' · '.join(filter(None, words))}"
         return {
             "live": {
@@ -162,6 +167,13 @@ class Venue:
             "versus": {
                 "names": names, "characters": characters, "scores": scores if any(map(int, scores)) else [],
             },
+            "player": {
+                "names": names,
+                "outcomes": [
+                    "Won" if game["winner"] == player["side"] else "Lost"
+                    for player in people for game in counted if "winner" in game
+                ],
+            },
             "game-result": {
                 "names": [] if last is None else self._names(last),
                 "characters": [] if last is None else _characters(last), "outcome": outcome,
@@ -170,9 +182,11 @@ class Venue:
                 "names": names if counted else [], "scores": scores if counted else [],
                 "running": ["–".join(map(str, game["score"])) for game in counted],
             },
+            "highlights": {"total": [str(len(moments))] if moments else []},
             "up-next": {"names": names if state == "upcoming" else []},
             "replay": {"caption": self._last_loss(games)},
             "controller": {"names": names if running else []},
+            "casters": {"names": found.get("casters", [])},
             "ticker": {"items": [item]},
             "card": card,
             "detail": card | {"result": [] if running else outcome},
@@ -282,7 +296,7 @@ def test_pages_show_the_state_of_the_api(browser: Browser, tmp_path: Path, momen
 def play(venue: Venue) -> Iterator[str]:
     """Play a set and announce the next one. Yields at each moment."""
     names = {"0": "Mika", "1": "Juno"}
-    correct_set(venue.daemon, "station", {"names": names, "round": "Winners Final"})
+    correct_set(venue.daemon, "station", {"names": names, "round": "Winners Final", "casters": ["Bea"]})
     yield "before"
     for number, seed in enumerate(SEEDS, 1):
         game = as_another_game(synthetic_match(seed=seed, stocks=2), random_seed=seed, started_at=datetime.now(UTC))
@@ -343,7 +357,7 @@ def test_late_names_and_pictures_are_drawn(
             page.locator(".name, .names, .caption").first.wait_for()
         early.wait_for_load_state("networkidle")
         without = late.evaluate(DRAWN)
-        if scene not in ("replay", "ticker", "controller"):
+        if scene not in ("replay", "highlights", "ticker", "controller", "casters"):
             assert without != early.evaluate(DRAWN)
         held.release()
         deadline = time.monotonic() + LONG_MS / 1000

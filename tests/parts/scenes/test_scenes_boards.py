@@ -5,13 +5,14 @@ The games are the bundled matches, which form a set of five that ends 3-2, in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from slpstream.parts.scenes.pages import STATION_SCENES, TICKER
 from tests.browsers.pages import WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
@@ -30,9 +31,12 @@ from tests.parts.scenes.on_air import (
     scene_address,
     settle,
 )
-from tests.sets.bundled_set import DECISIVE, GAMES, add_game, best_of_five
+from tests.sets.bundled_set import DECISIVE, GAMES, STAGES, add_game, best_of_five
 
-SCENES = ("versus", "game-result", "set-result", "up-next", "replay", "controller", "ticker")
+SCENES = (*STATION_SCENES[1:], TICKER)
+"""All but the live scene."""
+FED = ("up-next", "controller", "casters", "ticker")
+"""The scenes that get their messages from a test."""
 
 
 @pytest.fixture(scope="module")
@@ -65,20 +69,20 @@ def announce(station: Station, page: Page, *names: str, **values: Any) -> None:
     details = {0: {"pronouns": "they/them", "seed": 1}, 1: {"seed": 3}}
     given = {"state": "upcoming", "round": "Grand Final", "event": "The Big Field 12", "details": details} | values
     station.set(names, **given)
-    for i in range(0 if "versus" in page.url else 3):
+    for i in range(3 if "up-next" in page.url or "ticker" in page.url else 0):
         station.set(("aMSa", "Golden Guardians | Hungrybox"), (1, i), station=f"setup{i + 1}", round="Losers Semis")
 
 
 @pytest.mark.parametrize(("scene", "cells"), [*product(SCENES, ["few"]), *release(*product(SCENES, ["all"]))])
 def test_themes_and_sizes(watched: WatchedPage, page: Page, played: DaemonProcess, scene: str, cells: str) -> None:
-    station = Station(page) if scene in ("up-next", "controller", "ticker") else None
+    station = Station(page) if scene in FED else None
     page.goto(scene_address(played, scene, "" if scene == "ticker" else "?motion=0"))
     page.locator(".scene[data-phase]").wait_for()
     if station is not None and scene == "controller":
         station.start("Golden Guardians | Zain", "Cody Schwab")
         station.frame(1200, 134, 47)
     elif station is not None:
-        announce(station, page, "Golden Guardians | Zain", "Cody Schwab")
+        announce(station, page, "Golden Guardians | Zain", "Cody Schwab", casters=["Mika @mika", "Juno"])
     page.locator(".scene[data-phase=shown]").wait_for()
     if scene == "set-result":
         expect(page.locator(".decisive .words")).to_have_text(DECISIVE)
@@ -124,7 +128,10 @@ def test_nothing_to_show_is_transparent(watched: WatchedPage, page: Page, empty_
     watched.check(empty_daemon.url)
 
 
-@pytest.mark.parametrize("scene", ["versus", *release("up-next", "set-result", "game-result", "ticker", "controller")])
+NAMED = ("player", "up-next", "set-result", "game-result", "ticker", "controller")
+
+
+@pytest.mark.parametrize("scene", ["versus", "casters", *release(*NAMED)])
 def test_names_of_a_board_are_not_cut(page: Page, played: DaemonProcess, scene: str) -> None:
     """The names of one set after another; the queue and the ticker also show those of other stations."""
     station = opened(page, scene_address(played, scene, "?motion=0"), "idle")
@@ -135,13 +142,14 @@ def test_names_of_a_board_are_not_cut(page: Page, played: DaemonProcess, scene: 
             if scene == "controller":
                 station.start(left, right)
                 station.frame(1200, 134, 47)
-            elif scene in ("set-result", "game-result"):
+            elif scene in ("set-result", "game-result", "player"):
                 over = {"state": "over", "winner": 0, "round": "Grand Final", "games": finished["games"]}
                 station.set((left, right), (3, 2), **over)
             else:
-                announce(station, page, left, right)
-                station.set((right, left), (1, 0), station="elsewhere")
-            tag = left.split(" | ")[-1]
+                announce(station, page, left, right, casters=[f"{left} @{left.split()[0]}", right])
+                if scene in ("up-next", "ticker"):
+                    station.set((right, left), (1, 0), station="elsewhere")
+            tag = left if scene == "casters" else left.split(" | ")[-1]
             page.wait_for_function(
                 "tag => [...document.querySelectorAll('.name, .names')].some((name) => name.textContent === tag)",
                 arg=tag,
@@ -237,14 +245,135 @@ def test_controllers_of_the_selected_players(page: Page, played: DaemonProcess) 
     expect(page.locator("controller-display")).to_have_attribute("data-buttons", "a")
 
 
+BASELINES = """() => [...document.querySelectorAll(".plate .name bdi")].map((name) => {
+  const probe = document.createElement("span");
+  probe.style.display = "inline-block";
+  name.append(probe);
+  const { bottom } = probe.getBoundingClientRect();
+  probe.remove();
+  return Math.round(bottom);
+})"""
+
+
+def test_both_sides_have_the_same_baseline(page: Page, played: DaemonProcess) -> None:
+    """A sponsor, pronouns or a seed that only one player has, and names of different lengths."""
+    station = opened(page, scene_address(played, "versus", "?motion=0"), "idle")
+    rows: Sequence[tuple[str, str, dict[int, dict[str, Any]]]] = (
+        ("Zain", "Golden Guardians | Cody Schwab", {0: {"seed": 1}}),
+        ("Counter Logic Gaming | WWWWWWWWWWWWWWW", "a", {1: {"pronouns": "they/them"}}),
+        ("海鮮炒飯大盛り一丁飯大盛り", "Panda | 侍ソウル", {}),
+    )
+    for left, right, details in rows:
+        announce(station, page, left, right, details=details)
+        expect(page.locator(".side.right .name")).to_have_text(right.split(" | ")[-1])
+        settle(page)
+        one, other = page.evaluate(BASELINES)
+        assert abs(one - other) <= 1, (left, right)
+
+
+def test_versus_fills_the_picture(page: Page, empty_daemon: DaemonProcess) -> None:
+    page.goto(scene_address(empty_daemon, "versus", "?fill=1&motion=0#example"))
+    board = page.locator(".board")
+    expect(page.locator(".side .name")).to_have_text(["Vixen", "Altea"])
+    assert board.bounding_box() == {"x": 0, "y": 0, **page.viewport_size}  # type: ignore[dict-item]
+    for theme, size in CELLS["few"]:
+        use(page, theme, size)
+        check_look(page, (theme, size))
+        assert poor_contrasts(page) == [], (theme, size)
+
+
+@pytest.mark.parametrize("scene", ["controller", "casters"])
+def test_place_in_the_picture(page: Page, empty_daemon: DaemonProcess, scene: str) -> None:
+    """Left and right are at the bottom."""
+    boxes = {}
+    for at in ("middle", "left", "right"):
+        page.goto("about:blank")
+        page.goto(scene_address(empty_daemon, scene, f"?players=1&motion=0&at={at}#example"))
+        board = page.locator(".pad" if scene == "controller" else ".board")
+        expect(board).to_have_count(1)
+        settle(page)
+        box = board.bounding_box()
+        assert box is not None
+        boxes[at] = (box["x"], 1920 - box["x"] - box["width"], 1080 - box["y"] - box["height"])
+    middle, left, right = boxes["middle"], boxes["left"], boxes["right"]
+    assert abs(middle[0] - middle[1]) < 2
+    assert left[0] < 100 < left[1]
+    assert right[1] < 100 < right[0]
+    assert max(left[2], right[2]) < 100
+
+
+LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 1"><path d="M0 0h4v1H0z" fill="#fa0"/></svg>'
+
+
+def test_logos_of_sponsors(page: Page, empty_daemon: DaemonProcess) -> None:
+    """A logo is in the place of the sponsor's name; all of them follow one another at the end of the ticker."""
+    sponsors = {"nova ": "sponsors/nova%20.svg", "Team Liquid": "sponsors/gone.svg"}
+    own = {"icons": {}, "portraits": {}, "stages": {}, "sponsors": sponsors}
+    page.route("**/static/icons/own.json", lambda route: route.fulfill(json=own))
+    page.route("**/custom/sponsors/nova*", lambda route: route.fulfill(content_type="image/svg+xml", body=LOGO))
+    for scene in ("live", "versus", "player", "set-result", "up-next"):
+        page.goto("about:blank")
+        page.goto(scene_address(empty_daemon, scene, "?motion=0#example"))
+        logo = page.locator(".sponsor img")
+        expect(logo).to_have_attribute("alt", "Nova")
+        page.wait_for_function("() => document.querySelector('.sponsor img').clientWidth > 20")
+        assert page.evaluate(CUT) == [], scene
+    station = opened(page, scene_address(empty_daemon, "versus", "?motion=0"), "idle")
+    announce(station, page, "Team Liquid | Aki", "Nobody | Bo")
+    expect(page.locator(".sponsor")).to_have_text(["Team Liquid", "Nobody"])  # the file of the logo is gone
+    page.clock.install()
+    page.goto(scene_address(empty_daemon, "ticker", "?motion=0&sponsors=1#example"))
+    shown = page.locator(".logos img")
+    expect(shown).to_have_attribute("alt", "nova ")
+    page.clock.run_for(7000)
+    expect(shown).to_have_attribute("alt", "Team Liquid")
+
+
+def test_player_today(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
+    page.goto(scene_address(played, "player", "?players=right&motion=0"))
+    expect(page.locator(".plate .name")).to_have_text("Altea")
+    expect(page.locator(".use .times")).to_have_text(["×5"])
+    expect(page.locator(".fact dd").nth(1)).to_have_text("3–2")
+    stats = [
+        played.get(f"/v1/games/{game['gameId']}/stats")["overall"][1]["openingsPerKill"]
+        for game in played.get("/v1/games?station=station")["games"]
+    ]
+    openings = sum(each["count"] for each in stats) / sum(each["total"] for each in stats)
+    expect(page.locator(".fact dd").nth(2)).to_have_text(f"{openings:.1f}")
+    expect(page.locator(".path-game .outcome")).to_have_text(["Lost", "Won", "Lost", "Won", "Won"])
+    watched.check(played.url)
+
+
+def test_highlights_follow_one_another(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
+    moments = played.get("/v1/highlights?set=station&order=best&limit=5")["highlights"]
+    games = [game["gameId"] for game in played.get("/v1/stations/station/set")["games"]]
+    page.goto(scene_address(played, "highlights"))
+    details = page.locator(".caption .details")
+    for place, moment in enumerate(moments[:2]):
+        number = games.index(moment["gameId"])
+        expect(page.locator(".kicker .count")).to_have_text(f"{place + 1}/{len(moments)}")
+        expect(details).to_contain_text(f"Game {number + 1} · {STAGES[number]}")
+        page.wait_for_function("() => Number(document.querySelector('stage-view')?.dataset.frame || 0) > 0")
+        expect(page.locator(".caption .name")).to_contain_text(moment["player"]["name"])
+    watched.check(played.url)
+
+
+def test_casters_of_the_address_come_before_those_of_the_set(page: Page, empty_daemon: DaemonProcess) -> None:
+    page.goto(scene_address(empty_daemon, "casters", "?casters=Bea%20@bea,Kim&motion=0#example"))
+    expect(page.locator(".caster .name:not([hidden])")).to_have_text(["Bea", "@bea", "Kim"])
+
+
 EXAMPLES = {
     "live": (".name bdi", ["Vixen", "Altea"]),
     "versus": (".plate .name", ["Vixen", "Altea"]),
+    "player": (".path-game .outcome", ["Won", "Lost", "Won", "Lost", "Won", "Lost", "Won", "Lost", "Won", "Lost"]),
     "game-result": (".outcome", ["Vixen wins"]),
     "set-result": (".decisive .words", ["Vixen: Up Smash at 109% on Dream Land N64"]),
+    "highlights": (".caption p", ["Vixen: Up Smash at 109%", "Game 5 · Dream Land N64 · last stock"]),
     "up-next": (".sides .name", ["Vixen", "Altea"]),
     "replay": (".caption", ["Vixen: Up Smash at 109%"]),
     "controller": (".pad .name", ["Vixen", "Altea"]),
+    "casters": (".caster .handle", ["@mika_casts", "@juno"]),
     "ticker": (".items:first-child .names.won", ["Bramble"]),
 }
 """The texts that scenes show of the made-up set if their address ends in `#example`."""

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, WebSocketRoute, expect
 
+from slpstream.parts.scenes.pages import STATION_SCENES
 from tests.browsers.axe import check_with_axe
 from tests.browsers.held import Held
 from tests.browsers.pages import PHONE, WIDE, WatchedPage, open_page
@@ -469,8 +470,7 @@ def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, empty_daem
         expect(menu.get_by_role("link", name="Live")).to_be_focused()
         check_with_axe(page)
         addresses = [link.get_attribute("href") for link in menu.get_by_role("link").all()]
-        kinds = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
-        assert addresses == [f"{url}/scenes/{kind}/s1" for kind in kinds]
+        assert addresses == [f"{url}/scenes/{scene}/s1" for scene in STATION_SCENES]
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         expect(menu.get_by_text("Copied")).to_be_visible()

@@ -222,7 +222,7 @@ function rounded(factor) {
  * @param {[string, string][]} entries
  */
 function queryText(entries) {
-  const readable = (/** @type {string} */ value) => encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
+  const readable = (/** @type {string} */ value) => encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/").replace(/%40/g, "@");
   return entries.length === 0 ? "" : `?${entries.map(([name, value]) => `${encodeURIComponent(name)}=${readable(value)}`).join("&")}`;
 }
 

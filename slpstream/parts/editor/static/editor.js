@@ -25,9 +25,9 @@ await addTexts(import.meta.url);
 
 /** The groups of options. Options without a group are in the last one. @type {readonly [string, OptionName[]][]} */
 const GROUPS = [
-  ["look", ["theme", "layout", "scale"]],
+  ["look", ["theme", "layout", "at", "fill", "scale"]],
   ["game", ["aspect", "hud"]],
-  ["parts", ["show", "players"]],
+  ["parts", ["show", "players", "casters", "sponsors"]],
   ["sizes", ["sizes"]],
   ["time", ["motion", "hold", "delay"]],
   ["more", ["lang", "css"]],

@@ -6,9 +6,9 @@ import { arrivals } from "../late.js";
 import { colourOf } from "../player_colour.js";
 import { minutesText } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
-import { drawExtra, drawInk, drawName, drawPicture } from "./card.js";
+import { drawExtra, drawInk, drawName, drawPicture, drawSponsor } from "./card.js";
 import { isExample, openScene, preparePage, station } from "./page.js";
-import { stagePicture } from "./pictures.js";
+import { portraitPicture, stagePicture } from "./pictures.js";
 import { Results } from "./results.js";
 import { SceneState } from "./state.js";
 
@@ -29,9 +29,13 @@ import { SceneState } from "./state.js";
  *     the time at which to draw again.
  */
 
+/** The lines of a player that can be missing. */
+const LINES = ["swatch", "sponsor", "logo", "extra", "character"];
+
 /**
  * Opens a scene of one station. While it has nothing to show, the page is transparent.
  * @param {BoardParts} parts
+ * @returns {() => void} Draws soon.
  */
 export function openBoard({ topics = ["game"], fields, draw }) {
   const options = preparePage();
@@ -60,6 +64,7 @@ export function openBoard({ topics = ["game"], fields, draw }) {
       return typeof shown === "number" ? shown : null;
     },
   });
+  return drawSoon;
 }
 
 /**
@@ -73,7 +78,7 @@ export function rebuild(element, shown, build) {
   if (element.dataset.shown !== key) {
     element.dataset.shown = key;
     element.replaceChildren(...build());
-    element.querySelectorAll(".name, .sponsor").forEach((line) => {
+    element.querySelectorAll(".name, .sponsor:not(.logo)").forEach((line) => {
       const content = line.firstElementChild;
       drawName(/** @type {HTMLElement} */ (line), content?.textContent ?? "");
     });
@@ -112,17 +117,46 @@ export function portOf({ port }) {
 }
 
 /**
+ * The large picture of a character.
+ * @param {{characterId: number, costumeIndex: number}} person
+ */
+export function portraitOf({ characterId, costumeIndex }) {
+  const box = make("span.swatch.portrait");
+  box.setAttribute("aria-hidden", "true");
+  if (characterId >= 0) {
+    box.append(portraitPicture(characterId, costumeIndex));
+  }
+  box.hidden = characterId < 0;
+  return box;
+}
+
+/**
  * A player with picture, sponsor, tag, pronouns, seed and character.
  * @param {Person} person
+ * @param {(person: Person) => HTMLElement} [picture]
  */
-export function plate(person) {
+export function plate(person, picture = pictureOf) {
   const extra = make("p.extra", make("span.pronouns"), make("span.seed"));
   drawExtra(extra, person);
-  const who = make("div.who", portOf(person), fitted("p.sponsor", person.sponsor), fitted("p.name", person.tag), extra);
-  if (person.character !== "") {
-    who.append(make("p.character", person.character));
+  const sponsor = fitted("p.sponsor", person.sponsor);
+  drawSponsor(sponsor, person.sponsor);
+  const character = make("p.character", person.character);
+  character.hidden = person.character === "";
+  const who = make("div.who", portOf(person), sponsor, fitted("p.name", person.tag), extra, character);
+  return coloured(make("div.plate", picture(person), who), person);
+}
+
+/**
+ * Gives all plates the lines that one of them has, so that their names are at the same height.
+ * @param {HTMLElement} element  It contains the plates.
+ */
+export function aligned(element) {
+  for (const line of LINES) {
+    const isShown = [...element.querySelectorAll(`.plate .${line}`)].some((each) => !(/** @type {HTMLElement} */ (each).hidden));
+    element.classList.toggle(`has-${line}`, isShown);
   }
-  return coloured(make("div.plate", pictureOf(person), who), person);
+  element.classList.add("aligned");
+  return element;
 }
 
 /**

@@ -7,7 +7,7 @@ import { damageColour } from "../slippi.js";
 import { language, number, text } from "../texts/texts.js";
 import { inkOn, isDark, luminance, parsed, readable } from "./colours.js";
 import { fit } from "./fit.js";
-import { characterPicture } from "./pictures.js";
+import { characterPicture, sponsorLogo } from "./pictures.js";
 import { pointsWords, stocksWords } from "./words.js";
 
 /**
@@ -77,7 +77,7 @@ export function drawCard(card, player, { side, combo, score, winsNeeded, held, w
   card.classList.toggle("match-point", matchPoint);
   drawInk(card);
   setText(find(".port-label", card), text("scene.port_short", { port: String(player.port) }));
-  drawName(find(".sponsor", card), player.sponsor);
+  drawSponsor(find(".sponsor", card), player.sponsor);
   drawName(find(".name", card), player.tag);
   drawExtra(find(".extra", card), player);
   setText(find(".fighter", card), player.character);
@@ -125,6 +125,33 @@ export function drawName(line, name) {
     setText(content, name);
     fit(line);
   }
+}
+
+/**
+ * The logo of a sponsor, or its name if there is none.
+ * @param {HTMLElement} line
+ * @param {string} sponsor
+ */
+export function drawSponsor(line, sponsor) {
+  const key = `${sponsor}/${arrivals()}`;
+  if (line.dataset.key === key) {
+    return;
+  }
+  line.dataset.key = key;
+  const logo = sponsorLogo(sponsor);
+  const showName = () => {
+    line.classList.remove("logo");
+    line.replaceChildren(make("bdi"));
+    drawName(line, sponsor);
+  };
+  if (logo === null) {
+    showName();
+    return;
+  }
+  logo.addEventListener("error", showName, { once: true }); // the file has been removed since the page was loaded
+  line.classList.add("logo");
+  line.replaceChildren(logo);
+  line.hidden = false;
 }
 
 /**

@@ -10,6 +10,7 @@ openBoard({ topics: ["game", "frame"], fields: [...FIELDS, ...CONTROLLER_FIELDS]
 
 /** @param {import("./boards.js").Board} board */
 function draw({ element, state, options }) {
+  element.dataset.at = options.at;
   const { game, set } = state.view;
   if (game === null || !canShow(game) || game.end !== null) {
     return false;

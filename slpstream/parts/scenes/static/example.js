@@ -77,6 +77,8 @@ export function playExample(scene, station, push) {
   send({ type: "station", state: "idle" });
   if (scene === "up-next") {
     send(setOf(PEOPLE, [0, 0], { ...EVENT, state: "upcoming" }));
+  } else if (scene === "casters") {
+    send(setOf(PEOPLE, [2, 1], { ...EVENT, casters: ["Mika @mika_casts", "Juno @juno"] }));
   } else if (scene === "ticker") {
     push(setOf(PEOPLE, [2, 1], { station: "setup-1", ...EVENT }));
   } else {
@@ -96,14 +98,14 @@ export function playExample(scene, station, push) {
  */
 export async function answerExample(path) {
   const url = new URL(path, "http://example/");
-  const body = /\/stats$/.test(url.pathname)
-    ? stats()
-    : /\/frames$/.test(url.pathname)
-      ? { frames: framesBetween(Number(url.searchParams.get("from")), Number(url.searchParams.get("to"))) }
-      : url.pathname === "/v1/games"
-        ? { games: [finishedGame()] }
-        : finishedGame();
-  return { status: 200, body };
+  const [, gameId = GAME, part] = /^\/v1\/games\/([^/]+)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
+  const bodies = /** @type {Record<string, () => any>} */ ({
+    "/v1/games": () => ({ games: gamesOfSet().map((game) => finishedGame(game.gameId)).reverse() }),
+    "/v1/highlights": () => ({ highlights: highlights() }),
+    stats,
+    frames: () => ({ frames: framesBetween(Number(url.searchParams.get("from")), Number(url.searchParams.get("to"))) }),
+  });
+  return { status: 200, body: (bodies[part ?? url.pathname] ?? (() => finishedGame(gameId)))() };
 }
 
 /**
@@ -195,7 +197,8 @@ function playersAt(seconds, percents, stocks) {
   return Object.fromEntries(entries);
 }
 
-function settings() {
+/** @param {number} [stageId] */
+function settings(stageId = LAST_STAGE) {
   const players = PEOPLE.map(({ name, characterId, characterColor, code }, i) => ({
     playerIndex: i,
     port: i + 1,
@@ -206,7 +209,7 @@ function settings() {
     nametag: "",
     connectCode: code,
   }));
-  return { stageId: LAST_STAGE, inGameMode: 32, timerType: 2, startingTimerSeconds: 480, isTeams: false, players };
+  return { stageId, inGameMode: 32, timerType: 2, startingTimerSeconds: 480, isTeams: false, players };
 }
 
 /**
@@ -238,19 +241,41 @@ function gamesOfSet() {
   });
 }
 
-/** The last game of the finished set, as `/v1/games/{gameId}` describes it. */
-function finishedGame() {
+/**
+ * A game of the finished set, as `/v1/games/{gameId}` describes it.
+ * @param {string} gameId
+ */
+function finishedGame(gameId) {
+  const games = gamesOfSet();
+  const place = games.findIndex((game) => game.gameId === gameId);
+  const { stageId, winner, durationSeconds } = games[place < 0 ? games.length - 1 : place];
   return {
-    gameId: GAME,
+    gameId,
     format: "slippi",
     rate: [60, 1],
-    settings: settings(),
+    settings: settings(stageId),
+    players: PEOPLE.map(({ name, code, characterId, characterColor }, index) =>
+      ({ index, port: index + 1, name, code, character: characterId, color: characterColor }),
+    ),
     lastFrame: LAST_FRAME,
-    winners: [0],
+    winners: [winner],
     reason: "game_end",
-    durationSeconds: GAMES[GAMES.length - 1].durationSeconds,
+    durationSeconds,
     inProgress: false,
+    endedAt: `2026-01-01T12:0${place}:00Z`,
   };
+}
+
+/** The best moments of the set, as `/v1/highlights` lists them. */
+function highlights() {
+  const kinds = [["last-stock"], ["zero-to-death"], [], ["comeback"], []];
+  const kills = LOSSES.flatMap((losses, victim) => losses.map((loss) => ({ ...loss, victim }))).reverse();
+  return kinds.map((reasons, i) => {
+    const { frame, percent, victim } = kills[i];
+    const moment = { of: "conversion", playerIndex: 1 - victim, opponentIndex: victim, startFrame: frame - 200, endFrame: frame };
+    const { gameId } = gamesOfSet()[GAMES.length - 1 - i];
+    return { gameId, number: i, highlight: { ...moment, score: 90 - i, reasons: ["kill", ...reasons], damage: percent, moves: 6 } };
+  });
 }
 
 /** The stats of that game. Each stock is taken with hits at equal distances in time, the last of which kills. */
@@ -296,45 +321,53 @@ function stats() {
   return { gameComplete: true, lastFrame: LAST_FRAME, stocks, conversions, overall };
 }
 
-const KILL_FRAME = LOSSES[1][LOSSES[1].length - 1].frame;
-const LAUNCH_FRAME = KILL_FRAME - 50;
+const LAUNCH_FRAMES = 50;
 const JUMP = 25;
 const DAMAGE_FLY = 88;
 const DEAD_UP = 4;
 const WAIT = 14;
+/** The frames after a lost stock that still show it. */
+const AFTER_FRAMES = 60;
 
 /**
- * The frames around the kill that ends the game: one player chases the other, who is launched over the upper edge.
+ * The frames around the kills: one player chases the other, who is launched over the upper edge.
  * @param {number} from
  * @param {number} to  Inclusive.
  */
 function framesBetween(from, to) {
+  const kills = LOSSES.flatMap((losses, victim) => losses.map((loss) => ({ ...loss, victim })));
+  kills.sort((one, other) => one.frame - other.frame);
   const frames = [];
   for (let frame = from; frame <= Math.min(to, LAST_FRAME); frame++) {
-    const before = Math.max(0, LAUNCH_FRAME - frame);
-    const flight = Math.max(0, Math.min(frame, KILL_FRAME) - LAUNCH_FRAME);
+    const kill = kills.find((each) => frame <= each.frame + AFTER_FRAMES) ?? kills[kills.length - 1];
+    const launchFrame = kill.frame - LAUNCH_FRAMES;
+    const before = Math.max(0, launchFrame - frame);
+    const flight = Math.max(0, Math.min(frame, kill.frame) - launchFrame);
     const hop = before > 0 ? 20 * Math.abs(Math.sin(before / 22)) : 0;
     const isHit = (before > 0 && before % 80 > 55) || flight > 0;
-    const percent = before > 170 ? 71 : before > 0 ? 95 : 109;
+    const percent = kill.percent - (before > 170 ? 38 : before > 0 ? 14 : 0);
+    const side = kill.victim === 0 ? -1 : 1;
+    const stocksOf = (/** @type {number} */ index) =>
+      STOCKS - LOSSES[index].filter((loss) => loss.frame < frame).length;
     const chaser = {
       percent: FINAL_PERCENT,
-      stocksRemaining: 1,
-      positionX: 18 - before * 0.28,
+      stocksRemaining: stocksOf(1 - kill.victim),
+      positionX: side * (18 - before * 0.28),
       positionY: hop,
-      facingDirection: 1,
+      facingDirection: side,
       actionStateId: hop > 1 ? JUMP : WAIT,
       isAirborne: hop > 1,
     };
     const chased = {
       percent,
-      stocksRemaining: frame > KILL_FRAME ? 0 : 1,
-      positionX: 26 + 8 * Math.sin(before / 25) + flight * 0.5,
+      stocksRemaining: stocksOf(kill.victim),
+      positionX: side * (26 + 8 * Math.sin(before / 25) + flight * 0.5),
       positionY: flight * 4.2,
-      facingDirection: -1,
-      actionStateId: frame >= KILL_FRAME ? DEAD_UP : isHit ? DAMAGE_FLY : WAIT,
+      facingDirection: -side,
+      actionStateId: frame >= kill.frame ? DEAD_UP : isHit ? DAMAGE_FLY : WAIT,
       isAirborne: flight > 0,
     };
-    frames.push({ frame, revision: 0, players: { 0: { post: chaser }, 1: { post: chased } } });
+    frames.push({ frame, revision: 0, players: { [1 - kill.victim]: { post: chaser }, [kill.victim]: { post: chased } } });
   }
   return frames;
 }

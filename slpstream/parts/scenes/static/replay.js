@@ -5,12 +5,11 @@
 import { attackName, loadAttackNames } from "../attacks.js";
 import { find, make, setText } from "../dom.js";
 import { killsOf } from "../kills.js";
-import { FIRST_FRAME } from "../recording.js";
-import { Replay } from "../replay.js";
 import { setOf } from "../set_score.js";
 import "../stage_view.js";
 import { text } from "../texts/texts.js";
 import { openBoard } from "./boards.js";
+import { Clip, nameFighters } from "./clip.js";
 import { station } from "./page.js";
 import { peopleOf } from "./people.js";
 import { placeWords } from "./words.js";
@@ -18,15 +17,13 @@ import { placeWords } from "./words.js";
 /**
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {{gameId: string, frame: number}} Scene  The frame in which the stock was lost.
- * @typedef {Scene & {game: Game, replay: Replay}} ShownScene
+ * @typedef {Scene & {clip: Clip}} ShownScene
  */
 
 const BEFORE_FRAMES = 300;
 const AFTER_FRAMES = 60;
 const SPEED = 0.5;
 const PAUSE_MS = 1500;
-/** Height of the letters of the players' names. */
-const TAG_REM = 1.5;
 
 /** @type {import("../stage_view.js").StageView | null} */
 let stage = null;
@@ -51,11 +48,10 @@ function draw({ element, state, results }) {
   if (shown?.gameId !== wanted.gameId || shown.frame !== wanted.frame) {
     shown = open(element, game, wanted, results);
   }
-  shown.game = game;
+  shown.clip.game = game;
   const set = setOf(game, state.view.set);
   if (stage !== null) {
-    stage.set = set;
-    stage.tagSize = TAG_REM * parseFloat(getComputedStyle(document.documentElement).fontSize);
+    nameFighters(stage, set);
   }
   const stats = results.stats(wanted.gameId);
   const kill = stats === null ? undefined : killsOf(stats).find(({ frame }) => Math.abs(frame - wanted.frame) < AFTER_FRAMES);
@@ -106,27 +102,17 @@ function open(element, game, scene, results) {
       make("p.caption"),
     );
   }
-  const from = Math.max(FIRST_FRAME, scene.frame - BEFORE_FRAMES);
-  const last = Math.max(from + 1, Math.min(scene.frame + AFTER_FRAMES, game.frame ?? scene.frame));
-  const opened = { ...scene, game };
-  const replay = new Replay(
-    {
-      get: results.get,
-      game: () => opened.game,
-      last: () => last,
-      onChange: () => {},
-      onEnd: () => {
-        replay.playing = false;
-        setTimeout(() => {
-          replay.seek(from);
-          replay.playing = true;
-        }, PAUSE_MS);
-      },
-      shown: null,
+  const range = { from: scene.frame - BEFORE_FRAMES, to: scene.frame + AFTER_FRAMES };
+  const clip = new Clip(results.get, game, range, {
+    onEnd: () => {
+      clip.replay.playing = false;
+      setTimeout(() => {
+        clip.replay.seek(clip.first);
+        clip.replay.playing = true;
+      }, PAUSE_MS);
     },
-    from,
-  );
-  replay.speed = SPEED;
-  stage.match = replay;
-  return Object.assign(opened, { replay });
+  });
+  clip.replay.speed = SPEED;
+  stage.match = clip.replay;
+  return { ...scene, clip };
 }

@@ -69,6 +69,16 @@ export class Results {
   }
 
   /**
+   * The part `overall` of a game's final stats, by player index; `null` until it is known.
+   * @param {string} gameId
+   * @returns {Record<string, any>[] | null}
+   */
+  overall(gameId) {
+    const path = `v1/games/${encodeURIComponent(gameId)}/stats`;
+    return this.#fetched(path, (stats) => stats.gameComplete, ({ overall = [] }) => overall, `${path} overall`);
+  }
+
+  /**
    * The id of a station's newest finished game at the time of the first request; empty without one. A daemon that has just
    * started may not list its games yet, so the request is repeated until it lists one.
    * @param {string} station
@@ -85,12 +95,13 @@ export class Results {
    * @param {string} path
    * @param {(body: any) => boolean} isFinal  Whether the answer is final.
    * @param {(body: any) => any} convert
+   * @param {string} [key]  Under which the answer is kept.
    */
-  #fetched(path, isFinal, convert) {
-    let entry = this.#known.get(path);
+  #fetched(path, isFinal, convert, key = path) {
+    let entry = this.#known.get(key);
     if (entry === undefined) {
       entry = { value: null, asking: false, final: false };
-      this.#known.set(path, entry);
+      this.#known.set(key, entry);
     }
     if (!entry.asking && !entry.final) {
       this.#load(path, entry, isFinal, convert);

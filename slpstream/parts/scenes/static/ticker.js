@@ -6,12 +6,14 @@ import { StationView } from "../slpstream.js";
 import { number, text } from "../texts/texts.js";
 import { openScene, preparePage } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
+import { sponsorLogo, sponsorsWithLogo } from "./pictures.js";
 import { StationNames } from "./station_names.js";
 
 /** @typedef {import("../slpstream_types.js").SetScore} SetScore */
 
 const REM_PER_SECOND = 6;
 const STILL_MS = 5000;
+const LOGO_MS = 6000;
 /** Finished sets stay in the line after their station has begun another one. */
 const MAX_FINISHED = 24;
 
@@ -29,6 +31,9 @@ let connection = "connecting";
 let problem = "";
 let turned = 0;
 let turnAt = 0;
+/** The logo of one sponsor after another, at the end of the line. */
+const logos = make("p.logos");
+let logoAt = 0;
 
 document.title = "slpstream ticker";
 const drawSoon = openScene(options, { stations: "*", topics: ["game"], take, draw });
@@ -85,14 +90,33 @@ function draw(now) {
     };
     const crawl = make("div.crawl", line(false), ...(stands ? [] : [line(true)]));
     const view = make(stands ? "div.window.still" : "div.window", crawl);
-    board.replaceChildren(make("p.kicker", text("scene.results")), view);
+    board.replaceChildren(make("p.kicker", text("scene.results")), view, logos);
     if (stands) {
       fitItem(view);
     }
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     crawl.style.setProperty("--seconds", `${Math.max(10, crawl.scrollWidth / 2 / rem / REM_PER_SECOND).toFixed(1)}s`);
   }
-  return stands && items.length > 1 ? turnAt : null;
+  const times = [...(stands && items.length > 1 ? [turnAt] : []), ...drawLogo(now)];
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+/**
+ * @param {number} now
+ * @returns {number[]} When to show the next logo.
+ */
+function drawLogo(now) {
+  const sponsors = options.sponsors ? sponsorsWithLogo() : [];
+  logos.hidden = sponsors.length === 0;
+  if (sponsors.length > 0 && now >= logoAt) {
+    logoAt = now + LOGO_MS;
+    const shown = sponsors.indexOf(logos.dataset.sponsor ?? "");
+    const next = sponsors[(shown + 1) % sponsors.length];
+    const logo = sponsorLogo(next);
+    logos.dataset.sponsor = next;
+    logos.replaceChildren(...(logo === null ? [] : [logo]));
+  }
+  return sponsors.length > 1 ? [logoAt] : [];
 }
 
 /**

@@ -4,7 +4,7 @@ import { Api } from "../api.js";
 import { find, make, setText } from "../dom.js";
 import { StationView } from "../slpstream.js";
 import { number, text } from "../texts/texts.js";
-import { fitted, heading, plate, rebuild } from "./boards.js";
+import { aligned, fitted, heading, plate, rebuild } from "./boards.js";
 import { openScene, preparePage, station } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
 import { StationNames } from "./station_names.js";
@@ -59,7 +59,7 @@ function draw() {
       const [left, right] = sidesOf(peopleOf(null, next), next).map((side, i) =>
         make(`section.side.${i === 0 ? "left" : "right"}`, ...side.people.map((person) => plate(person))),
       );
-      parts.push(make("div.sides", left, make("p.versus", text("scene.versus")), right));
+      parts.push(aligned(make("div.sides", left, make("p.versus", text("scene.versus")), right)));
     }
     if (queue.length > 0) {
       parts.push(make("ol.queue", ...queue.map(({ station: id, set }) => queueRow(names.of(id), /** @type {SetScore} */ (set)))));

@@ -1,5 +1,6 @@
 /**
- * Pictures of characters and stages: the user's own if they exist, otherwise the bundled glyphs.
+ * Pictures of characters and stages: the user's own if they exist, otherwise the bundled glyphs. Also the user's logos of
+ * sponsors.
  *
  * They are decoration next to a name, so screen readers skip them. The page includes `icons/icons.css` and loads the names with
  * `loadNames` first, for the colours of the costumes.
@@ -18,6 +19,7 @@ import { sleep } from "../timing.js";
  * @property {Record<string, Record<string, string>>} icons      By external character id and costume index.
  * @property {Record<string, Record<string, string>>} portraits  The same for large pictures.
  * @property {Record<string, string>} stages                     By stage id.
+ * @property {Record<string, string>} [sponsors]                 Logos by the name of the sponsor.
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -77,6 +79,33 @@ export function stagePicture(stageId) {
   const file = own.stages[stageId];
   const drawn = () => glyphPicture("stage-picture", `stages/${stageGlyph(stageId)}`, "0 0 64 36");
   return file === undefined ? drawn() : ownPicture("stage-picture", file, drawn);
+}
+
+/** The names of the sponsors with a logo, in alphabetical order. */
+export function sponsorsWithLogo() {
+  return Object.keys(own.sponsors ?? {});
+}
+
+/**
+ * The logo of a sponsor; `null` if the user has none.
+ * @param {string} sponsor  Capitals, spaces and punctuation do not matter.
+ * @returns {HTMLImageElement | null}
+ */
+export function sponsorLogo(sponsor) {
+  const wanted = plainName(sponsor);
+  const [, file] = Object.entries(own.sponsors ?? {}).find(([name]) => plainName(name) === wanted) ?? [];
+  if (wanted === "" || file === undefined) {
+    return null;
+  }
+  const image = document.createElement("img");
+  image.alt = sponsor;
+  image.src = new URL(`custom/${file}`, ROOT).href;
+  return image;
+}
+
+/** @param {string} name */
+function plainName(name) {
+  return name.normalize("NFKC").toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
 /**

@@ -1,0 +1,216 @@
+/**
+ * The highlights of a set, `/scenes/highlights/{station}`: its five best moments, four seconds each, again and again.
+ */
+
+import { Status } from "../api.js";
+import { attackName, loadAttackNames } from "../attacks.js";
+import { find, make, setText } from "../dom.js";
+import { killsOf } from "../kills.js";
+import { setOf } from "../set_score.js";
+import "../stage_view.js";
+import { hasText, number, text } from "../texts/texts.js";
+import { fitted, openBoard, rebuild } from "./boards.js";
+import { Clip, nameFighters } from "./clip.js";
+import { station } from "./page.js";
+import { peopleOf } from "./people.js";
+import { placeWords } from "./words.js";
+
+/**
+ * @typedef {import("../slpstream.js").Game} Game
+ * @typedef {import("../slpstream_types.js").SetScore} SetScore
+ *
+ * @typedef {object} Moment  As `/v1/highlights` describes it.
+ * @property {string} gameId
+ * @property {number} number
+ * @property {{of: string, playerIndex: number, opponentIndex: number, startFrame: number, endFrame: number,
+ *     reasons: string[], damage?: number, moves?: number, situation?: string}} highlight
+ */
+
+const MAX_MOMENTS = 5;
+const SHOWN_FRAMES = 240;
+/** Of these, after the end of the moment. */
+const AFTER_FRAMES = 45;
+/** A kill is known this long after the last hit. */
+const KILL_FRAMES = 90;
+/** How long a moment without frames stays, and how long to wait before asking again for moments that are not known yet. */
+const WAIT_MS = 4000;
+
+/** @type {Moment[]} */
+let moments = [];
+/** The games that the moments were asked for. */
+let asked = "";
+let asking = false;
+let place = 0;
+/** Id of the set whose moments are shown. @type {string | undefined} */
+let shownSet;
+/** Moments that will be followed by the next one. @type {Set<string>} */
+const leaving = new Set();
+/** By `keyOf`: the clip that is shown, and the next one. @type {Map<string, Clip>} */
+const clips = new Map();
+
+const stage = /** @type {import("../stage_view.js").StageView} */ (document.createElement("stage-view"));
+const drawSoon = openBoard({ draw });
+loadAttackNames();
+
+/** @param {import("./boards.js").Board} board */
+function draw({ element, state, results }) {
+  const { set } = state.view;
+  const played = (set?.games ?? []).filter(({ verdict }) => verdict !== "playing");
+  if (set === null || played.length === 0) {
+    [moments, asked] = [[], ""];
+    return false;
+  }
+  if (shownSet !== set.setId) {
+    [moments, place, shownSet] = [[], 0, set.setId];
+  }
+  const games = JSON.stringify([set.setId, played.map(({ gameId }) => gameId)]);
+  if (asked !== games) {
+    asked = games;
+    load(results.get);
+  }
+  // All of them are fetched in advance.
+  const known = moments.map(({ gameId }) => ({ game: results.known(gameId, state.view.game), stats: results.stats(gameId) }));
+  if (moments.length === 0 || known.some(({ game }) => game === null)) {
+    return clips.size > 0 && moments.length > 0;
+  }
+  const moment = moments[place];
+  const { game, stats } = known[place];
+  const next = (place + 1) % moments.length;
+  const shown = clipOf(moment, /** @type {Game} */ (game), results);
+  const wanted = [shown, clipOf(moments[next], /** @type {Game} */ (known[next].game), results)];
+  [...clips].filter(([, clip]) => !wanted.includes(clip)).forEach(([key]) => clips.delete(key));
+  const gameSet = setOf(game, set);
+  nameFighters(stage, gameSet);
+  if (stage.dataset.moment !== keyOf(moment)) {
+    stage.dataset.moment = keyOf(moment);
+    shown.replay.seek(shown.first);
+    stage.match = shown.replay;
+  }
+  rebuild(element, "", () => [
+    make("p.kicker", text("scene.highlights"), make("span.count", make("span.place"), "/", make("span.total"))),
+    stage,
+    make("div.caption", fitted("p.name.what", ""), make("p.details")),
+  ]);
+  setText(find(".place", element), number(place + 1));
+  setText(find(".total", element), number(moments.length));
+  const caption = whatWords(moment, peopleOf(game, gameSet), stats);
+  rebuild(find(".caption", element), [caption, detailWords(moment, set, game)], () => [
+    fitted("p.name.what", caption),
+    make("p.details", detailWords(moment, set, game)),
+  ]);
+  return true;
+}
+
+/** @param {Moment} moment */
+function keyOf({ gameId, number: of }) {
+  return `${gameId}/${of}`;
+}
+
+/**
+ * @param {Moment} moment
+ * @param {Game} game
+ * @param {import("./results.js").Results} results
+ */
+function clipOf(moment, game, results) {
+  const key = keyOf(moment);
+  const known = clips.get(key);
+  if (known !== undefined) {
+    known.game = game;
+    return known;
+  }
+  const to = moment.highlight.endFrame + AFTER_FRAMES;
+  const clip = new Clip(results.get, game, { from: to - SHOWN_FRAMES, to }, {
+    onMissing: () => leave(key, results.get, WAIT_MS),
+    onEnd: () => leave(key, results.get, 0),
+  });
+  clips.set(key, clip);
+  return clip;
+}
+
+/**
+ * Shows the moment after one that has been shown.
+ * @param {string} key
+ * @param {(path: string) => Promise<import("../api.js").Answer>} get
+ * @param {number} afterMs
+ */
+function leave(key, get, afterMs) {
+  if (leaving.has(key)) {
+    return;
+  }
+  leaving.add(key);
+  setTimeout(() => {
+    leaving.delete(key);
+    if (moments.length === 0 || keyOf(moments[place]) !== key) {
+      return;
+    }
+    place = (place + 1) % moments.length;
+    if (place === 0) {
+      load(get);
+    }
+    stage.dataset.moment = "";
+    drawSoon();
+  }, afterMs);
+}
+
+/**
+ * Asks for the moments of the set, until there are some.
+ * @param {(path: string) => Promise<import("../api.js").Answer>} get
+ */
+async function load(get) {
+  if (asking) {
+    return;
+  }
+  asking = true;
+  try {
+    const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(station)}&order=best&limit=${MAX_MOMENTS}`);
+    if (status === Status.OK) {
+      const shown = moments[place];
+      moments = body.highlights;
+      place = Math.max(0, moments.findIndex((moment) => shown !== undefined && keyOf(moment) === keyOf(shown)));
+      drawSoon();
+    }
+  } catch {
+    // The daemon is unreachable at the moment.
+  }
+  asking = false;
+  if (moments.length === 0 && asked !== "") {
+    setTimeout(() => load(get), WAIT_MS);
+  }
+}
+
+/**
+ * Who did what: the kill, or else the damage.
+ * @param {Moment} moment
+ * @param {import("./people.js").Person[]} people
+ * @param {import("../slpstream_types.js").Stats | null} stats
+ */
+function whatWords({ highlight }, people, stats) {
+  const { playerIndex, opponentIndex, startFrame, endFrame, damage = 0, situation = "" } = highlight;
+  const name = people.find(({ index }) => index === playerIndex)?.tag ?? "";
+  const kill = (stats === null ? [] : killsOf(stats)).filter(
+    ({ by, victim, frame }) => by === playerIndex && victim === opponentIndex && frame >= startFrame && frame <= endFrame + KILL_FRAMES,
+  )[0];
+  if (kill !== undefined) {
+    return text("scene.kill", { name, move: attackName(kill.moveId), percent: String(Math.floor(kill.percent)) });
+  }
+  return situation === ""
+    ? text("scene.damage_dealt", { name, percent: String(Math.floor(damage)) })
+    : text("scene.situation", { name, situation });
+}
+
+/**
+ * Game, stage, and what is special about the moment.
+ * @param {Moment} moment
+ * @param {SetScore} set
+ * @param {Game | null} game
+ */
+function detailWords({ gameId, highlight }, set, game) {
+  const counted = (set.games ?? []).filter(({ counts }) => counts);
+  const i = counted.findIndex((each) => [each, ...(each.suddenDeaths ?? [])].some((part) => part.gameId === gameId));
+  const which = i < 0 ? "" : text("scene.game_number", { number: String(i + 1 + (set.olderGames ?? 0)) });
+  const reasons = highlight.reasons
+    .map((reason) => `scene.reason.${reason.replaceAll("-", "_")}`)
+    .filter(hasText)
+    .map((key) => text(key));
+  return [which, game === null ? "" : placeWords(game), ...reasons].filter(Boolean).join(" · ");
+}
