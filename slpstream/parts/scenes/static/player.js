@@ -4,10 +4,10 @@
  */
 
 import { make } from "../dom.js";
+import { playerInSet } from "../set_score.js";
 import { number, text } from "../texts/texts.js";
 import { aligned, coloured, figure, fitted, heading, openBoard, pictureOf, plate, portraitOf, rebuild, stagePlate } from "./boards.js";
 import { peopleOf, selected } from "./people.js";
-import { playerInSet } from "../set_score.js";
 import { Today } from "./today.js";
 import { lengthWords, stageOf, stocksWords } from "./words.js";
 
@@ -22,6 +22,8 @@ const MAX_GAMES = 10;
 const MAX_CHARACTERS = 5;
 /** Of the set. */
 const MAX_PATH = 7;
+/** More players have no room for the games of the set. */
+const MAX_WITH_PATH = 2;
 
 /** @type {Today | null} */
 let today = null;
@@ -46,7 +48,12 @@ function draw({ element, options, state, results }, now) {
   });
   rebuild(element, [shown, set?.games, set?.event, set?.round, set?.bestOf], () => [
     heading(set, lengthWords(set)),
-    aligned(make("div.profiles", ...shown.map(({ person, played, openings }) => profile(person, played, openings, set)))),
+    aligned(make(
+      people.length > MAX_WITH_PATH ? "div.profiles.narrow" : "div.profiles",
+      ...shown.map(({ person, played, openings }) =>
+        profile(person, played, openings, people.length > MAX_WITH_PATH ? [] : pathRows(person, set)),
+      ),
+    )),
   ]);
   return state.phaseEndsAt(now) ?? true;
 }
@@ -55,9 +62,9 @@ function draw({ element, options, state, results }, now) {
  * @param {Person} person
  * @param {PlayedGame[]} played  Today's games.
  * @param {number | null} openings
- * @param {SetScore | null} set
+ * @param {HTMLElement[]} path  The games of the set.
  */
-function profile(person, played, openings, set) {
+function profile(person, played, openings, path) {
   const won = played.filter((game) => game.won).length;
   const rows = [
     ["scene.characters_today", played.length === 0 ? null : characters(played)],
@@ -65,7 +72,6 @@ function profile(person, played, openings, set) {
     ["scene.openings_per_kill", openings === null ? null : figure(openings, 1)],
   ].flatMap(([key, value]) => (value === null ? [] : [make("div.fact", make("dt", text(/** @type {string} */ (key))), make("dd", value))]));
   const box = make("section.profile", plate(person, portraitOf), make("dl.facts", ...rows));
-  const path = pathRows(person, set);
   if (path.length > 0) {
     box.append(make("h2.title", text("scene.set_so_far")), make("ol.path", ...path));
   }
@@ -111,9 +117,10 @@ function pathRows(person, set) {
   const games = (set?.games ?? []).filter(({ counts, winner }) => counts && winner !== undefined);
   return games.map((game, i) => {
     const own = game.players.filter((player) => player.side === side);
-    const left = game.players.filter((player) => player.side === game.winner).map(({ stocks }) => stocks);
+    const winners = game.players.filter((player) => player.side === game.winner);
+    const isKnown = winners.every((player) => player.stocks !== undefined);
+    const stocks = winners.reduce((sum, player) => sum + (player.stocks ?? 0), 0);
     const won = game.winner === side;
-    const stocks = left.every((count) => count !== undefined) ? stocksWords(left.reduce((sum, count) => Number(sum) + Number(count), 0) ?? 0) : "";
     return make(
       won ? "li.path-game.won" : "li.path-game",
       make("span.number", number(i + 1 + (set?.olderGames ?? 0))),
@@ -121,7 +128,7 @@ function pathRows(person, set) {
       stagePlate(game.stageId, ""),
       fitted("span.name.stage", stageOf(game.stageId)),
       make("span.outcome", text(won ? "scene.won" : "scene.lost")),
-      make("span.stocks-left", stocks),
+      make("span.stocks-left", isKnown ? stocksWords(stocks) : ""),
     );
   }).slice(-MAX_PATH);
 }

@@ -20,7 +20,7 @@ const MAX_TRIES = 20;
 export class Today {
   #get;
   #onChange;
-  /** By id, the newest last. @type {Map<string, Record<string, any>>} */ #games = new Map();
+  /** By id. @type {Map<string, Record<string, any>>} */ #games = new Map();
   /** The game after which the games were asked for. @type {string | null | undefined} */ #asked;
 
   /**
