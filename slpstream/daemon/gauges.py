@@ -37,6 +37,7 @@ def bind_gauges(host: Host, web: WebServer, tasks: Callable[[], int]) -> None:
         "slpstream_subscribers", lambda: {name: channel.subscribers for name, channel in hub.channels.items()}
     )
     metrics.bind("slpstream_websockets", lambda: web.websockets)
+    metrics.bind("slpstream_obs_websockets", lambda: web.obs_websockets)
     metrics.bind("slpstream_event_streams", lambda: web.event_streams)
     metrics.bind("slpstream_tasks", tasks)
     metrics.bind("slpstream_indexed_games", lambda: index.games)

@@ -103,6 +103,7 @@ TABLE = (
     ),
     Row("slpstream_subscribers", "gauge", "Live subscribers.", ("station",)),
     Row("slpstream_websockets", "gauge", "Open websockets."),
+    Row("slpstream_obs_websockets", "gauge", "Open websockets of browser sources in OBS."),
     Row("slpstream_event_streams", "gauge", "Open server-sent event streams."),
     Row("slpstream_tasks", "gauge", "Tasks of the event loop."),
     Row("slpstream_indexed_games", "gauge", "Games in the index."),

@@ -160,6 +160,11 @@ class WebServer:
         return sum(isinstance(session, WebsocketSession) for session in list(self._sessions))
 
     @property
+    def obs_websockets(self) -> int:
+        """The number of open websockets of browser sources in OBS. You can read this from any thread."""
+        return sum(isinstance(session, WebsocketSession) and session.is_obs for session in list(self._sessions))
+
+    @property
     def event_streams(self) -> int:
         """The number of open streams of server-sent events. You can read this from any thread."""
         return sum(isinstance(session, EventsSession) for session in list(self._sessions))

@@ -52,6 +52,8 @@ GOING_DOWN = 1001
 NOT_UTF8 = 1007
 _PROTOCOL_VERSION = 1
 _REASON_BYTES = 120
+_OBS = "OBS/"
+"""Browsers in OBS have this in their `User-Agent`, followed by the version of OBS."""
 
 
 class _NotUtf8(Exception):
@@ -111,6 +113,8 @@ class WebsocketSession:
         self._encoding: WebsocketEncoding = JSON
         self._subscribed: _Subscribed | None = None
         self._scope = trio.CancelScope()
+        self.is_obs = False
+        """Whether the client is a browser source in OBS, whose browser names itself."""
 
     @property
     def queued_bytes(self) -> int:
@@ -122,6 +126,7 @@ class WebsocketSession:
         headers = Headers()
         for name, value in request.headers:
             headers.set_insecure(name.decode("ascii"), value.decode("latin-1"))  # h11 has validated both
+        self.is_obs = any(_OBS in agent for agent in headers.get_all("User-Agent"))
         if headers.get_all("Sec-WebSocket-Version") != [VERSION]:
             return HTTPStatus.UPGRADE_REQUIRED
         if "Transfer-Encoding" in headers or not set(headers.get_all("Content-Length")) <= {"0"}:

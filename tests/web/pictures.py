@@ -2,7 +2,7 @@
 
     python -m tests.web.pictures [NAME...]
 
-writes them to `docs/pictures/`, and the one of the first-run page to the package. They differ a little each time,
+writes them to `docs/pictures/`. They differ a little each time,
 because they show games in progress; take them again after a page has changed. Pictures of the same games are taken
 together, and kept until they are requested.
 """
@@ -39,7 +39,6 @@ from tests.web import setups, tournament_pictures
 from tests.web.shown import written_live
 
 PICTURES = ROOT / "docs" / "pictures"
-EXAMPLE = ROOT / "slpstream/parts/dashboard/static/overlay_example.png"
 WIDE = {"width": 1280, "height": 800}
 TALL = {"width": 1280, "height": 1000}
 PHONE = {"width": 390, "height": 844}
@@ -132,7 +131,7 @@ def _first_pictures(browser: Browser) -> Mapping[str, Image.Image]:
         page.route("**/v1/setup", lambda route: route.fulfill(json={"folders": [usual]}))
         page.goto(f"{url}/")
         expect(page.locator(".demo")).to_be_visible()
-        page.locator(".steps img").evaluate("image => image.decode()")
+        expect(page.frame_locator(".preview iframe").locator(".combo.shown").first).to_be_visible()
         # The port of this daemon is free, and not the usual one.
         for field in page.locator(".url").all():
             field.evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
@@ -259,10 +258,6 @@ def _editor(browser: Browser) -> Image.Image:
         return _image(page)
 
 
-def _example(browser: Browser) -> Image.Image:
-    return _overlays(browser)["usual"].resize((640, 360), Image.Resampling.LANCZOS)
-
-
 def _on_air(browser: Browser) -> Image.Image:
     """A station on air, with a marked moment."""
     with tempfile.TemporaryDirectory() as name:
@@ -338,7 +333,6 @@ def _obs(browser: Browser) -> Mapping[str, Image.Image]:
 
 
 STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
-    "overlay_example.png": _example,
     "overlay.png": _of(_overlays, "usual"),
     "overlay_parts.png": _of(_overlays, "parts"),
     "scene_sides.png": _of(_overlays, "scene"),
@@ -374,7 +368,7 @@ NAMES = (*STILLS, ANIMATION)
 
 def path_of(name: str) -> Path:
     """Where a picture belongs."""
-    return EXAMPLE if name == EXAMPLE.name else PICTURES / name
+    return PICTURES / name
 
 
 def take(browser: Browser, name: str, path: Path) -> None:

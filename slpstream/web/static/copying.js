@@ -35,5 +35,5 @@ export async function copyText(copied, button) {
     button.focus();
   }
   setText(button, text("copy.done"));
-  setTimeout(() => setText(button, text("copy.copy")), COPIED_MS);
+  setTimeout(() => setText(button, text(button.dataset.text ?? "copy.copy")), COPIED_MS);
 }

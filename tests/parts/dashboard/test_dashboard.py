@@ -310,13 +310,19 @@ def test_recent_games_show_both_times_if_they_differ(page: Page, empty_daemon: D
     games = [{"gameId": game_id, **item, **moments} for game_id, moments in times.items()]
     page.route("**/v1/games?*", lambda route: route.fulfill(json={"games": games}))
     page.goto(f"{empty_daemon.url}/")
-    shown = page.locator(".games .game time")
+    shown, details = page.locator(".games .game time"), page.locator(".games .details")
     expect(shown).to_have_count(3)
     expect(shown.nth(0)).to_contain_text("2025")
-    expect(shown.nth(0)).to_contain_text(re.compile(r"own clock: .*2001"))
+    expect(details.nth(0)).to_contain_text(re.compile(r"own clock: .*2001"))
     for place in (1, 2):
-        expect(shown.nth(place)).not_to_contain_text("own clock")
+        expect(details.nth(place)).not_to_contain_text("own clock")
     expect(shown.nth(2)).to_contain_text("2001")
+    expect(details.nth(0)).to_be_hidden()
+    page.locator("#game-query").focus()
+    page.keyboard.press("Tab")
+    expect(details.nth(0)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(details.nth(0)).to_be_hidden()
 
 
 def test_links_to_missing_parts_are_hidden(watched: WatchedPage, page: Page, empty_daemon: DaemonProcess) -> None:

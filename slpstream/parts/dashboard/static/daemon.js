@@ -13,6 +13,7 @@ import { hasText, number, text } from "../texts/texts.js";
  * @property {string[]} missing        Parts of the daemon that are not working.
  * @property {number | null} responseMs Response time of the daemon.
  * @property {number | null} websockets
+ * @property {number} obsWebsockets    Browser sources in OBS.
  * @property {number | null} missed    Number of messages that slow subscribers have missed since the start.
  * @property {number | null} memoryBytes
  */
@@ -25,6 +26,7 @@ const TIMEOUT_MS = 5000;
 /** The whole page of metrics would take the daemon 30 ms with 64 stations. */
 const SAMPLES = Object.freeze({
   websockets: "slpstream_websockets",
+  obsWebsockets: "slpstream_obs_websockets",
   missed: "slpstream_lagged_messages_total",
   memory: "process_resident_memory_bytes",
   unread: "slpstream_tail_lag_seconds",
@@ -68,6 +70,7 @@ export class Daemon {
       missing: [],
       responseMs: null,
       websockets: null,
+      obsWebsockets: 0,
       missed: null,
       memoryBytes: null,
     };
@@ -183,6 +186,7 @@ export class Daemon {
     }
     const single = (/** @type {string} */ name) => values.get(name)?.get("") ?? null;
     this.health.websockets = single(SAMPLES.websockets);
+    this.health.obsWebsockets = single(SAMPLES.obsWebsockets) ?? 0;
     this.health.missed = single(SAMPLES.missed);
     this.health.memoryBytes = single(SAMPLES.memory);
     for (const { id } of this.stations) {

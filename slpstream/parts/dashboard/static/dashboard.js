@@ -10,13 +10,13 @@
 import { ROOT, Status } from "../api.js";
 import { loadAttackNames } from "../attacks.js";
 import { clone, fill, find, setAttribute, setText, element } from "../dom.js";
-import { clockText, placeName, playersOf, resultOf, whoText, winnersOf } from "../game_words.js";
+import { clockText, placeName, playersOf, resultOf, winnersOf } from "../game_words.js";
 import { onArrival } from "../late.js";
 import { Match } from "../match.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
-import { addTexts, date, fillTexts, number, text } from "../texts/texts.js";
+import { addTexts, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
 import { attentionOf, remarkOf } from "./attention.js";
 import { setUpBracketLink } from "./bracket_link.js";
@@ -25,10 +25,11 @@ import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
 import { setUpFooter } from "./footer.js";
 import { GameSearch } from "./game_search.js";
-import { endOf, gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
+import { gameAtEnd, lacksEnd, withNames } from "./listed_game.js";
 import { Login } from "./login.js";
 import { linkPages } from "./page_links.js";
 import { partModule } from "./part_module.js";
+import { showGames } from "./recent_games.js";
 import { showPlayers } from "./rows.js";
 
 await addTexts(import.meta.url);
@@ -140,12 +141,6 @@ addEventListener("keydown", (event) => {
     location.hash = overview;
   }
 });
-panel.addEventListener("keydown", ({ key, target, altKey, ctrlKey, metaKey }) => {
-  const writes = target instanceof Element && target.closest("input, select, textarea, dialog") !== null;
-  if (key === "o" && !writes && !altKey && !ctrlKey && !metaKey) {
-    /** @type {HTMLButtonElement | null} */ (panel.querySelector(".put-on-air:not([hidden])"))?.click();
-  }
-});
 document.addEventListener("visibilitychange", drawSoon);
 openDetail();
 
@@ -224,7 +219,9 @@ async function showLinks() {
 function drawFirstRun() {
   const section = find(".first-run");
   section.hidden = !showsFirstRun();
-  if (!section.hidden) {
+  if (section.hidden) {
+    firstRun.close();
+  } else {
     firstRun.draw(daemon);
   }
 }
@@ -429,34 +426,12 @@ function drawGames() {
   find(".recent").hidden = recent.length === 0 && !search.isActive;
   find(".no-games").hidden = search.games === null || games.length > 0;
   setText(find("#recent"), text(search.games === null ? "page.recent" : "search.found"));
-  fill(find(".games"), games, () => clone("recent-game"), (row, item) => {
-    const game = gameAtEnd(item);
-    const players = playersOf(game);
-    const link = find(".open", row);
-    setAttribute(link, "href", `#game/${encodeURIComponent(item.gameId)}`);
-    setAttribute(link, "aria-current", String(location.hash === `#game/${item.gameId}`));
-    setText(find(".who", row), players.length ? whoText(game, players) : game.format);
-    const result = players.length ? resultOf(game) : "";
-    setText(find(".facts", row), [result, placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
-    const time = find("time", row);
-    const { own } = timesOf(item);
-    const ended = endOf(item);
-    setAttribute(time, "datetime", ended);
-    const ownText = own ? ` ${text("games.own_clock", { time: timeOfDay(own) })}` : "";
-    setText(time, ended ? `· ${timeOfDay(ended)}${ownText}` : "");
-  });
+  showGames(find(".games"), games, stationName);
 }
 
 /** @param {string} id */
 function stationName(id) {
   return daemon.stations.find((station) => station.id === id)?.name ?? id ?? "";
-}
-
-/** @param {string} moment */
-function timeOfDay(moment) {
-  const at = new Date(moment);
-  const today = new Date().toDateString() === at.toDateString();
-  return date(at, today ? { hour: "2-digit", minute: "2-digit" } : { dateStyle: "medium", timeStyle: "short" });
 }
 
 /**

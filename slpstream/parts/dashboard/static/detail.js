@@ -22,8 +22,12 @@ import { partModule } from "./part_module.js";
 import { ReplayBar } from "./replay_bar.js";
 import { showPlayers } from "./rows.js";
 import { SetPanel } from "./set_panel.js";
+import { Shortcuts } from "./shortcuts.js";
 
-/** @typedef {import("./daemon.js").Daemon} Daemon */
+/**
+ * @typedef {import("./daemon.js").Daemon} Daemon
+ * @typedef {import("../slpstream.js").Game} Game
+ */
 
 const SUMMARY_MS = 500;
 /** A panel appears when all of it has arrived, so that nothing moves, and after this time in any case. */
@@ -45,6 +49,9 @@ export class StationDetail {
   #controllers;
   /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** The last game, while the page has not seen one of this station. @type {FinishedGame | null} */ #lastGame = null;
+  /** An earlier game, while a moment of it is on the stage. @type {FinishedGame | null} */ #earlier = null;
+  /** The moment to show once its game has arrived. @type {import("./moments.js").Moment | null} */ #moment = null;
+  #shortcuts;
   /** @type {Daemon | null} */ #daemon = null;
   #summaryAt = -Infinity;
   #summaryKey = "";
@@ -71,14 +78,20 @@ export class StationDetail {
     this.#match = new Match(this.#feed.station(station));
     const parts = stageParts(this.#root);
     this.#stageView = parts.stage;
-    this.#replay = new InstantReplay({ ...parts, live: this.#match, onChange });
+    this.#replay = new InstantReplay({ ...parts, live: this.#match, onChange, onLive: () => (this.#earlier = null) });
     this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
     this.#loadOnAirButton();
-    this.#moments = new MomentsPanel(find(".moments", this.#root), station, onChange);
+    this.#moments = new MomentsPanel(find(".moments", this.#root), station, onChange, (moment) => this.#watch(moment));
     const path = `v1/stations/${encodeURIComponent(station)}`;
     this.#controllers = new ControllersPanel(find(".controllers", this.#root), path, onChange);
     this.#setUpAddress();
     find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.api.patch("v1/setup", { demo: false }));
+    const onAirButton = find(".put-on-air", this.#root);
+    this.#shortcuts = new Shortcuts({
+      ...this.#setPanel.keys,
+      ...this.#moments.keys,
+      o: () => !onAirButton.hidden && onAirButton.click(),
+    });
   }
 
   async #loadOnAirButton() {
@@ -146,7 +159,7 @@ export class StationDetail {
   close() {
     this.#dropPast();
     this.#feed.close();
-    this.#moments.close();
+    this.#shortcuts.close();
     this.#root.remove();
   }
 
@@ -206,6 +219,31 @@ export class StationDetail {
     return last.match;
   }
 
+  /** @param {import("./moments.js").Moment} moment */
+  #watch(moment) {
+    this.#moment = moment;
+    this.#earlier = moment.gameId === this.#root.dataset.game ? null : new FinishedGame(moment.gameId, this.#options.onChange);
+    this.#options.onChange();
+  }
+
+  /**
+   * Draws the stage with its controls. It shows the station's game, or the earlier one of which a moment is watched.
+   * @param {Daemon} daemon
+   * @param {{game: Game | null, last: number, stats: Record<string, any> | null}} current
+   */
+  #drawStage(daemon, current) {
+    this.#earlier?.load(daemon);
+    const earlier = this.#earlier?.match ?? null;
+    const { game, last, stats } = earlier === null ? current : { ...earlier, last: earlier.game.frame ?? -Infinity };
+    this.#replay.draw(game?.format === FORMAT ? game : null, last, (path) => daemon.api.get(path), stats);
+    const moment = this.#moment;
+    if (moment !== null && game?.gameId === moment.gameId) {
+      this.#moment = null;
+      this.#replay.playMoment(moment.first, moment.last);
+      requestAnimationFrame(() => this.#stageView.scrollIntoView({ block: "nearest" }));
+    }
+  }
+
   /**
    * @param {Daemon} daemon
    * @param {boolean} isPlaying
@@ -220,20 +258,21 @@ export class StationDetail {
     const melee = game?.format === FORMAT;
     const set = setOf(game, this.#setPanel.set);
     const last = game?.frame ?? match.stats?.lastFrame ?? -Infinity;
-    this.#stageView.set = set;
-    this.#replay.draw(melee ? game : null, last, (path) => daemon.api.get(path), match.stats);
+    this.#drawStage(daemon, { game, last, stats: match.stats });
     const replayed = this.#replay.game;
     const displayed = replayed ?? game;
     const over = ended && replayed === null;
-    const players = playersOf(displayed, set);
+    const shownSet = setOf(displayed, this.#setPanel.set);
+    this.#stageView.set = shownSet;
+    const players = playersOf(displayed, shownSet);
     root.dataset.game = game?.gameId ?? "";
     root.dataset.ended = String(ended);
-    setText(find(".stage", root), game === null ? text("detail.no_game") : placeName(game));
+    setText(find(".stage", root), displayed === null ? text("detail.no_game") : placeName(displayed));
     const time = displayed === null ? "" : over ? minutesText(match.durationSeconds) : clockText(displayed);
     setText(find(".clock", root), time);
     setText(find(".result", root), over ? resultOf(game, set) : "");
-    showPlayers(find(".players", root), players, winnersOf(displayed, set), set);
-    this.#stageView.hidden = !melee || over;
+    showPlayers(find(".players", root), players, winnersOf(displayed, shownSet), shownSet);
+    this.#stageView.hidden = displayed?.format !== FORMAT || over;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee;
     const now = performance.now();

@@ -1,11 +1,12 @@
 /**
- * The first-run page: the folders, the address for OBS, and the offer of a demo. It is shown while there is nothing else to see,
- * and at the fragment `#first-run`.
+ * The first-run page: the folders, the address for OBS with the overlay as it will look, and the offer of a demo. It is shown while
+ * there is nothing else to see, and at the fragment `#first-run`.
  */
 
 import { Status } from "../api.js";
 import { setUpCopying } from "../copying.js";
-import { element, fill, find, setAttribute, setText } from "../dom.js";
+import { element, fill, find, make, setAttribute, setText } from "../dom.js";
+import { THEMES } from "../scene_options.js";
 import { text } from "../texts/texts.js";
 
 /**
@@ -16,6 +17,8 @@ import { text } from "../texts/texts.js";
  */
 
 const REFRESH_MS = 4000;
+/** The width of the source in OBS, at which the preview is drawn. */
+const SOURCE_WIDTH = 1920;
 
 export class FirstRun {
   #root;
@@ -26,6 +29,7 @@ export class FirstRun {
   #loadedAt = -Infinity;
   #refused = false;
   #demoOffer;
+  /** @type {(typeof THEMES)[number]} */ #theme = THEMES[0];
 
   /**
    * @param {HTMLElement} root
@@ -39,6 +43,42 @@ export class FirstRun {
     this.#onChange = onChange;
     setUpCopying(root);
     this.#demoOffer = demoOffer;
+    find(".themes", root).append(...THEMES.map((theme) => this.#newChip(theme)));
+    const preview = find(".preview", root);
+    new ResizeObserver(() => preview.style.setProperty("--scale", String(preview.clientWidth / SOURCE_WIDTH))).observe(preview);
+  }
+
+  /** @param {(typeof THEMES)[number]} theme */
+  #newChip(theme) {
+    const input = /** @type {HTMLInputElement} */ (element("input", "", { type: "radio", name: "theme", value: theme }));
+    input.checked = theme === this.#theme;
+    input.addEventListener("change", () => {
+      this.#theme = theme;
+      this.#onChange();
+    });
+    return make("label.chip", input, element("span", text(`first_run.theme_${theme}`)));
+  }
+
+  /** Ends the preview. */
+  close() {
+    this.#preview("");
+  }
+
+  /**
+   * Shows an address in the preview.
+   * @param {string} address  Empty: none.
+   */
+  #preview(address) {
+    const frame = /** @type {HTMLIFrameElement} */ (find("iframe", this.#root));
+    if ((frame.dataset.address ?? "") === address) {
+      return;
+    }
+    frame.dataset.address = address;
+    if (frame.src === "") {
+      frame.src = address;
+    } else {
+      frame.contentWindow?.location.replace(address || "about:blank"); // the user's "back" leaves the page
+    }
   }
 
   /** @param {Daemon} daemon */
@@ -63,12 +103,19 @@ export class FirstRun {
     find(".for-obs", root).hidden = first === undefined;
     if (first !== undefined) {
       const url = /** @type {HTMLInputElement} */ (find(".url", root));
-      const address = this.#overlayOf(first.id);
-      if (url.value !== address) {
-        url.value = address;
+      const address = new URL(this.#overlayOf(first.id));
+      if (this.#theme !== THEMES[0]) {
+        address.searchParams.set("theme", this.#theme);
+      }
+      if (url.value !== address.href) {
+        url.value = address.href;
       }
       setAttribute(url, "aria-label", text("detail.address_of", { name: first.name }));
-      setAttribute(find(".copy", root), "aria-label", text("detail.copy_address_of", { name: first.name }));
+      address.searchParams.delete("token"); // the example needs none
+      this.#preview(`${address.href}#example`);
+      const isConnected = daemon.health.obsWebsockets > 0;
+      find(".for-obs", root).dataset.connected = String(isConnected);
+      setText(find(".connected", root), isConnected ? text("first_run.connected") : "");
     }
     this.#demoOffer?.draw(daemon, this.#setup !== null);
   }

@@ -19,6 +19,7 @@ import { timerStart } from "../slippi.js";
  * @property {ReplayBar} bar
  * @property {Match | null} live  `null` for a finished game.
  * @property {() => void} onChange
+ * @property {() => void} [onLive]  Called when the user returns to the live game.
  */
 
 const SLOW_SPEED = 0.5;
@@ -28,25 +29,29 @@ export class InstantReplay {
   #bar;
   #live;
   #onChange;
+  #onLive;
   /** @type {Get | null} */ #get = null;
   /** The game on the stage. @type {Game | null} */ #game = null;
   #first = FIRST_FRAME;
   #last = FIRST_FRAME;
+  /** The last frame of the moment that is being played; otherwise infinite. */
+  #until = Infinity;
   /** @type {Replay | null} */ #replay = null;
 
   /** @param {Parts} parts */
-  constructor({ stage, bar, live, onChange }) {
+  constructor({ stage, bar, live, onChange, onLive = () => {} }) {
     this.#stage = stage;
     this.#bar = bar;
     this.#live = live;
     this.#onChange = onChange;
+    this.#onLive = onLive;
     stage.match = live;
     bar.actions = {
       move: (frames) => this.#seek(this.#position + frames),
       seek: (frame) => this.#seek(frame),
       playOrPause: () => this.#playOrPause(),
       changeSpeed: () => this.#changeSpeed(),
-      live: () => this.goLive(),
+      live: () => this.#goLive(),
     };
   }
 
@@ -60,13 +65,32 @@ export class InstantReplay {
     return this.#replay !== null && this.#replay.waiting && !this.#replay.missing;
   }
 
-  /** Returns to the live game, if there is one. */
-  goLive() {
+  /**
+   * Plays a moment of the game on the stage.
+   * @param {number} first
+   * @param {number} last
+   */
+  playMoment(first, last) {
+    this.#until = Infinity;
+    const replay = this.#replay ?? this.#open(first);
+    replay.seek(Math.max(first, this.#first));
+    replay.playing = true;
+    this.#until = last;
+  }
+
+  #goLive() {
+    this.#close();
+    this.#onLive();
+    this.#onChange();
+  }
+
+  /** Shows the live game again, if there is one. */
+  #close() {
+    this.#until = Infinity;
     if (this.#live !== null && this.#replay !== null) {
       this.#replay = null;
       this.#stage.match = this.#live;
     }
-    this.#onChange();
   }
 
   /**
@@ -82,7 +106,7 @@ export class InstantReplay {
     this.#last = last;
     const available = game !== null && last > this.#first && !(this.#live === null && this.#replay?.missing);
     if (this.#replay !== null && this.#replay.gameId !== game?.gameId) {
-      this.goLive(); // another game has begun
+      this.#close(); // another game is on the stage
     }
     if (this.#live === null && this.#replay === null && available) {
       this.#open(this.#first).playing = false;
@@ -116,7 +140,7 @@ export class InstantReplay {
       {
         get: (path) => /** @type {Get} */ (this.#get)(path),
         game: () => this.#game ?? opened,
-        last: () => this.#last,
+        last: () => Math.min(this.#last, this.#until),
         onChange: this.#onChange,
         onEnd: () => this.#onEnd(replay),
         shown: this.#stage.frame,
@@ -133,8 +157,9 @@ export class InstantReplay {
     if (this.#game === null) {
       return;
     }
+    this.#until = Infinity;
     if (this.#live !== null && this.#game.end === null && frame >= this.#last) {
-      this.goLive();
+      this.#goLive();
     } else if (this.#replay === null) {
       if (frame < this.#last) {
         this.#open(frame);
@@ -148,6 +173,7 @@ export class InstantReplay {
     if (this.#game === null) {
       return;
     }
+    this.#until = Infinity;
     if (this.#replay === null) {
       const over = this.#game.end !== null;
       this.#open(over ? this.#first : this.#position).playing = over;
@@ -171,8 +197,9 @@ export class InstantReplay {
 
   /** @param {Replay} replay */
   #onEnd(replay) {
+    this.#until = Infinity;
     if (this.#game?.end === null) {
-      this.goLive();
+      this.#goLive();
     } else {
       replay.playing = false;
     }

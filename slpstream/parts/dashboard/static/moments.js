@@ -1,7 +1,6 @@
 /**
- * The moments of a station: a button that marks the present one, the marks, and the best moments of the set.
- *
- * The key M marks a moment too, everywhere on the page except in fields.
+ * The moments of a station: a button that marks the present one, the marks, and the best moments of the set. Each of them can be
+ * watched on the stage of the page.
  */
 
 import { Status } from "../api.js";
@@ -13,17 +12,23 @@ import { fillTexts, number, text } from "../texts/texts.js";
  * @typedef {import("./daemon.js").Daemon} Daemon
  * @typedef {import("./daemon.js").Body} Body
  * @typedef {{id: number, gameId: string, frame: number, at: string, words?: string}} Mark
+ * @typedef {{gameId: string, first: number, last: number}} Moment  A part of a game, by its frames.
  */
 
 const REFRESH_MS = 3000;
 const MAX_HIGHLIGHTS = 8;
-const FIELDS = "input, select, textarea, [contenteditable], dialog";
+const FRAMES_PER_SECOND = 60;
+/** A moment on the stage begins before its first frame and ends after its last one by so many seconds. */
+const [LEAD_SECONDS, TAIL_SECONDS] = [2, 1];
+/** A mark is what has just happened. */
+const MARK_SECONDS = 8;
 
 export class MomentsPanel {
   #root;
   #path;
   #station;
   #onChange;
+  #onWatch;
   /** @type {Daemon | null} */ #daemon = null;
   /** @type {Mark[]} */ #marks = [];
   /** @type {Body[]} */ #highlights = [];
@@ -40,19 +45,21 @@ export class MomentsPanel {
    * @param {HTMLElement} root
    * @param {string} station
    * @param {() => void} onChange
+   * @param {(moment: Moment) => void} onWatch  Shows a moment on the stage.
    */
-  constructor(root, station, onChange) {
+  constructor(root, station, onChange, onWatch) {
     this.#root = root;
+    this.#onWatch = onWatch;
     this.#station = station;
     this.#path = `v1/stations/${encodeURIComponent(station)}`;
     this.#onChange = onChange;
     fillTexts(root);
     find(".mark", root).addEventListener("click", () => this.#mark());
-    document.addEventListener("keydown", this.#key);
   }
 
-  close() {
-    document.removeEventListener("keydown", this.#key);
+  /** What the keys do. */
+  get keys() {
+    return { m: () => this.#isKnown && this.#mark() };
   }
 
   /** @param {Daemon} daemon */
@@ -71,9 +78,22 @@ export class MomentsPanel {
     fill(best, this.#highlights, () => this.#newHighlight(), (row, item) => this.#showHighlight(row, item));
   }
 
-  #newMark() {
+  #newRow() {
     const row = clone("moment");
     fillTexts(row);
+    find(".watch-moment", row).addEventListener("click", () => {
+      const { game = "", first, last } = row.dataset;
+      this.#onWatch({
+        gameId: game,
+        first: Number(first) - LEAD_SECONDS * FRAMES_PER_SECOND,
+        last: Number(last) + TAIL_SECONDS * FRAMES_PER_SECOND,
+      });
+    });
+    return row;
+  }
+
+  #newMark() {
+    const row = this.#newRow();
     find(".play", row).addEventListener("click", () => this.#play({ moment: "mark", mark: Number(row.dataset.mark) }));
     find(".undo", row).addEventListener("click", () => this.#unmark(Number(row.dataset.mark)));
     return row;
@@ -85,15 +105,15 @@ export class MomentsPanel {
    */
   #showMark(row, mark) {
     const what = [gameTime(mark.frame), mark.words].filter(Boolean).join(" · ");
-    row.dataset.mark = String(mark.id);
+    const first = mark.frame - MARK_SECONDS * FRAMES_PER_SECOND;
+    Object.assign(row.dataset, { mark: mark.id, game: mark.gameId, first, last: mark.frame });
     setText(find(".what", row), what);
     find(".launcher", row).hidden = true;
     this.#name(row, what);
   }
 
   #newHighlight() {
-    const row = clone("moment");
-    fillTexts(row);
+    const row = this.#newRow();
     find(".undo", row).hidden = true;
     find(".play", row).addEventListener("click", () => {
       const { game, first, last } = row.dataset;
@@ -129,7 +149,7 @@ export class MomentsPanel {
    */
   #name(row, what) {
     find(".play", row).hidden = !this.#hasDolphin;
-    for (const [part, key] of [[".play", "moments.play"], [".launcher", "moments.launcher"], [".undo", "panel.undo"]]) {
+    for (const [part, key] of [[".watch-moment", "moments.watch"], [".play", "moments.play"], [".launcher", "moments.launcher"], [".undo", "panel.undo"]]) {
       setAttribute(find(part, row), "aria-label", `${text(key)}: ${what}`);
     }
   }
@@ -207,13 +227,4 @@ export class MomentsPanel {
     this.hasArrived = true;
     this.#onChange();
   }
-
-  #key = (/** @type {KeyboardEvent} */ event) => {
-    const isShortcut = event.key.toLowerCase() === "m" && !event.altKey && !event.ctrlKey && !event.metaKey && !event.repeat;
-    const target = event.target instanceof Element ? event.target : null;
-    if (isShortcut && this.#isKnown && target?.closest(FIELDS) == null) {
-      event.preventDefault();
-      this.#mark();
-    }
-  };
 }

@@ -44,13 +44,24 @@ function showPlayer(row, player, won, score) {
   row.classList.toggle("won", won);
   setText(find(".name", row), player.name);
   setText(find(".character", row), player.character);
-  const many = player.stocks !== null && player.stocks > MAX_DOTS;
-  const [left, total] = [player.stocks ?? 0, Math.min(MAX_DOTS, player.startStocks ?? 0)];
-  const dots = "●".repeat(left) + "○".repeat(Math.max(0, total - left));
-  const points = player.points === null ? "" : pointsText(player.points);
-  setText(find(".dots", row), many ? `×${number(player.stocks ?? 0)}` : player.stocks === null ? points : dots);
-  setText(find(".stocks .hidden", row), player.stocks === null ? points : stocksText(player.stocks));
+  setText(find(".dots", row), dotsOf(player));
+  setText(find(".stocks .hidden", row), player.stocks === null ? pointsOf(player) : stocksText(player.stocks));
   setText(find(".percent", row), player.stocks === 0 ? text("games.out") : percentText(player.percent));
+}
+
+/** The stocks of a player as dots, or else the points. @param {Player} player */
+export function dotsOf(player) {
+  const { stocks, startStocks } = player;
+  if (stocks === null) {
+    return pointsOf(player);
+  }
+  const total = Math.min(MAX_DOTS, startStocks ?? 0);
+  return stocks > MAX_DOTS ? `×${number(stocks)}` : "●".repeat(stocks) + "○".repeat(Math.max(0, total - stocks));
+}
+
+/** @param {Player} player */
+function pointsOf({ points }) {
+  return points === null ? "" : pointsText(points);
 }
 
 /** @param {Player["percent"]} percent */

@@ -2,16 +2,18 @@
  * The panel in which operators correct the set of a station, with the list of their changes.
  *
  * Each change is sent to the daemon immediately, and the panel displays the daemon's response, so there is nothing to save.
+ * `keys` are the keys 1 and 2, which add a game to the side that is drawn on the left or right.
  * Changes by other operators appear as they are made, except in a field that is being edited.
  */
 
-import { ROOT, Status, isRefusal } from "../api.js";
+import { ROOT } from "../api.js";
 import { clone, element, fill, find, setAttribute, setText } from "../dom.js";
 import { colourOf } from "../player_colour.js";
 import { stageOf, teamOf } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
 import { ChangeList } from "./change_list.js";
 import { partModule } from "./part_module.js";
+import { SetRequests } from "./set_requests.js";
 import { reasonOf, sideName } from "./set_words.js";
 
 /**
@@ -26,31 +28,23 @@ import { reasonOf, sideName } from "./set_words.js";
  * @property {(set: SetScore) => void} draw
  */
 
-const LENGTHS = Array.from({ length: 99 }, (_, i) => i + 1);
-const RETRY_MS = 3000;
-const OPERATOR = "slpstream.operator";
+/** The lengths of most sets are the first choices. */
+const USUAL_LENGTHS = [1, 3, 5, 7];
+const MAX_LENGTH = 99;
+/** Each of two sides has a key. */
+const KEYED_SIDES = 2;
+const LENGTHS = [...new Set([...USUAL_LENGTHS, ...Array.from({ length: MAX_LENGTH }, (_, i) => i + 1)])];
 const SEPARATOR = /[,、，;]/u;
 const DETAILS = /** @type {const} */ (["sponsor", "pronouns", "seed"]);
 
 export class SetPanel {
   #root;
-  #path;
+  #requests;
   #onChange;
   #changes;
   /** @type {Daemon | null} */ #daemon = null;
-  /** From the stream, or from the last response. @type {SetScore | null} */ #set = null;
-  #loadedAt = -Infinity;
-  #problem = "";
-  /** Whether the daemon refused the last request because the token is not an operator's. */
-  #isRefused = false;
-  /** Whether the last request had no response. Entered text then stays in its field. */
-  #isCutOff = false;
   /** The fields of crew battles; `null` without the part `crews`, and `undefined` until it is known. @type {CrewFields | null | undefined} */
   #crewFields;
-  /** Requests that have no response yet. They are sent one after the other. */
-  #pending = 0;
-  /** @type {Promise<void>} */ #queue = Promise.resolve();
-  /** Scores that were sent but have no response yet, by player index. @type {Map<string, number>} */ #sentScores = new Map();
 
   /**
    * @param {HTMLElement} root
@@ -59,31 +53,45 @@ export class SetPanel {
    */
   constructor(root, station, onChange) {
     this.#root = root;
-    this.#path = `v1/stations/${encodeURIComponent(station)}/set`;
     this.#onChange = onChange;
+    const requests = new SetRequests(station, onChange, (before, after) => this.#changes.made(before, after));
+    this.#requests = requests;
     fillTexts(root);
-    this.#changes = new ChangeList(find(".changes", root), `${this.#path}/changes`, (change) => this.#undo(change), onChange);
+    this.#changes = new ChangeList(find(".changes", root), `${requests.path}/changes`, (change) => requests.undo(change), onChange);
     this.#bestOf.addEventListener("change", () => this.#change({ bestOf: Number(this.#bestOf.value) }));
     find(".new", root).addEventListener("click", () => this.#askForNewSet());
-    find(".swap", root).addEventListener("click", () => this.#change({ swapped: !this.#set?.swapped }));
+    find(".swap", root).addEventListener("click", () => this.#change({ swapped: !this.set?.swapped }));
     this.#whenEdited(this.#input(".round"), (value) => ({ round: value || null }));
     this.#whenEdited(this.#input(".event"), (value) => ({ event: value || null }));
     this.#whenEdited(this.#input(".casters"), (value) => ({ casters: castersIn(value) }));
     this.#loadCrewFields();
     const operator = this.#input(".operator");
-    operator.value = rememberedOperator();
-    operator.addEventListener("change", () => rememberOperator(operator.value.trim()));
+    operator.value = requests.by;
+    operator.addEventListener("input", () => requests.rememberOperator(operator.value.trim()));
     root.addEventListener("keydown", (event) => stopEscape(event));
   }
 
   /** The newest set of the station; `null` until it has arrived. */
   get set() {
-    return this.#set;
+    return this.#requests.set;
+  }
+
+  /** What the keys do. */
+  get keys() {
+    return { 1: () => this.#press("left"), 2: () => this.#press("right") };
+  }
+
+  /** Presses the button that adds a game to a side. @param {string} place */
+  #press(place) {
+    const sides = /** @type {HTMLElement[]} */ ([...find(".sides", this.#root).children]);
+    if (!this.#root.hidden && sides.length === KEYED_SIDES) {
+      sides.filter((side) => side.dataset.place === place).forEach((side) => find(".more", side).click());
+    }
   }
 
   /** Whether the panel is complete. */
   get hasArrived() {
-    return this.#set !== null && this.#crewFields !== undefined;
+    return this.set !== null && this.#crewFields !== undefined;
   }
 
   /**
@@ -92,19 +100,17 @@ export class SetPanel {
    */
   draw(daemon, set) {
     this.#daemon = daemon;
-    this.#set = set ?? this.#set;
-    if (this.#set === null) {
-      this.#load();
-    }
-    this.#root.hidden = this.#set?.sides === undefined;
-    if (this.#set?.sides !== undefined) {
-      this.#show(this.#set);
-      this.#changes.draw(daemon, this.#set);
+    this.#requests.draw(daemon, set);
+    const shown = this.set;
+    this.#root.hidden = shown?.sides === undefined;
+    if (shown?.sides !== undefined) {
+      this.#show(shown);
+      this.#changes.draw(daemon, shown);
     }
     const problem = find(".set-problem", this.#root);
-    problem.hidden = this.#problem === "";
-    setText(find(".words", problem), this.#problem);
-    find(".to-login", problem).hidden = !this.#isRefused;
+    problem.hidden = this.#requests.problem === "";
+    setText(find(".words", problem), this.#requests.problem);
+    find(".to-login", problem).hidden = !this.#requests.isRefused;
   }
 
   async #loadCrewFields() {
@@ -144,8 +150,12 @@ export class SetPanel {
     fill(find(".sides", this.#root), sides, () => this.#newSide(), (row, side, place) => {
       const members = players.filter(({ playerIndex }) => side.players.includes(playerIndex ?? -1));
       const isLeft = (place === 0) !== swapped;
+      row.dataset.side = String(place);
       row.dataset.place = sides.length === 2 && !isLeft ? "right" : "left";
       setText(find(".place", row), sides.length === 2 ? text(isLeft ? "panel.left" : "panel.right") : "");
+      const key = sides.length === KEYED_SIDES ? (isLeft ? "1" : "2") : "";
+      setText(find(".key", row), key);
+      setAttribute(find(".more", row), "aria-keyshortcuts", key);
       this.#showSide(row, side, members, set.crewBattle !== undefined);
     });
     const list = find(".set-games", this.#root);
@@ -158,7 +168,7 @@ export class SetPanel {
     const link = find(".replays", this.#root);
     link.hidden = setId === undefined || this.#daemon === null || this.#daemon.isGateway;
     if (this.#daemon !== null && setId !== undefined) {
-      const url = new URL(`${this.#path}s/${encodeURIComponent(setId)}/replays.zip`, ROOT);
+      const url = new URL(`${this.#requests.path}s/${encodeURIComponent(setId)}/replays.zip`, ROOT);
       if (this.#daemon.api.token !== undefined) {
         url.searchParams.set("token", this.#daemon.api.token);
       }
@@ -171,11 +181,9 @@ export class SetPanel {
     fillTexts(row);
     for (const [button, step] of /** @type {const} */ ([[".less", -1], [".more", 1]])) {
       find(button, row).addEventListener("click", () => {
-        const index = row.dataset.index ?? "";
-        const score = (this.#sentScores.get(index) ?? Number(row.dataset.score)) + step;
-        if (score >= 0) {
-          this.#sentScores.set(index, score);
-          this.#change({ score: { [index]: score } });
+        const side = this.set?.sides?.[Number(row.dataset.side)];
+        if (side !== undefined) {
+          this.#requests.addScore(side, step);
         }
       });
     }
@@ -190,9 +198,7 @@ export class SetPanel {
    */
   #showSide(row, side, members, isCrew) {
     const name = sideName(side, members);
-    const score = this.#sentScores.get(String(side.players[0])) ?? side.score;
-    row.dataset.index = String(side.players[0]);
-    row.dataset.score = String(side.score);
+    const score = this.#requests.scoreOf(side);
     row.dataset.colour = colourOf({ team: teamOf(members[0]?.team), port: members[0]?.port ?? 1 });
     fill(find(".names", row), members, () => this.#newPlayer(), (fields, member) => this.#showPlayer(fields, member));
     const points = find(".points", row);
@@ -359,7 +365,7 @@ export class SetPanel {
     const { shown, sent } = field.dataset;
     const isEdited = shown !== undefined && field.value !== shown;
     const isTyping = document.activeElement === field && field.value !== sent;
-    if (isEdited && (isTyping || this.#pending > 0 || this.#isCutOff)) {
+    if (isEdited && (isTyping || this.#requests.pending > 0 || this.#requests.isCutOff)) {
       return false;
     }
     delete field.dataset.sent;
@@ -393,7 +399,7 @@ export class SetPanel {
   }
 
   #askForNewSet() {
-    const { sides = [], players = [], games = [] } = this.#set ?? {};
+    const { sides = [], players = [], games = [] } = this.set ?? {};
     if (games.length === 0) {
       this.#change({ newSet: true });
       return;
@@ -422,70 +428,7 @@ export class SetPanel {
 
   /** @param {Record<string, any>} patch */
   #change(patch) {
-    return this.#send((api) => api.patch(`${this.#path}${this.#by()}`, patch));
-  }
-
-  /** @param {number} id */
-  #undo(id) {
-    return this.#send((api) => api.post(`${this.#path}/changes${this.#by()}`, { undo: id }), "panel.cannot_undo");
-  }
-
-  #by() {
-    const by = this.#input(".operator").value.trim();
-    return by === "" ? "" : `?by=${encodeURIComponent(by)}`;
-  }
-
-  /** Loads the set, because the stream has none before the first game. */
-  async #load() {
-    if (performance.now() - this.#loadedAt > RETRY_MS) {
-      this.#loadedAt = performance.now();
-      await this.#request((api) => api.get(this.#path), "");
-    }
-  }
-
-  /**
-   * Sends a change after those that were made before it.
-   * @param {(api: import("../api.js").Api) => Promise<import("../api.js").Answer>} send
-   * @param {string} [conflict]  The key of the text for a conflict; otherwise the daemon's sentence is shown.
-   */
-  #send(send, conflict = "") {
-    this.#pending += 1;
-    this.#queue = this.#queue.then(async () => {
-      await this.#request(send, conflict);
-      this.#pending -= 1;
-      if (this.#pending === 0) {
-        this.#sentScores.clear();
-      }
-      this.#onChange();
-    });
-    return this.#queue;
-  }
-
-  /**
-   * @param {(api: import("../api.js").Api) => Promise<import("../api.js").Answer>} send
-   * @param {string} conflict
-   */
-  async #request(send, conflict) {
-    if (this.#daemon === null) {
-      return;
-    }
-    try {
-      const before = this.#set?.lastChange ?? 0;
-      const { status, body } = await send(this.#daemon.api);
-      this.#isCutOff = false;
-      this.#isRefused = isRefusal(status);
-      const told = status === Status.CONFLICT && conflict !== "" ? text(conflict) : body.detail;
-      this.#problem = status === Status.OK ? "" : this.#isRefused ? text("panel.not_operator") : told;
-      if (status === Status.OK) {
-        this.#set = /** @type {SetScore} */ (body);
-        this.#changes.made(before, this.#set.lastChange ?? 0);
-      }
-    } catch {
-      this.#isCutOff = true;
-      this.#isRefused = false;
-      this.#problem = text("panel.not_responding");
-    }
-    this.#onChange();
+    return this.#requests.change(patch);
   }
 }
 
@@ -519,22 +462,5 @@ function stopEscape(event) {
   const target = /** @type {HTMLElement} */ (event.target);
   if (event.key === "Escape" && target.closest("input, select, dialog") !== null) {
     event.stopPropagation();
-  }
-}
-
-function rememberedOperator() {
-  try {
-    return localStorage.getItem(OPERATOR) ?? "";
-  } catch {
-    return ""; // the browser blocks storage
-  }
-}
-
-/** @param {string} name */
-function rememberOperator(name) {
-  try {
-    localStorage.setItem(OPERATOR, name);
-  } catch {
-    // The browser blocks storage: the name is known until the page is closed.
   }
 }

@@ -123,5 +123,6 @@ class Gateway:
             lambda: {name: channel.subscribers for name, channel in list(hub.channels.items())},
         )
         metrics.bind("slpstream_websockets", lambda: web.websockets)
+        metrics.bind("slpstream_obs_websockets", lambda: web.obs_websockets)
         metrics.bind("slpstream_event_streams", lambda: web.event_streams)
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
