@@ -18,7 +18,7 @@ if find_spec("PIL") is None and not IN_CI:
 
 from PIL import Image
 
-from tests.web.pictures import ANIMATION, EXAMPLE, NAMES, PICTURES, path_of, take
+from tests.web.pictures import ANIMATION, NAMES, PICTURES, path_of, take
 
 MAX_TOTAL_BYTES = 3_000_000
 
@@ -32,9 +32,8 @@ def browser() -> Iterator[Browser]:
 def test_pages_show_exactly_the_pictures() -> None:
     pictures = [link for page in WITH_README for link in links(page) if link.is_picture]
     shown = {(link.page.parent / link.target).resolve() for link in pictures}
-    assert shown == {path_of(name) for name in NAMES} - {EXAMPLE}
+    assert shown == {path_of(name) for name in NAMES}
     assert shown == set(PICTURES.iterdir())
-    assert EXAMPLE.exists()
 
 
 def test_pictures_are_small() -> None:

@@ -28,7 +28,7 @@ NAME = "slpstream_append_to_publish_seconds"
 async def test_daemon_exports_every_row_and_the_few_that_the_dashboard_asks_for(tmp_path: Path) -> None:
     page = (ROOT / "slpstream/parts/dashboard/static/daemon.js").read_text(encoding="utf-8")
     asked = set(re.findall(r': "((?:slpstream|process)_[a-z_]+)"', page))
-    assert len(asked) == 6
+    assert len(asked) == 7
     daemon = Daemon(Config(server=Server(port=0), store=Store(folder=str(tmp_path))), [], strict=True)
     daemon.host.metrics.station("left").publish_seconds.observe(0.01)
     async with trio.open_nursery() as nursery:

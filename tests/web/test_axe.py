@@ -34,6 +34,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "station after a set": ("/#station/station", "game-summary .numbers td"),
     "game": ("/#game/{game}", "game-summary .numbers td"),
     "wall": ("/#wall", ".tile .player-name"),
+    "remote": ("/#remote/playing", ".remote .points"),
     "first run": ("/#first-run", ".first-run .folders code"),
     "login": ("/#login", ".login input"),
     "editor": ("/#editor/playing/live?theme=neon&players=1", ".preview-stage iframe:not(.coming)"),

@@ -2,8 +2,8 @@
  * The dashboard: an overview of all stations, details of one of them, recent games, and the health of the daemon.
  *
  * One subscription receives a few frames and fields of all stations. A second one receives all frames of the open station.
- * The URL fragment selects the details: `#station/NAME` or `#game/ID`; `#wall` is the venue wall, `#first-run` the page of the
- * first run, `#editor` the visual editor of scenes, `#login` the form for the token. Options in the URL: `token`, which is removed from it; `delta=1` for distant
+ * The URL fragment selects the details: `#station/NAME` or `#game/ID`; `#wall` is the venue wall, `#remote` or
+ * `#remote/NAME` the remote control for phones, `#first-run` the page of the first run, `#editor` the visual editor of scenes, `#login` the form for the token. Options in the URL: `token`, which is removed from it; `delta=1` for distant
  * viewers.
  */
 
@@ -30,13 +30,14 @@ import { Login } from "./login.js";
 import { linkPages } from "./page_links.js";
 import { partModule } from "./part_module.js";
 import { showGames } from "./recent_games.js";
+import { Remote } from "./remote.js";
 import { showPlayers } from "./rows.js";
 
 await addTexts(import.meta.url);
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
- * @typedef {{kind: "" | "station" | "game" | "wall" | "editor", id: string}} Route
+ * @typedef {{kind: "" | "station" | "game" | "wall" | "editor" | "remote", id: string}} Route
  *
  * @typedef {object} Wall  The view of the part `wall`.
  * @property {boolean} shown
@@ -62,6 +63,7 @@ const DRAW_MS = 100;
 const DRAW_WALL_MS = 250;
 const FIRST_RUN = "#first-run";
 const EDITOR = "#editor";
+const REMOTE = "#remote";
 const WALL = "#wall";
 
 const query = new URLSearchParams(location.search);
@@ -81,7 +83,7 @@ let drawnAt = -Infinity;
 let subscribedRate = RATE;
 let drawing = false;
 let askedForLinks = false;
-/** @type {StationDetail | GameDetail | null} */
+/** @type {StationDetail | GameDetail | Remote | null} */
 let detail = null;
 /** The route of the open details, as `KIND/ID`. */
 let openRoute = "";
@@ -456,8 +458,11 @@ function routeOf(hash) {
   if (wall !== null && (isWall(hash) || (hash === "" && daemon.stations.length > MAX_CARDS))) {
     return { kind: "wall", id: "" };
   }
-  const [, kind, id] = /^#(station|game)\/(.+)$/.exec(hash) ?? [];
-  if (kind === "station" || kind === "game") {
+  if (hash === REMOTE) {
+    return { kind: "remote", id: "" };
+  }
+  const [, kind, id] = /^#(station|game|remote)\/(.+)$/.exec(hash) ?? [];
+  if (kind === "station" || kind === "game" || kind === "remote") {
     return { kind, id: decodeURIComponent(id) };
   }
   // A single station is open by default.
@@ -478,7 +483,7 @@ function openDetail() {
   detail?.close();
   detail = null;
   panel.replaceChildren();
-  panel.hidden = route.kind !== "station" && route.kind !== "game";
+  panel.hidden = !["station", "game", "remote"].includes(route.kind);
   showWall(route.kind === "wall");
   showEditor();
   document.body.dataset.route = route.kind;
@@ -488,9 +493,12 @@ function openDetail() {
     setAttribute(find(".adjust", panel), "href", `${EDITOR}/${encodeURIComponent(route.id)}`);
   } else if (route.kind === "game") {
     detail = new GameDetail(panel, route.id, drawSoon);
+  } else if (route.kind === "remote") {
+    detail = new Remote(panel, route.id, (station) => feed.station(station).set, drawSoon);
   }
   panel.querySelector("a.back")?.setAttribute("href", overview || "#");
-  const page = route.kind === "station" ? stationName(route.id) : route.kind === "editor" ? text("editor.title") : "";
+  const title = { editor: "editor.title", remote: "remote.title" }[/** @type {string} */ (route.kind)];
+  const page = route.kind === "station" ? stationName(route.id) : title === undefined ? "" : text(title);
   document.title = page === "" ? "slpstream" : `${page} · slpstream`;
   detail?.draw(daemon); // without waiting, because its heading gets the focus
   drawSoon();

@@ -30,6 +30,8 @@ import { Shortcuts } from "./shortcuts.js";
  */
 
 const SUMMARY_MS = 500;
+/** Addresses that only this computer can open. */
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 /** A panel appears when all of it has arrived, so that nothing moves, and after this time in any case. */
 const MAX_LOADING_MS = 5000;
 
@@ -84,7 +86,7 @@ export class StationDetail {
     this.#moments = new MomentsPanel(find(".moments", this.#root), station, onChange, (moment) => this.#watch(moment));
     const path = `v1/stations/${encodeURIComponent(station)}`;
     this.#controllers = new ControllersPanel(find(".controllers", this.#root), path, onChange);
-    this.#setUpAddress();
+    this.#setUpAddresses();
     find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.api.patch("v1/setup", { demo: false }));
     const onAirButton = find(".put-on-air", this.#root);
     this.#shortcuts = new Shortcuts({
@@ -174,6 +176,8 @@ export class StationDetail {
     setText(find("#detail-title", root), name);
     setAttribute(find(".url", root), "aria-label", text("detail.address_of", { name }));
     setAttribute(find(".copy", root), "aria-label", text("detail.copy_address_of", { name }));
+    setAttribute(find(".remote-address .url", root), "aria-label", text("remote.address_of", { name }));
+    setAttribute(find(".remote-address .copy", root), "aria-label", text("remote.copy_address_of", { name }));
     setText(find(".state", root), stateText(state));
     find(".state", root).dataset.state = state;
     const exists = described !== undefined || daemon.health.state !== "ready";
@@ -186,6 +190,7 @@ export class StationDetail {
     find(".on-air", root).hidden = daemon.onAir?.station !== this.#station;
     this.#onAirButton?.draw(daemon);
     this.#setPanel.draw(daemon, view.set);
+    find(".remote-address", root).hidden = isDemo;
     if (isDemo) {
       find(".set", root).hidden = true; // a demo belongs to no set
     } else if (described) {
@@ -288,11 +293,15 @@ export class StationDetail {
     }
   }
 
-  #setUpAddress() {
-    const url = /** @type {HTMLInputElement} */ (find(".url", this.#root));
-    url.value = this.#overlay;
-    /** @type {HTMLAnchorElement} */ (find(".overlay", this.#root)).href = this.#overlay;
-    setUpCopying(this.#root);
+  #setUpAddresses() {
+    const remote = new URL(`#remote/${encodeURIComponent(this.#station)}`, this.#options.base).href;
+    for (const [place, link, address] of [[".address", ".overlay", this.#overlay], [".remote-address", ".open-remote", remote]]) {
+      const root = find(place, this.#root);
+      /** @type {HTMLInputElement} */ (find(".url", root)).value = address;
+      setAttribute(find(link, root), "href", address);
+      setUpCopying(root);
+    }
+    find(".only-here", this.#root).hidden = !LOOPBACK.includes(location.hostname);
   }
 }
 

@@ -261,6 +261,15 @@ export default {
   "panel.swapped_false": "as played",
   "panel.sides_none": "as recognised",
   "panel.sides_yes": "swapped",
+  // the remote control for phones
+  "remote.title": "Remote control",
+  "remote.station": "Station",
+  "remote.use": "Open this address on a phone to keep the score from there.",
+  "remote.only_here": "Only this computer can open it yet. Open the dashboard to the network first.",
+  "remote.open": "Open",
+  "remote.mark": "Mark",
+  "remote.address_of": "Remote control address of {name}",
+  "remote.copy_address_of": "Copy remote control address of {name}",
   // the page of the setups
   "audit.open": "Setups",
   // stations

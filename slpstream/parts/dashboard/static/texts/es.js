@@ -261,6 +261,15 @@ export default {
   "panel.swapped_false": "sin intercambiar",
   "panel.sides_none": "reconocidos",
   "panel.sides_yes": "intercambiados",
+  // the remote control for phones
+  "remote.title": "Control remoto",
+  "remote.station": "Estación",
+  "remote.use": "Abre esta dirección en un teléfono para llevar el marcador desde allí.",
+  "remote.only_here": "Por ahora solo este ordenador puede abrirla. Abre antes el panel a la red.",
+  "remote.open": "Abrir",
+  "remote.mark": "Marcar",
+  "remote.address_of": "Dirección del control remoto de {name}",
+  "remote.copy_address_of": "Copiar la dirección del control remoto de {name}",
   // the page of the setups
   "audit.open": "Setups",
   // stations

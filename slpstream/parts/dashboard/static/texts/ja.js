@@ -261,6 +261,15 @@ export default {
   "panel.swapped_false": "通常",
   "panel.sides_none": "自動認識",
   "panel.sides_yes": "交換",
+  // the remote control for phones
+  "remote.title": "リモコン",
+  "remote.station": "ステーション",
+  "remote.use": "スマートフォンでこのアドレスを開くと、手元でスコアを操作できます。",
+  "remote.only_here": "このアドレスを開けるのは、いまはこのパソコンだけです。先にネットワークへ公開してください。",
+  "remote.open": "開く",
+  "remote.mark": "印を付ける",
+  "remote.address_of": "{name} のリモコンのアドレス",
+  "remote.copy_address_of": "{name} のリモコンのアドレスをコピー",
   // the page of the setups
   "audit.open": "セットアップ",
   // stations
