@@ -45,7 +45,7 @@ def test_dashboard_works_alone(watched: WatchedPage, tmp_path: Path, monkeypatch
         page = watched.page
         with page.expect_response("**/v1/pages"):
             page.goto(daemon.url)
-        expect(page.locator(".games li")).to_have_count(1)
+        expect(page.locator(".games .game")).to_have_count(1)
         for fragment in ("#station/main", "#wall", "#editor/main", ""):
             page.goto(f"{daemon.url}/{fragment}")
             expect(page.get_by_role("heading", name="main", exact=True).first).to_be_visible()

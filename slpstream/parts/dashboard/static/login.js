@@ -19,6 +19,8 @@ export class Login {
   #daemon;
   #problem = "";
   #drawn = "";
+  /** The fragment from which the form was opened, and to which it leads back. */
+  #from = "";
 
   /**
    * @param {HTMLElement} root
@@ -31,7 +33,10 @@ export class Login {
       event.preventDefault();
       this.#logIn();
     });
-    find(".cancel", root).addEventListener("click", () => (location.hash = ""));
+    find(".cancel", root).addEventListener("click", () => (location.hash = this.#from));
+    addEventListener("hashchange", ({ oldURL }) => {
+      this.#from = location.hash === LOGIN ? new URL(oldURL).hash : "";
+    });
     const [logIn, logOut] = [find("a.log-in"), find("button.log-out")];
     logIn.hidden = daemon.api.token !== undefined;
     logOut.hidden = daemon.api.token === undefined;
@@ -88,7 +93,7 @@ export class Login {
       this.#token.select();
     } else if (keepToken(token, /** @type {HTMLInputElement} */ (find("input[type=checkbox]", this.#root)).checked)) {
       if (location.hash === LOGIN) {
-        history.replaceState(null, "", location.pathname + location.search);
+        history.replaceState(null, "", location.pathname + location.search + this.#from);
       }
       location.reload();
     } else {

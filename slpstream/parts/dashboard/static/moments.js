@@ -149,7 +149,8 @@ export class MomentsPanel {
    */
   #name(row, what) {
     find(".play", row).hidden = !this.#hasDolphin;
-    for (const [part, key] of [[".watch-moment", "moments.watch"], [".play", "moments.play"], [".launcher", "moments.launcher"], [".undo", "panel.undo"]]) {
+    setAttribute(find(".watch-moment", row), "aria-label", text("moments.watch", { what: find(".what", row).textContent ?? "" }));
+    for (const [part, key] of [[".play", "moments.play"], [".launcher", "moments.launcher"], [".undo", "panel.undo"]]) {
       setAttribute(find(part, row), "aria-label", `${text(key)}: ${what}`);
     }
   }

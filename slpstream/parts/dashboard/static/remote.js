@@ -145,7 +145,7 @@ export class Remote {
 
   /** @param {SetRequests} requests */
   #drawSides(requests) {
-    const { sides = [], players = [], swapped = false, crewBattle } = requests.set ?? {};
+    const { sides = [], players = [], swapped = false } = requests.set ?? {};
     const shown = swapped && sides.length === 2 ? [...sides].reverse() : sides;
     find(".swap", this.#root).hidden = sides.length !== 2;
     setAttribute(find(".swap", this.#root), "aria-pressed", String(swapped));
@@ -156,7 +156,6 @@ export class Remote {
       row.dataset.colour = colourOf({ team: teamOf(first?.team), port: first?.port ?? 1 });
       setText(find(".name", row), who);
       setText(find(".points", row), String(requests.scoreOf(side)));
-      setAttribute(find("button", row), "aria-label", text(crewBattle === undefined ? "panel.more" : "panel.more_stocks", { who }));
     });
   }
 

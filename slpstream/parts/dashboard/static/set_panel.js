@@ -153,9 +153,7 @@ export class SetPanel {
       row.dataset.side = String(place);
       row.dataset.place = sides.length === 2 && !isLeft ? "right" : "left";
       setText(find(".place", row), sides.length === 2 ? text(isLeft ? "panel.left" : "panel.right") : "");
-      const key = sides.length === KEYED_SIDES ? (isLeft ? "1" : "2") : "";
-      setText(find(".key", row), key);
-      setAttribute(find(".more", row), "aria-keyshortcuts", key);
+      setAttribute(find(".more", row), "aria-keyshortcuts", sides.length === KEYED_SIDES ? (isLeft ? "1" : "2") : "");
       this.#showSide(row, side, members, set.crewBattle !== undefined);
     });
     const list = find(".set-games", this.#root);
@@ -204,8 +202,10 @@ export class SetPanel {
     const points = find(".points", row);
     setText(points, String(score));
     setAttribute(points, "aria-label", text(isCrew ? "panel.stocks_left" : "panel.games_won", { who: name }));
-    setAttribute(find(".less", row), "aria-label", text(isCrew ? "panel.fewer_stocks" : "panel.less", { who: name }));
-    setAttribute(find(".more", row), "aria-label", text(isCrew ? "panel.more_stocks" : "panel.more", { who: name }));
+    for (const [button, words] of [[".less", isCrew ? "panel.fewer_stocks" : "panel.less"], [".more", isCrew ? "panel.more_stocks" : "panel.more"]]) {
+      const pressed = find(button, row);
+      setAttribute(pressed, "aria-label", `${pressed.textContent}: ${text(words, { who: name })}`);
+    }
     /** @type {HTMLButtonElement} */ (find(".less", row)).disabled = score === 0;
   }
 
