@@ -39,17 +39,23 @@ def test_stream_is_described_from_its_types() -> None:
 def test_page_is_complete(watched: WatchedPage, page: Page, playing: Demo) -> None:
     page.goto(f"{playing.url}/")
     page.get_by_role("link", name="API", exact=True).click()
-    page.locator("[id^=operation-]").first.wait_for()
+    expect(page.locator(".view:visible")).to_have_attribute("id", "console")
     for endpoint in described_endpoints(registry.endpoints({})):
         section = page.locator(f"#operation-{endpoint.name}")
-        expect(section.locator("h3")).to_have_text(f"{endpoint.method} {endpoint.path}")
+        expect(section.locator("h2")).to_have_text(f"{endpoint.method} {endpoint.path}")
     for kind in (*PAYLOADS, *STATUS_PAYLOADS):
         assert page.locator(f"#message-{kind} tbody tr").count() > 0
     for code in ("1001", "4400", "4401", "4404", "4410"):
-        expect(page.locator(".stream").get_by_role("rowheader", name=code, exact=True)).to_be_attached()
+        expect(page.locator("#stream").locator("th", has_text=code)).to_be_attached()
     links = page.locator("a[href^='#']").evaluate_all("links => links.map((link) => link.hash.slice(1))")
     missing = page.evaluate("ids => ids.filter((id) => document.getElementById(id) === null)", links)
     assert missing == []
+    contents = page.get_by_role("navigation", name="Contents")
+    contents.get_by_role("link", name="HTTP", exact=True).click()
+    page.locator("#http").get_by_role("link", name="GET /v1/games", exact=True).click()
+    expect(page.locator("#operation-listGames h2")).to_be_focused()
+    expect(page.locator(".view:visible")).to_have_count(1)
+    expect(contents.locator("[aria-current=true]")).to_have_text("GET /v1/games")
     page.locator("#operation-listGames summary").click()
     example = json.loads(page.locator("#operation-listGames details pre").text_content() or "")
     assert set(example["games"][0]) >= {"gameId", "station", "players", "summary"}

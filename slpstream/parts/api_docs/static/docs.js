@@ -1,10 +1,13 @@
 /**
  * The reference of the API, `/docs`. It is made from `/openapi.json`, whose schemas are those of the daemon's own types, and
  * from `slpstream_types.js`, which has the types of the messages. Their descriptions are in English.
+ *
+ * One view is shown at a time: the console, an overview of a part, or a message, an endpoint or a type. The fragment of the
+ * address names it.
  */
 
 import { Api, ROOT, Status } from "../api.js";
-import { element, find } from "../dom.js";
+import { element, find, setAttribute } from "../dom.js";
 import { addTexts, fillTexts, text } from "../texts/texts.js";
 import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
@@ -46,9 +49,8 @@ async function start() {
       offerDownload(document_);
       setUpConsole(find(".console"), { token: api.token, stream: document_["x-stream"], stations: stations.stations });
       find(".columns").classList.remove("loading");
-      if (location.hash !== "") {
-        document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
-      }
+      route();
+      addEventListener("hashchange", () => route()?.focus());
       return;
     } catch (error) {
       if (error instanceof Unauthorised) {
@@ -66,6 +68,7 @@ async function start() {
  * @param {string} [fragment]  The part of the dashboard that solves the problem.
  */
 function showProblem(problem, fragment = "") {
+  find("p.loading").hidden = true;
   const shown = find("body > .problem");
   shown.hidden = problem === "";
   shown.textContent = problem;
@@ -89,15 +92,58 @@ function offerDownload(description) {
 function show(description, source) {
   find(".version").textContent = description.info.version;
   contents.replaceChildren();
+  document.querySelectorAll(".view.item").forEach((view) => view.remove());
   addPart("console");
   showStream(description["x-stream"], parseTypes(source));
   showEndpoints(description);
   showSchemas(description.components.schemas);
 }
 
-/** @param {string} id */
+/**
+ * Shows the view that the fragment names, and returns its heading.
+ * @returns {HTMLElement | null}
+ */
+function route() {
+  const views = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".view")]);
+  const wanted = decodeURIComponent(location.hash.slice(1));
+  const shown = views.find(({ id }) => id === wanted) ?? views[0];
+  views.forEach((view) => (view.hidden = view !== shown));
+  for (const link of contents.querySelectorAll("a")) {
+    setAttribute(link, "aria-current", String(link.hash === `#${shown.id}`));
+  }
+  for (const list of contents.querySelectorAll("ul")) {
+    list.hidden = list.querySelector("[aria-current=true]") === null && list.previousElementSibling?.getAttribute("aria-current") !== "true";
+  }
+  const link = /** @type {HTMLElement} */ (contents.querySelector("[aria-current=true]"));
+  contents.scrollTop = link.offsetTop - contents.offsetTop - contents.clientHeight / 2;
+  scrollTo(0, 0);
+  return shown.querySelector("h2");
+}
+
+/**
+ * Adds a part to the contents, and the list of its items.
+ * @param {string} id
+ */
 function addPart(id) {
-  contents.append(element("a", find(`#${id}`).textContent ?? "", { class: "part", href: `#${id}` }));
+  contents.append(element("a", find(`#${id} > h2`).textContent ?? "", { class: "part", href: `#${id}` }), element("ul"));
+}
+
+/**
+ * Adds the view of an item of the last part.
+ * @param {string} id
+ * @param {string} title
+ * @param {...(Node | string)} heading
+ */
+function addItem(id, title, ...heading) {
+  const item = element("li");
+  item.append(element("a", title, { href: `#${id}` }));
+  contents.lastElementChild?.append(item);
+  const view = element("section", "", { class: "view item", id, "aria-labelledby": `${id}-title` });
+  const head = element("h2", "", { id: `${id}-title`, tabindex: "-1" });
+  head.append(...heading);
+  view.append(head);
+  find("main").append(view);
+  return view;
 }
 
 /**
@@ -108,7 +154,7 @@ function showStream(stream, types) {
   addPart("stream");
   const { host, protocol } = ROOT;
   const address = `${protocol === "https:" ? "wss" : "ws"}://${host}${ROOT.pathname}${stream.path.slice(1)}`;
-  find(".stream").replaceChildren(
+  find("#stream > .body").replaceChildren(
     english("p", stream.summary),
     element("pre", `${address}?station=*&topics=game,event`, { tabindex: "0" }),
     table(text("docs.options"), ["docs.name", "docs.type", "docs.default", "docs.description"], stream.options.map((/** @type {Json} */ option) => [
@@ -121,45 +167,53 @@ function showStream(stream, types) {
       code(each.name),
       english("span", each.description),
     ])),
-    ...stream.messages.map((/** @type {Json} */ message) => messageSection(message, types)),
+    table(text("docs.messages"), ["docs.type", "docs.description"], stream.messages.map((/** @type {Json} */ { type, payload }) => [
+      linked(type, `message-${type}`),
+      english("span", payload),
+    ])),
     table(text("docs.close_codes"), ["docs.code", "docs.description"], stream.closeCodes.map((/** @type {Json} */ each) => [
       code(String(each.code)),
       english("span", each.description),
     ])),
   );
+  stream.messages.forEach((/** @type {Json} */ message) => addMessage(message, types));
 }
 
 /**
  * @param {Json} message
  * @param {ReturnType<typeof parseTypes>} types
  */
-function messageSection({ type, topic, droppable, payload }, types) {
-  const id = `message-${type}`;
-  contents.append(element("a", type, { href: `#${id}` }));
-  const section = element("div", "", { class: "message", id });
+function addMessage({ type, topic, droppable, payload }, types) {
   const facts = [topic === undefined ? text("docs.status_message") : text("docs.topic", { topic }), droppable ? text("docs.droppable") : ""];
   const rows = fieldsOf(types, type).map(({ name, optional, kind, description }) => [
     code(optional ? `${name}?` : name),
     code(kind),
     english("span", description),
   ]);
-  section.append(
-    element("h3", type),
+  addItem(`message-${type}`, type, code(type)).append(
     element("p", facts.filter(Boolean).join(" · "), { class: "quiet" }),
     english("p", payload),
     table(text("docs.fields"), ["docs.name", "docs.type", "docs.description"], rows),
   );
-  return section;
 }
 
 /** @param {Json} description */
 function showEndpoints({ paths, components }) {
   addPart("http");
-  const sections = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => endpointSection(path, method.toUpperCase(), operation, components.schemas)),
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
-  find(".http").replaceChildren(...sections);
+  find("#http > .body").replaceChildren(
+    table(text("docs.endpoints"), ["docs.endpoint", "docs.description"], operations.map(({ path, method, operation }) => [
+      linked(`${method} ${path}`, idOf(operation)),
+      english("span", operation.summary),
+    ])),
+  );
+  operations.forEach(({ path, method, operation }) => addEndpoint(path, method, operation, components.schemas));
 }
+
+/** The id of the view of an endpoint. @param {Json} operation */
+const idOf = (operation) => `operation-${operation.operationId}`;
 
 /**
  * @param {string} path
@@ -167,13 +221,10 @@ function showEndpoints({ paths, components }) {
  * @param {Json} operation
  * @param {Json} schemas
  */
-function endpointSection(path, method, operation, schemas) {
-  const id = `operation-${operation.operationId}`;
-  contents.append(element("a", `${method} ${path}`, { href: `#${id}` }));
-  const section = element("div", "", { class: "endpoint", id });
-  const title = element("h3");
-  title.append(element("span", method, { class: "method", "data-method": method }), " ", code(path));
-  section.append(title, english("p", operation.summary));
+function addEndpoint(path, method, operation, schemas) {
+  const shown = element("span", method, { class: "method", "data-method": method });
+  const section = addItem(idOf(operation), `${method} ${path}`, shown, " ", code(path));
+  section.append(english("p", operation.summary));
   if (operation.parameters.length > 0) {
     section.append(table(text("docs.parameters"), ["docs.name", "docs.in", "docs.type", "docs.description"], operation.parameters.map(
       (/** @type {Json} */ each) => [
@@ -199,7 +250,6 @@ function endpointSection(path, method, operation, schemas) {
   if (schema !== undefined) {
     section.append(example(text("docs.response"), schema, schemas));
   }
-  return section;
 }
 
 /**
@@ -236,16 +286,32 @@ function example(title, schema, schemas) {
 /** @param {Json} schemas */
 function showSchemas(schemas) {
   addPart("types");
-  find(".types").replaceChildren(...Object.entries(schemas).map(([name, schema]) => {
-    const id = `type-${name}`;
-    contents.append(element("a", name, { href: `#${id}` }));
-    const section = element("div", "", { class: "endpoint", id });
-    section.append(element("h3", name), english("p", schema.description ?? ""));
-    section.append(table(text("docs.fields"), ["docs.name", "docs.type", "docs.description"], membersOf(schema).map(
-      ({ name: member, required, schema: kind }) => [code(required ? member : `${member}?`), typeLink(kind), english("span", kind.description ?? "")],
-    )));
-    return section;
-  }));
+  find("#types > .body").replaceChildren(
+    table(text("docs.types"), ["docs.type", "docs.description"], Object.entries(schemas).map(([name, schema]) => [
+      linked(name, `type-${name}`),
+      english("span", schema.description ?? ""),
+    ])),
+  );
+  for (const [name, schema] of Object.entries(schemas)) {
+    const rows = membersOf(schema).map(({ name: member, required, schema: kind }) => [
+      code(required ? member : `${member}?`),
+      typeLink(kind),
+      english("span", kind.description ?? ""),
+    ]);
+    const fields = table(text("docs.fields"), ["docs.name", "docs.type", "docs.description"], rows);
+    addItem(`type-${name}`, name, code(name)).append(english("p", schema.description ?? ""), fields);
+  }
+}
+
+/**
+ * A link to a view.
+ * @param {string} name
+ * @param {string} id
+ */
+function linked(name, id) {
+  const link = element("a", "", { href: `#${id}` });
+  link.append(code(name));
+  return link;
 }
 
 /** The type of a value, with a link if it has a name. @param {Json} schema */
