@@ -28,6 +28,13 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
     assert {path.stem for path in (site / "reference").glob("*.html")} >= set(GENERATED)
+    colours = (site / "look" / "colours.css").read_text(encoding="utf-8")
+    assert re.findall(r'"(slate|default)"\] \{\s*--page: (#\w+);', colours) == [
+        ("slate", "#0e1117"),
+        ("default", "#f3f5f9"),
+    ]
+    for address in re.findall(r'url\("([^"]+)"\)', (site / "look" / "fonts" / "fonts.css").read_text(encoding="utf-8")):
+        assert (site / "look" / "fonts" / address).is_file(), address
     for page in site.rglob("*.html"):
         # A browser would load these automatically. The site works without a network.
         loaded = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]+)"', page.read_text(encoding="utf-8"))
