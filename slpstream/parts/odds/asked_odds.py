@@ -16,7 +16,7 @@ from slpstream.parts.odds.log_odds import LogOdds
 from slpstream.parts.odds.model import ModelError, OddsModel, packaged_model, read_model
 from slpstream.parts.odds.part import Odds
 from slpstream.parts.odds.schemas import GameOddsFound, OddsPoint, OddsQuery
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 
 _KEPT_GAMES = 32
 _MESSAGES_PER_TURN = 250
