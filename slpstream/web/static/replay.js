@@ -27,6 +27,8 @@ export const STAGE_FIELDS = Object.freeze([
   "post.actionStateId",
   "post.isAirborne",
   "post.shieldSize",
+  "post.currentComboCount",
+  "post.lastHitBy",
   "items",
   "stageEvents",
 ]);

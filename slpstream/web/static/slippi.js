@@ -95,7 +95,7 @@ export function gamePlayers(game, set = null) {
       percent: setup.damageStart ?? 0,
       stocksRemaining: setup.startStocks,
     };
-    const characterId = tables.internalCharacters[post.internalCharacterId]?.external_id ?? setup.characterId;
+    const characterId = externalId(post.internalCharacterId) ?? setup.characterId;
     const character = tables.characters[characterId];
     const player = {
       index: setup.playerIndex,
@@ -117,6 +117,15 @@ export function gamePlayers(game, set = null) {
       percent: typeof post.percent === "number" ? Math.floor(post.percent) : null,
     };
   });
+}
+
+/**
+ * The external id of a character in a frame.
+ * @param {number | undefined} internalId
+ * @returns {number | undefined}
+ */
+export function externalId(internalId) {
+  return tables.internalCharacters[internalId ?? -1]?.external_id;
 }
 
 /**

@@ -7,10 +7,12 @@
  * second.
  */
 
-import { resized, styleValue } from "./canvas.js";
+import { resized } from "./canvas.js";
 import { setAttribute } from "./dom.js";
+import { BODY_UNITS, drawFighters, fighterOf, hasNoStocks, isDying, isPunished, isReborn } from "./fighters.js";
 import { colourOf } from "./player_colour.js";
 import { gamePlayers, pointsText, stageName, stageOutline, stocksText } from "./slippi.js";
+import { drawStage, stageColours } from "./stage_drawing.js";
 import { OFF_STAGE_Y, ObservedGround } from "./stages.js";
 import { text } from "./texts/texts.js";
 
@@ -19,6 +21,7 @@ import { text } from "./texts/texts.js";
  * @typedef {import("./slpstream.js").Game} Game
  * @typedef {import("./slippi.js").Player} Player
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
+ * @typedef {import("./stage_drawing.js").Camera} Camera
  */
 
 /** Distance to the newest frame, enough for bursts of 85 ms. */
@@ -27,26 +30,18 @@ const BUFFER_FRAMES = 7;
 const MAX_DRIFT_FRAMES = 40;
 const REDUCED_MOTION_MS = 250;
 const TEXT_MS = 1000;
-const TRAIL_FRAMES = 14;
-/** Approximate height of a fighter, which replays do not contain. */
-const BODY_UNITS = 14;
-const SHIELD_UNITS = 10;
-const FULL_SHIELD = 60;
+const MIN_BODY_PX = 20;
 const MARGIN_UNITS = 26;
 const CAMERA_EASE = 0.07;
 const DEFAULT_BOX = { left: -100, right: 100, top: 80, bottom: -40 };
 const UNKNOWN_BLAST = { left: -400, right: 400, top: 400, bottom: -300 };
 const MIN_WIDTH_UNITS = 170;
 
-/** Ranges of action state ids, first to last. `names/slippi/action_states.json` has their names. */
-const DYING = /** @type {const} */ ([0x00, 0x0a]);
-const REBIRTH = /** @type {const} */ ([0x0c, 0x0d]);
-const DAMAGED = /** @type {const} */ ([0x4b, 0x5b]);
-const SHIELDING = /** @type {const} */ ([0xb2, 0xb6]);
 /** Height of the letters of names on the dashboard, in CSS pixels. */
 const TAG_SIZE = 13;
-/** @type {(state: number | undefined, range: readonly [number, number]) => boolean} */
-const isWithin = (state, [first, last]) => state !== undefined && state >= first && state <= last;
+/** More stocks are shown as a number. */
+const MAX_DOTS = 5;
+const MIN_COMBO = 2;
 
 export class StageView extends HTMLElement {
   /** The set that the game belongs to. @type {import("./slpstream_types.js").SetScore | null} */ set = null;
@@ -62,19 +57,18 @@ export class StageView extends HTMLElement {
   /** @type {number | undefined} */ #frameRequest;
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   /** @type {Record<string, string>} */ #style = {};
-  #scheme = matchMedia("(prefers-color-scheme: light)");
+  /** Whether to draw as with reduced motion. */
+  still = false;
   /** Height of the letters of names, in CSS pixels. */
   tagSize = TAG_SIZE;
 
   connectedCallback() {
     this.#canvas.setAttribute("role", "img");
     this.append(this.#canvas);
-    this.#scheme.addEventListener("change", this.#resetStyle);
     this.#requestDrawing();
   }
 
   disconnectedCallback() {
-    this.#scheme.removeEventListener("change", this.#resetStyle);
     cancelAnimationFrame(this.#frameRequest ?? 0);
     this.#frameRequest = undefined;
   }
@@ -86,9 +80,9 @@ export class StageView extends HTMLElement {
     this.#resetGame();
   }
 
-  #resetStyle = () => {
-    this.#style = {};
-  };
+  get #isStill() {
+    return this.still || this.#reducedMotion.matches;
+  }
 
   #resetGame() {
     this.frame = null;
@@ -102,7 +96,7 @@ export class StageView extends HTMLElement {
       if (this.isConnected) {
         this.#requestDrawing();
       }
-      if (this.offsetParent !== null && (!this.#reducedMotion.matches || now - this.#drawnAt >= REDUCED_MOTION_MS)) {
+      if (this.offsetParent !== null && (!this.#isStill || now - this.#drawnAt >= REDUCED_MOTION_MS)) {
         this.#draw(now);
       }
     });
@@ -123,7 +117,7 @@ export class StageView extends HTMLElement {
     if (newest === undefined) {
       return null;
     }
-    const target = game.end === null && !this.#reducedMotion.matches ? newest - BUFFER_FRAMES : newest;
+    const target = game.end === null && !this.#isStill ? newest - BUFFER_FRAMES : newest;
     const [numerator, denominator] = game.rate;
     const next = this.#shown + (milliseconds / 1000) * (numerator / denominator);
     // Small drifts are corrected slowly. After a gap, or if the game runs faster than real time, the view jumps.
@@ -158,18 +152,27 @@ export class StageView extends HTMLElement {
     if (width === 0 || height === 0) {
       return;
     }
-    this.#readStyle();
+    this.#style = stageColours(this);
     const players = gamePlayers(game, this.set);
     const stage = stageOutline(game);
     this.#observe(frame, stage);
-    const camera = this.#moveCamera(frame, players, stage, width / height);
-    const scale = width / (camera.right - camera.left);
-    const toPixels = /** @type {ToPixels} */ ((x, y) => [(x - camera.left) * scale, (camera.top - y) * scale]);
-    this.#drawStage(context, toPixels, stage, match);
+    const box = this.#moveCamera(frame, players, stage, width / height);
+    const camera = { left: box.left, top: box.top, scale: width / (box.right - box.left), ratio: this.#canvas.width / width };
+    this.#drawStage(context, camera, stage, match);
     if (frame !== null) {
-      this.#drawTrails(context, toPixels, match, players, frame.frame, scale);
-      this.#drawItems(context, toPixels, frame, players, scale);
-      this.#drawFighters(context, toPixels, frame, players, scale, { width, height });
+      const size = { width, height };
+      this.#drawItems(context, camera, frame, players);
+      drawFighters(context, {
+        frame,
+        frames: match.frames,
+        fighters: players.map(fighterOf),
+        camera,
+        size,
+        colours: this.#style,
+        still: this.#isStill,
+        minHigh: MIN_BODY_PX,
+      });
+      this.#drawTags(context, this.#tags(frame, players, camera), size);
     }
     if (now - this.#describedAt > TEXT_MS) {
       this.#describedAt = now;
@@ -180,15 +183,6 @@ export class StageView extends HTMLElement {
     this.dataset.frame = String(frame?.frame ?? "");
   }
 
-  #readStyle() {
-    if (!this.#style.text) {
-      for (const name of ["text", "quiet", "stage", "stage-edge", "sky", "red", "blue", "yellow", "green"]) {
-        this.#style[name] = styleValue(this, `--${name}`);
-      }
-      this.#style.font = getComputedStyle(this).fontFamily;
-    }
-  }
-
   /**
    * @param {Record<string, any> | null} frame
    * @param {import("./stages.js").Outline | null} stage
@@ -196,7 +190,7 @@ export class StageView extends HTMLElement {
   #observe(frame, stage) {
     if (stage === null && frame !== null) {
       for (const { post } of Object.values(frame.players ?? {})) {
-        if (post?.isAirborne === false && !isWithin(post.actionStateId, DYING) && !isWithin(post.actionStateId, REBIRTH)) {
+        if (post?.isAirborne === false && !isDying(post) && !isReborn(post)) {
           this.#ground.add(post.positionX, post.positionY);
         }
       }
@@ -211,7 +205,7 @@ export class StageView extends HTMLElement {
    */
   #moveCamera(frame, players, stage, aspect) {
     const blast = stage?.blast ?? UNKNOWN_BLAST;
-    if (this.#reducedMotion.matches) {
+    if (this.#isStill) {
       return (this.#camera = fitted(stage === null ? expanded(DEFAULT_BOX, 100) : expanded(blast, 4), aspect));
     }
     const points = alive(frame, players).map(({ positionX, positionY }) => [positionX, positionY + BODY_UNITS / 2]);
@@ -233,107 +227,47 @@ export class StageView extends HTMLElement {
 
   /**
    * @param {CanvasRenderingContext2D} context
-   * @param {ToPixels} toPixels
+   * @param {Camera} camera
    * @param {import("./stages.js").Outline | null} stage
    * @param {Match} match
    */
-  #drawStage(context, toPixels, stage, match) {
-    context.lineJoin = "round";
-    context.lineCap = "round";
+  #drawStage(context, camera, stage, match) {
+    const { left, top, scale } = camera;
     if (stage === null) {
-      for (const { left, right, y } of this.#ground.stretches) {
-        this.#line(context, toPixels(left, y), toPixels(right, y), 3, this.#style["stage-edge"]);
+      context.lineCap = "round";
+      context.lineWidth = 3;
+      context.strokeStyle = this.#style["stage-edge"];
+      context.beginPath();
+      for (const stretch of this.#ground.stretches) {
+        context.moveTo((stretch.left - left) * scale, (top - stretch.y) * scale);
+        context.lineTo((stretch.right - left) * scale, (top - stretch.y) * scale);
       }
+      context.stroke();
       return;
     }
-    const { left, right, top, bottom } = stage.blast;
+    const { blast } = stage;
     context.setLineDash([6, 6]);
     context.strokeStyle = this.#style.quiet;
     context.globalAlpha = 0.6;
     context.lineWidth = 1.5;
-    const [x, y] = toPixels(left, top);
-    const [farX, farY] = toPixels(right, bottom);
-    context.strokeRect(x, y, farX - x, farY - y);
+    const [wide, high] = [blast.right - blast.left, blast.top - blast.bottom];
+    context.strokeRect((blast.left - left) * scale, (top - blast.top) * scale, wide * scale, high * scale);
     context.setLineDash([]);
     context.globalAlpha = 1;
-    context.beginPath();
-    context.moveTo(...toPixels(-stage.edge, 0));
-    for (const [cornerX, cornerY] of [/** @type {const} */ ([stage.edge, 0]), ...stage.underside]) {
-      context.lineTo(...toPixels(cornerX, cornerY));
-    }
-    context.closePath();
-    context.fillStyle = this.#style.stage;
-    context.fill();
-    this.#line(context, toPixels(-stage.edge, 0), toPixels(stage.edge, 0), 3, this.#style["stage-edge"]);
-    const heights = match.platformHeights;
-    for (const platform of stage.platforms) {
-      const height = (platform.id === undefined ? undefined : heights.get(platform.id)) ?? platform.y;
-      this.#line(context, toPixels(platform.left, height), toPixels(platform.right, height), 3, this.#style["stage-edge"]);
-    }
+    drawStage(context, camera, stage, { colours: this.#style, lineWidth: 3, heights: match.platformHeights });
   }
 
   /**
    * @param {CanvasRenderingContext2D} context
-   * @param {[number, number]} from
-   * @param {[number, number]} to
-   * @param {number} width
-   * @param {string} colour
-   */
-  #line(context, from, to, width, colour) {
-    context.beginPath();
-    context.moveTo(...from);
-    context.lineTo(...to);
-    context.lineWidth = width;
-    context.strokeStyle = colour;
-    context.stroke();
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {ToPixels} toPixels
-   * @param {Match} match
-   * @param {Player[]} players
-   * @param {number} number
-   * @param {number} scale
-   */
-  #drawTrails(context, toPixels, match, players, number, scale) {
-    if (this.#reducedMotion.matches) {
-      return;
-    }
-    context.lineCap = "butt";
-    for (const player of players) {
-      let before = null;
-      for (let i = number - TRAIL_FRAMES; i <= number; i++) {
-        const post = match.frames.get(i)?.players?.[player.index]?.post;
-        if (!post || isOut(post, player)) {
-          before = null;
-          continue;
-        }
-        const here = toPixels(post.positionX, post.positionY + BODY_UNITS / 2);
-        if (before !== null) {
-          context.globalAlpha = 0.28 * (1 - (number - i) / TRAIL_FRAMES);
-          this.#line(context, before, here, Math.max(3, scale * 5), this.#style[colourOf(player)]);
-        }
-        before = here;
-      }
-    }
-    context.lineCap = "round";
-    context.globalAlpha = 1;
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {ToPixels} toPixels
+   * @param {Camera} camera
    * @param {Record<string, any>} frame
    * @param {Player[]} players
-   * @param {number} scale
    */
-  #drawItems(context, toPixels, frame, players, scale) {
+  #drawItems(context, { left, top, scale }, frame, players) {
     for (const item of frame.items ?? []) {
       const owner = players.find((player) => player.index === item.owner);
-      const [x, y] = toPixels(item.positionX, item.positionY + 2);
       context.beginPath();
-      context.arc(x, y, Math.max(3, scale * 2.2), 0, 2 * Math.PI);
+      context.arc((item.positionX - left) * scale, (top - item.positionY - 2) * scale, Math.max(3, scale * 2.2), 0, 2 * Math.PI);
       context.fillStyle = owner === undefined ? this.#style.quiet : this.#style[colourOf(owner)];
       context.fill();
       context.lineWidth = 1.5;
@@ -343,135 +277,121 @@ export class StageView extends HTMLElement {
   }
 
   /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {ToPixels} toPixels
+   * The words at the fighters.
    * @param {Record<string, any>} frame
    * @param {Player[]} players
-   * @param {number} scale
+   * @param {Camera} camera
+   * @returns {Tag[]}
+   */
+  #tags(frame, players, { left, top, scale }) {
+    const high = Math.max(MIN_BODY_PX, BODY_UNITS * scale);
+    return players.flatMap((player) => {
+      const post = frame.players?.[player.index]?.post ?? {};
+      if (isOut(post, player)) {
+        return [];
+      }
+      const percent = typeof post.percent === "number" ? ` ${Math.floor(post.percent)}%` : "";
+      const hits = comboOf(frame, player.index);
+      return {
+        text: player.name + percent,
+        stocks: player.stocks === null ? 0 : (post.stocksRemaining ?? 0),
+        combo: hits < MIN_COMBO ? "" : text("stage_view.hits", { count: hits }),
+        x: (post.positionX - left) * scale,
+        y: (top - post.positionY) * scale - high,
+        colour: this.#style[colourOf(player)],
+      };
+    });
+  }
+
+  /**
+   * Names above the fighters, with their stocks below and their combos next to them. They are moved apart vertically if they would
+   * overlap.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Tag[]} tags
    * @param {{width: number, height: number}} size
    */
-  #drawFighters(context, toPixels, frame, players, scale, { width, height }) {
-    /** @type {{text: string, x: number, y: number, colour: string}[]} */
-    const tags = [];
-    for (const player of players) {
-      const colour = this.#style[colourOf(player)];
-      const follower = frame.followers?.[player.index]?.post;
-      if (follower && !isOut(follower, player)) {
-        this.#drawFighter(context, toPixels, follower, colour, scale * 0.75);
-      }
-      const post = frame.players?.[player.index]?.post;
-      if (!post || hasNoStocks(post, player) || post.positionX === undefined) {
-        continue;
-      }
-      const [x, y] = toPixels(post.positionX, post.positionY);
-      if (isWithin(post.actionStateId, DYING)) {
-        this.#drawLoss(context, clamp(x, 14, width - 14), clamp(y, 14, height - 14), colour);
-        continue;
-      }
-      this.#drawFighter(context, toPixels, post, colour, scale);
-      const percent = typeof post.percent === "number" ? ` ${Math.floor(post.percent)}%` : "";
-      tags.push({ text: player.name + percent, x, y: y - Math.max(15, BODY_UNITS * scale) - 9, colour });
-    }
-    this.#drawTags(context, tags, width);
-  }
-
-  /**
-   * A body with its feet at the player's position, and a nose in the direction that it faces.
-   * @param {CanvasRenderingContext2D} context
-   * @param {ToPixels} toPixels
-   * @param {Record<string, any>} post
-   * @param {string} colour
-   * @param {number} scale
-   */
-  #drawFighter(context, toPixels, post, colour, scale) {
-    const [x, y] = toPixels(post.positionX, post.positionY);
-    const high = Math.max(14, BODY_UNITS * scale);
-    const wide = high * 0.5;
-    const state = post.actionStateId;
-    if (isWithin(state, REBIRTH)) {
-      this.#line(context, [x - wide, y + 1], [x + wide, y + 1], 4, this.#style.quiet);
-    }
-    context.beginPath();
-    context.roundRect(x - wide / 2, y - high, wide, high, wide / 2);
-    context.fillStyle = colour;
-    context.fill();
-    context.lineWidth = isWithin(state, DAMAGED) ? 3 : 1.5;
-    context.strokeStyle = isWithin(state, DAMAGED) ? this.#style.text : this.#style.sky;
-    context.stroke();
-    const facing = Math.sign(post.facingDirection ?? 0);
-    if (facing !== 0) {
-      const noseX = x + (facing * wide) / 2;
-      context.beginPath();
-      context.moveTo(noseX + facing * 2, y - high * 0.86);
-      context.lineTo(noseX + facing * (2 + high * 0.3), y - high * 0.66);
-      context.lineTo(noseX + facing * 2, y - high * 0.46);
-      context.closePath();
-      context.fillStyle = colour;
-      context.fill();
-      context.stroke();
-    }
-    if (isWithin(state, SHIELDING)) {
-      context.beginPath();
-      const share = (post.shieldSize ?? FULL_SHIELD) / FULL_SHIELD;
-      context.arc(x, y - high / 2, Math.max(8, SHIELD_UNITS * scale * share), 0, 2 * Math.PI);
-      context.globalAlpha = 0.3;
-      context.fill();
-      context.globalAlpha = 1;
-    }
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {number} x
-   * @param {number} y
-   * @param {string} colour
-   */
-  #drawLoss(context, x, y, colour) {
-    for (const [dx, dy] of [[9, 9], [9, -9]]) {
-      this.#line(context, [x - dx, y - dy], [x + dx, y + dy], 4, colour);
-    }
-  }
-
-  /**
-   * Names above the bodies, moved apart vertically if they would overlap.
-   * @param {CanvasRenderingContext2D} context
-   * @param {{text: string, x: number, y: number, colour: string}[]} tags
-   * @param {number} width
-   */
-  #drawTags(context, tags, width) {
+  #drawTags(context, tags, { width, height }) {
     const size = this.tagSize;
     const [high, edge] = [size * 1.54, size * 0.92];
-    context.font = `600 ${size}px ${this.#style.font}`;
-    context.textAlign = "center";
+    const dot = size * 0.23;
+    context.textAlign = "left";
     context.textBaseline = "middle";
     /** @type {{x: number, y: number, half: number}[]} */
     const placed = [];
     for (const tag of tags.sort((a, b) => b.y - a.y)) {
-      const half = context.measureText(tag.text).width / 2 + size * 0.46;
+      const stocks = tag.stocks > MAX_DOTS ? ` ×${tag.stocks}` : "";
+      context.font = `600 ${size}px ${this.#style.font}`;
+      const wide = context.measureText(tag.text + stocks).width + size * 0.92;
+      const comboWide = tag.combo === "" ? 0 : context.measureText(tag.combo).width + size * 0.8;
+      const half = (wide + comboWide) / 2;
       const x = clamp(tag.x, half + 2, width - half - 2);
-      let y = Math.max(edge, tag.y - (high - TAG_SIZE * 1.54) / 2);
+      let y = clamp(tag.y - high / 2 - dot * 2 - 2, edge, height - edge - dot);
       for (const other of placed) {
-        if (Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) <= high) {
-          y = other.y - high - 1 < edge ? other.y + high + 1 : other.y - high - 1;
+        if (Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) <= high + dot) {
+          y = other.y - high - dot - 1 < edge ? other.y + high + dot + 1 : other.y - high - dot - 1;
         }
       }
       placed.push({ x, y, half });
+      const [from, upper] = [x - half, y - high / 2];
       context.beginPath();
-      context.roundRect(x - half, y - high / 2, 2 * half, high, size * 0.38);
+      context.roundRect(from, upper, wide + comboWide, high, size * 0.38);
       context.fillStyle = this.#style.sky;
       context.globalAlpha = 0.85;
       context.fill();
       context.globalAlpha = 1;
+      if (comboWide > 0) {
+        context.beginPath();
+        context.roundRect(from + wide, upper, comboWide, high, [0, size * 0.38, size * 0.38, 0]);
+        context.fillStyle = tag.colour;
+        context.fill();
+        context.fillStyle = this.#style.sky;
+        context.fillText(tag.combo, from + wide + size * 0.4, y + 0.5);
+      }
+      context.beginPath();
+      context.roundRect(from, upper, wide + comboWide, high, size * 0.38);
       context.lineWidth = 1.5;
       context.strokeStyle = tag.colour;
       context.stroke();
       context.fillStyle = this.#style.text;
-      context.fillText(tag.text, x, y + 0.5);
+      context.fillText(tag.text + stocks, from + size * 0.46, y + 0.5);
+      if (stocks === "") {
+        this.#drawDots(context, tag, from + wide / 2, upper + high, dot);
+      }
+    }
+  }
+
+  /**
+   * The stocks, on the lower edge of a tag.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Tag} tag
+   * @param {number} x
+   * @param {number} y
+   * @param {number} radius
+   */
+  #drawDots(context, { stocks, colour }, x, y, radius) {
+    context.fillStyle = colour;
+    context.strokeStyle = this.#style.sky;
+    context.lineWidth = 1.5;
+    for (let i = 0; i < stocks; i++) {
+      context.beginPath();
+      context.arc(x + (i - (stocks - 1) / 2) * radius * 3, y, radius, 0, 2 * Math.PI);
+      context.stroke();
+      context.fill();
     }
   }
 }
 
-/** @typedef {(x: number, y: number) => [number, number]} ToPixels  Game units to pixels. */
+/** @typedef {{text: string, stocks: number, combo: string, x: number, y: number, colour: string}} Tag  Over the point x, y. */
+
+/**
+ * The hits of a player's combo in a frame, by the rules of the game; 0 unless an opponent still feels it.
+ * @param {Record<string, any>} frame
+ * @param {number} index
+ */
+function comboOf(frame, index) {
+  const victims = Object.values(frame.players ?? {}).filter(({ post }) => post?.lastHitBy === index && isPunished(post));
+  return victims.length === 0 ? 0 : (frame.players[index]?.post?.currentComboCount ?? 0);
+}
 
 /**
  * The text alternative of the drawing.
@@ -508,7 +428,7 @@ export function textAlternative(game, players, frame, stage) {
  * @param {import("./stages.js").Outline | null} stage
  */
 function whereabouts(post, stage) {
-  if (isWithin(post.actionStateId, DYING)) {
+  if (isDying(post)) {
     return text("stage_view.dying");
   }
   const facing = post.facingDirection > 0 ? "facing_right" : post.facingDirection < 0 ? "facing_left" : "";
@@ -534,16 +454,7 @@ function placeOf(post, stage) {
  * @param {Player} player
  */
 function isOut(post, player) {
-  return post.positionX === undefined || hasNoStocks(post, player) || isWithin(post.actionStateId, DYING);
-}
-
-/**
- * Whether the player is out of the game. In a game without stocks, the number in the frame is meaningless.
- * @param {Record<string, any>} post
- * @param {Player} player
- */
-function hasNoStocks(post, player) {
-  return player.stocks !== null && post.stocksRemaining === 0;
+  return post.positionX === undefined || hasNoStocks(post, player.stocks !== null) || isDying(post);
 }
 
 /**

@@ -215,6 +215,7 @@ def test_lost_connection_keeps_the_board(page: Page, played: DaemonProcess) -> N
 def test_replay_shows_the_last_stock(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
     page.goto(scene_address(played, "replay"))
     expect(page.locator(".caption")).to_have_text("Altea: Forward Smash at 129%")
+    expect(page.locator(".kicker")).to_have_text("Replay ½×")
     page.wait_for_function("() => Number(document.querySelector('stage-view')?.dataset.frame || 0) > 0")
     first = int(page.locator("stage-view").get_attribute("data-frame") or 0)
     page.wait_for_function(

@@ -34,7 +34,7 @@ openBoard({ topics: ["game", "event"], draw });
 loadAttackNames();
 
 /** @param {import("./boards.js").Board} board */
-function draw({ element, state, results }) {
+function draw({ element, options, state, results }) {
   const { game: current } = state.view;
   const last = () => state.lastGameId ?? results.newest(station);
   const wanted = lastLoss(state) ?? lastLossOf(current?.gameId ?? "", results) ?? lastLossOf(last(), results);
@@ -52,6 +52,7 @@ function draw({ element, state, results }) {
   const set = setOf(game, state.view.set);
   if (stage !== null) {
     nameFighters(stage, set);
+    stage.still = !options.motion;
   }
   const stats = results.stats(wanted.gameId);
   const kill = stats === null ? undefined : killsOf(stats).find(({ frame }) => Math.abs(frame - wanted.frame) < AFTER_FRAMES);
@@ -97,7 +98,7 @@ function open(element, game, scene, results) {
   if (stage === null) {
     stage = /** @type {import("../stage_view.js").StageView} */ (document.createElement("stage-view"));
     element.replaceChildren(
-      make("p.kicker", text("scene.replay")),
+      make("p.kicker", text("scene.replay"), " ", make("span.speed", "½×")),
       stage,
       make("p.caption"),
     );

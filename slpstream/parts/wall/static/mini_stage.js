@@ -1,36 +1,32 @@
 /**
  * A miniature of a stage and its fighters, drawn on a small canvas. The camera does not move, so the stage is drawn once for
- * all canvases of a size; a picture is a copy of it and a few shapes.
+ * all canvases of a size; a picture is a copy of it, and the fighters.
  */
 
-import { styleValue } from "../canvas.js";
+import { drawFighters } from "../fighters.js";
+import { drawStage, stageColours } from "../stage_drawing.js";
 
 /**
+ * @typedef {import("../fighters.js").Fighter} Fighter
+ * @typedef {import("../fighters.js").Frames} Frames
+ * @typedef {import("../stage_drawing.js").Camera} Camera
  * @typedef {import("../stages.js").Outline} Outline
- * @typedef {{left: number, top: number, scale: number}} Camera
- * @typedef {{index: number, port: number, colour: string, hasStocks: boolean}} Fighter
  */
 
-const BODY_UNITS = 17;
-const MIN_BODY_PX = 10;
-const MIN_DIGIT_PX = 15;
+/** Least height of a fighter, as a share of the height of the picture and in CSS pixels. */
+const BODY_SHARE = 0.2;
+const [MIN_BODY_PX, MAX_BODY_PX] = [16, 26];
 const SIDE_UNITS = 50;
 const ABOVE_UNITS = 96;
 const BELOW_UNITS = 34;
-const UNKNOWN_EDGE = 90;
-const DYING = /** @type {const} */ ([0x00, 0x0a]);
-const DAMAGED = /** @type {const} */ ([0x4b, 0x5b]);
+/** The ground of an unknown stage. */
+const UNKNOWN = Object.freeze({ edge: 90, platforms: [], underside: [], blast: { left: 0, right: 0, top: 0, bottom: 0 } });
 const MAX_KEPT = 64;
-const COLOURS = ["red", "blue", "yellow", "green", "sky", "stage", "stage-edge", "text", "quiet"];
 
-/** The colours of the page, read again when its scheme changes. @type {Record<string, string>} */
-let colours = {};
-/** Drawn stages by size. @type {Map<string, HTMLCanvasElement>} */
+/** Drawn stages by size, in these colours. @type {Map<string, HTMLCanvasElement>} */
 const drawn = new Map();
-matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => {
-  colours = {};
-  drawn.clear();
-});
+/** @type {Record<string, string>} */
+let colours = {};
 
 export class MiniStage {
   #context;
@@ -62,84 +58,40 @@ export class MiniStage {
   }
 
   /**
-   * @param {Record<string, any> | null} frame
+   * @param {import("../fighters.js").Frame | null} frame
+   * @param {Frames} frames  Some before it.
    * @param {readonly Fighter[]} fighters
-   * @param {number | string} stageId
-   * @param {Outline | null} outline  `null` for an unknown stage.
+   * @param {{id: number | string, outline: Outline | null}} stage  `null` for an unknown stage.
+   * @param {boolean} still  Without trails, sparks and squashing.
    */
-  draw(frame, fighters, stageId, outline) {
+  draw(frame, frames, fighters, { id, outline }, still) {
     if (this.#width < 1 || this.#height < 1) {
       return;
     }
-    readColours(this.canvas);
+    if (stageColours(this.canvas) !== colours) {
+      colours = stageColours(this.canvas);
+      drawn.clear();
+    }
     const context = this.#context;
-    const camera = cameraOf(outline, this.#width, this.#height);
+    const camera = cameraOf(outline ?? UNKNOWN, this.#width, this.#height, this.#ratio);
     context.setTransform(1, 0, 0, 1, 0, 0);
-    context.drawImage(this.#background(stageId, outline, camera), 0, 0);
+    context.drawImage(this.#background(id, outline, camera), 0, 0);
     context.setTransform(this.#ratio, 0, 0, this.#ratio, 0, 0);
-    for (const fighter of fighters) {
-      const post = frame?.players?.[fighter.index]?.post;
-      if (post?.positionX !== undefined && !(fighter.hasStocks && post.stocksRemaining === 0)) {
-        this.#drawFighter(post, fighter, camera);
-      }
+    if (frame !== null) {
+      const size = { width: this.#width, height: this.#height };
+      const minHigh = Math.min(MAX_BODY_PX, Math.max(MIN_BODY_PX, this.#height * BODY_SHARE));
+      drawFighters(context, { frame, frames, fighters, camera, size, colours, still, minHigh });
     }
   }
 
   /**
-   * @param {Record<string, any>} post
-   * @param {Fighter} fighter
-   * @param {Camera} camera
-   */
-  #drawFighter(post, { port, colour }, { left, top, scale }) {
-    const context = this.#context;
-    const high = Math.max(MIN_BODY_PX, BODY_UNITS * scale);
-    const wide = high * 0.62;
-    const x = clamp((post.positionX - left) * scale, wide / 2 + 1, this.#width - wide / 2 - 1);
-    const y = clamp((top - post.positionY) * scale, high + 1, this.#height - 1);
-    const paint = colours[colour] ?? colours.red;
-    const state = post.actionStateId ?? -1;
-    if (state >= DYING[0] && state <= DYING[1]) {
-      context.beginPath();
-      context.moveTo(x - high / 2, y - high);
-      context.lineTo(x + high / 2, y);
-      context.moveTo(x + high / 2, y - high);
-      context.lineTo(x - high / 2, y);
-      context.lineWidth = 2.5;
-      context.strokeStyle = paint;
-      context.stroke();
-      return;
-    }
-    context.beginPath();
-    context.roundRect(x - wide / 2, y - high, wide, high, wide / 2);
-    const facing = Math.sign(post.facingDirection ?? 0);
-    if (facing !== 0) {
-      const nose = x + (facing * wide) / 2;
-      context.moveTo(nose, y - high * 0.85);
-      context.lineTo(nose + facing * high * 0.28, y - high * 0.66);
-      context.lineTo(nose, y - high * 0.48);
-    }
-    context.fillStyle = paint;
-    context.fill();
-    context.lineWidth = state >= DAMAGED[0] && state <= DAMAGED[1] ? 2 : 1;
-    context.strokeStyle = state >= DAMAGED[0] && state <= DAMAGED[1] ? colours.text : colours.sky;
-    context.stroke();
-    if (high >= MIN_DIGIT_PX) {
-      context.font = `700 ${Math.round(high * 0.5)}px system-ui, sans-serif`;
-      context.textAlign = "center";
-      context.textBaseline = "middle";
-      context.fillStyle = colours.sky;
-      context.fillText(String(port), x, y - high * 0.45);
-    }
-  }
-
-  /**
-   * @param {number | string} stageId
+   * @param {number | string} id
    * @param {Outline | null} outline
    * @param {Camera} camera
    */
-  #background(stageId, outline, camera) {
+  #background(id, outline, camera) {
     const { width, height } = this.canvas;
-    const key = `${stageId} ${width} ${height} ${outline !== null}`;
+    const key = `${id} ${width} ${height} ${outline !== null}`;
     let picture = drawn.get(key);
     if (picture === undefined) {
       picture = document.createElement("canvas");
@@ -148,7 +100,8 @@ export class MiniStage {
       context.fillStyle = colours.sky;
       context.fillRect(0, 0, width, height);
       context.scale(this.#ratio, this.#ratio);
-      drawStage(context, outline, camera);
+      const paint = outline === null ? { ...colours, "stage-edge": colours.stage } : colours;
+      drawStage(context, camera, outline ?? UNKNOWN, { colours: paint, lineWidth: 2 });
       if (drawn.size >= MAX_KEPT) {
         drawn.delete(/** @type {string} */ (drawn.keys().next().value));
       }
@@ -158,65 +111,16 @@ export class MiniStage {
   }
 }
 
-/** @param {HTMLCanvasElement} canvas */
-function readColours(canvas) {
-  if (colours.sky === undefined) {
-    for (const name of COLOURS) {
-      colours[name] = styleValue(canvas, `--${name}`);
-    }
-  }
-}
-
 /**
- * @param {Outline | null} outline
+ * @param {Outline} outline
  * @param {number} width
  * @param {number} height
+ * @param {number} ratio
  * @returns {Camera}
  */
-function cameraOf(outline, width, height) {
-  const half = (outline?.edge ?? UNKNOWN_EDGE) + SIDE_UNITS;
+function cameraOf({ edge }, width, height, ratio) {
+  const half = edge + SIDE_UNITS;
   const scale = Math.min(width / (2 * half), height / (ABOVE_UNITS + BELOW_UNITS));
   const middle = (ABOVE_UNITS - BELOW_UNITS) / 2;
-  return { left: -width / 2 / scale, top: middle + height / 2 / scale, scale };
-}
-
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {Outline | null} outline
- * @param {Camera} camera
- */
-function drawStage(context, outline, { left, top, scale }) {
-  /** @type {(x: number, y: number) => [number, number]} */
-  const at = (x, y) => [(x - left) * scale, (top - y) * scale];
-  const edge = outline?.edge ?? UNKNOWN_EDGE;
-  context.lineJoin = context.lineCap = "round";
-  if (outline !== null) {
-    context.beginPath();
-    context.moveTo(...at(-edge, 0));
-    for (const [x, y] of [/** @type {const} */ ([edge, 0]), ...outline.underside]) {
-      context.lineTo(...at(x, y));
-    }
-    context.closePath();
-    context.fillStyle = colours.stage;
-    context.fill();
-  }
-  context.lineWidth = 2;
-  context.strokeStyle = outline === null ? colours.stage : colours["stage-edge"];
-  context.beginPath();
-  context.moveTo(...at(-edge, 0));
-  context.lineTo(...at(edge, 0));
-  for (const platform of outline?.platforms ?? []) {
-    context.moveTo(...at(platform.left, platform.y));
-    context.lineTo(...at(platform.right, platform.y));
-  }
-  context.stroke();
-}
-
-/**
- * @param {number} value
- * @param {number} min
- * @param {number} max
- */
-function clamp(value, min, max) {
-  return Math.min(max, Math.max(min, value));
+  return { left: -width / 2 / scale, top: middle + height / 2 / scale, scale, ratio };
 }

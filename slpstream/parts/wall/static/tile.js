@@ -1,6 +1,7 @@
 /** One station on the wall: its name and state, a miniature of its stage, and its players. */
 
 import { element, fill, find, setAttribute, setData, setText } from "../dom.js";
+import { fighterOf } from "../fighters.js";
 import { clockText, placeName, playersOf, winnersOf } from "../game_words.js";
 import { arrivals, arrived } from "../late.js";
 import { colourOf } from "../player_colour.js";
@@ -41,6 +42,8 @@ import("../icons/icons.js").then((loaded) => {
 });
 
 const MAX_DOTS = 4;
+/** Earlier frames that a tile keeps, for what moves in its miniature. */
+const MAX_FRAMES = 12;
 const PARTS = `
   <div class="head">
     <span class="lamp" aria-hidden="true"></span>
@@ -67,7 +70,8 @@ export class Tile {
   /** @type {Game | null} */ #game = null;
   #gameId = "";
   /** The displayed frame. @type {import("./pacing.js").Frame | null} */ #shown = null;
-  /** @type {import("./mini_stage.js").Fighter[]} */ #fighters = [];
+  /** The displayed frames, newest last. @type {Map<number, import("./pacing.js").Frame>} */ #frames = new Map();
+  /** @type {import("../fighters.js").Fighter[]} */ #fighters = [];
   /** By player index: the percent and the stocks that are displayed. @type {Map<number, string>} */ #values = new Map();
   #stale = true;
 
@@ -115,6 +119,7 @@ export class Tile {
       this.#pacing.begin(message.rate ?? [60, 1]);
       this.#gameId = message.gameId;
       this.#shown = null;
+      this.#frames.clear();
       if (message.frame) {
         this.#pacing.push(message.frame);
       }
@@ -132,6 +137,7 @@ export class Tile {
     const frame = this.#game?.end ? this.#pacing.rest() : atRest ? this.#pacing.rest() : this.#pacing.due(now);
     if (frame !== null) {
       this.#shown = frame;
+      this.#keep(frame);
       this.#stale = true;
     }
     if (!this.#stale || !this.visible) {
@@ -143,13 +149,17 @@ export class Tile {
     }
     const game = this.#game;
     const running = game !== null && game.end === null;
-    this.#stage.draw(
-      running ? this.#shown : null,
-      this.#fighters,
-      game?.settings.stageId ?? "",
-      game === null ? null : stageOutline(game),
-    );
+    const stage = { id: game?.settings.stageId ?? "", outline: game === null ? null : stageOutline(game) };
+    this.#stage.draw(running ? this.#shown : null, this.#frames, this.#fighters, stage, atRest);
     this.root.dataset.frame = String(this.#shown?.frame ?? "");
+  }
+
+  /** @param {import("./pacing.js").Frame} frame */
+  #keep(frame) {
+    this.#frames.set(frame.frame, frame);
+    if (this.#frames.size > MAX_FRAMES) {
+      this.#frames.delete(/** @type {number} */ (this.#frames.keys().next().value));
+    }
   }
 
   /** Shows everything that is not in the frames. A few times a second is enough. @param {Shown} shown */
@@ -192,12 +202,7 @@ export class Tile {
     const list = find(".sides", root);
     setAttribute(list, "data-count", String(players.length));
     fill(list, players, newPlayer, (row, player) => this.#showPlayer(row, player, winners, announced === null ? set : null));
-    const fighters = players.map((player) => ({
-      index: player.index,
-      port: player.port,
-      colour: colourOf(player),
-      hasStocks: player.stocks !== null,
-    }));
+    const fighters = players.map(fighterOf);
     if (changedGame || JSON.stringify(fighters) !== JSON.stringify(this.#fighters)) {
       this.#fighters = fighters;
       this.#stale = true;

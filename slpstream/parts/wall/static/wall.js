@@ -20,7 +20,7 @@ await addTexts(import.meta.url);
  * @typedef {import("./options.js").WallOptions} WallOptions
  */
 
-const FIELDS = Object.freeze(["post.positionX", "post.positionY", "post.facingDirection", "post.actionStateId"]);
+const FIELDS = Object.freeze(["post.positionX", "post.positionY", "post.facingDirection", "post.actionStateId", "post.shieldSize"]);
 /**
  * Frames per second of a miniature, by the maximum number of stations. The miniatures of more stations are smaller and move
  * less.

@@ -12,6 +12,7 @@ import { arrived } from "../late.js";
 import { costumeName } from "../slippi.js";
 import { loadFile } from "../tables.js";
 import { sleep } from "../timing.js";
+import { characterGlyphName, stageGlyph } from "./glyphs.js";
 
 /**
  * Paths below `/custom/`.
@@ -23,16 +24,6 @@ import { sleep } from "../timing.js";
  */
 
 const SVG = "http://www.w3.org/2000/svg";
-const CHARACTERS = 33;
-/** Stages that are shown as another one. @type {Readonly<Record<number, number | string>>} */
-const ALIKE = Object.freeze({
-  0: "test", 1: "test",
-  59: 19, 60: 4, 61: 5, 62: 12, 63: "maze", 64: 14, 65: 6, 66: 6, 67: 17, 68: 17, 69: 17, 70: 7, 71: 7, 72: 3, 73: 10,
-  74: 10, 75: 9, 76: 25, 77: 26, 78: 31, 79: 31, 80: 32, 81: 32, 82: "race", 83: "trophies", 84: "home_run", 85: "rest",
-});
-const [FIRST_VERSUS, LAST_VERSUS] = [2, 32];
-const [FIRST_TARGETS, LAST_TARGETS] = [33, 58];
-
 /** A page starts without the user's pictures if their list takes longer, and draws again when it arrives. */
 const MAX_WAIT_MS = 1000;
 
@@ -106,25 +97,6 @@ export function sponsorLogo(sponsor) {
 /** @param {string} name */
 function plainName(name) {
   return name.normalize("NFKC").toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-}
-
-/**
- * The name of the file in `stages/` that shows a stage.
- * @param {number} stageId
- */
-export function stageGlyph(stageId) {
-  if (stageId >= FIRST_TARGETS && stageId <= LAST_TARGETS) {
-    return "targets";
-  }
-  return ALIKE[stageId] ?? (stageId >= FIRST_VERSUS && stageId <= LAST_VERSUS ? stageId : "test");
-}
-
-/**
- * The name of the file in `characters/` that shows a character.
- * @param {number} characterId
- */
-export function characterGlyphName(characterId) {
-  return Number.isInteger(characterId) && characterId >= 0 && characterId < CHARACTERS ? String(characterId) : "unknown";
 }
 
 /**

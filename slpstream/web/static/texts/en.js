@@ -41,6 +41,7 @@ export default {
   "stage_view.comma": ", ",
   "stage_view.percent": "{percent} percent",
   "stage_view.dying": "losing a stock",
+  "stage_view.hits": "{count} hits",
   "stage_view.facing_right": "facing right",
   "stage_view.facing_left": "facing left",
   "stage_view.off_right": "off the stage on the right",

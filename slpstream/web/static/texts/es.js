@@ -41,6 +41,7 @@ export default {
   "stage_view.comma": ", ",
   "stage_view.percent": "{percent} por ciento",
   "stage_view.dying": "perdiendo una vida",
+  "stage_view.hits": "{count} golpes",
   "stage_view.facing_right": "mirando a la derecha",
   "stage_view.facing_left": "mirando a la izquierda",
   "stage_view.off_right": "fuera del escenario por la derecha",

@@ -41,6 +41,7 @@ export default {
   "stage_view.comma": "、",
   "stage_view.percent": "{percent} パーセント",
   "stage_view.dying": "撃墜されている",
+  "stage_view.hits": "{count} ヒット",
   "stage_view.facing_right": "右向き",
   "stage_view.facing_left": "左向き",
   "stage_view.off_right": "右の場外",
