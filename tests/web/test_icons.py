@@ -43,13 +43,14 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def load(page: Page, own: Path | None = None) -> None:
-    """Open a page with the module as `icons` and the names loaded."""
+    """Open a page with the modules as `icons` and `glyphs`, and the names loaded."""
     serve_static(page, STYLESHEET, own=own)
     page.evaluate(
         """async () => {
             const { loadNames } = await import("/static/slippi.js");
             await new Promise(loadNames);
             globalThis.icons = await import("/static/icons/icons.js");
+            globalThis.glyphs = await import("/static/icons/glyphs.js");
             document.body.style.cssText = "margin: 0; background: #1a1e27; color: #fff; font-size: 96px";
         }"""
     )
@@ -67,11 +68,11 @@ def test_glyph_is_one_path_in_the_surrounding_colour() -> None:
 def test_every_character_and_stage_has_a_visible_picture(page: Page) -> None:
     load(page)
     for method, ids, folder in (("characterGlyphName", CHARACTERS, "characters"), ("stageGlyph", STAGES, "stages")):
-        shown = page.evaluate(f"(ids) => ids.map((id) => String(icons.{method}(id)))", ids)
+        shown = page.evaluate(f"(ids) => ids.map((id) => String(glyphs.{method}(id)))", ids)
         assert set(shown) <= {path.stem for path in FILES if path.parent.name == folder}
         assert set(shown) | {"unknown"} == {path.stem for path in FILES if path.parent.name == folder} | {"unknown"}
-    assert page.evaluate("() => [33, -1, 1.5].map(icons.characterGlyphName)") == ["unknown"] * 3
-    assert page.evaluate("() => [86, -1].map(icons.stageGlyph)") == ["test"] * 2
+    assert page.evaluate("() => [33, -1, 1.5].map(glyphs.characterGlyphName)") == ["unknown"] * 3
+    assert page.evaluate("() => [86, -1].map(glyphs.stageGlyph)") == ["test"] * 2
     page.evaluate(
         """async ([characters, stages]) => {
             document.body.append(...characters.map((id) => icons.characterPicture(id, 0)));

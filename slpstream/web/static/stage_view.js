@@ -293,7 +293,8 @@ export class StageView extends HTMLElement {
       const percent = typeof post.percent === "number" ? ` ${Math.floor(post.percent)}%` : "";
       const hits = comboOf(frame, player.index);
       return {
-        text: player.name + percent,
+        name: player.name,
+        percent,
         stocks: player.stocks === null ? 0 : (post.stocksRemaining ?? 0),
         combo: hits < MIN_COMBO ? "" : text("stage_view.hits", { count: hits }),
         x: (post.positionX - left) * scale,
@@ -321,7 +322,8 @@ export class StageView extends HTMLElement {
     for (const tag of tags.sort((a, b) => b.y - a.y)) {
       const stocks = tag.stocks > MAX_DOTS ? ` ×${tag.stocks}` : "";
       context.font = `600 ${size}px ${this.#style.font}`;
-      const wide = context.measureText(tag.text + stocks).width + size * 0.92;
+      const words = shortened(context, tag.name, width / 2 - size * 4) + tag.percent + stocks;
+      const wide = context.measureText(words).width + size * 0.92;
       const comboWide = tag.combo === "" ? 0 : context.measureText(tag.combo).width + size * 0.8;
       const half = (wide + comboWide) / 2;
       const x = clamp(tag.x, half + 2, width - half - 2);
@@ -353,7 +355,7 @@ export class StageView extends HTMLElement {
       context.strokeStyle = tag.colour;
       context.stroke();
       context.fillStyle = this.#style.text;
-      context.fillText(tag.text + stocks, from + size * 0.46, y + 0.5);
+      context.fillText(words, from + size * 0.46, y + 0.5);
       if (stocks === "") {
         this.#drawDots(context, tag, from + wide / 2, upper + high, dot);
       }
@@ -381,7 +383,31 @@ export class StageView extends HTMLElement {
   }
 }
 
-/** @typedef {{text: string, stocks: number, combo: string, x: number, y: number, colour: string}} Tag  Over the point x, y. */
+/**
+ * @typedef {object} Tag  Over the point x, y.
+ * @property {string} name
+ * @property {string} percent
+ * @property {number} stocks
+ * @property {string} combo
+ * @property {number} x
+ * @property {number} y
+ * @property {string} colour
+ */
+
+/**
+ * A name that is not wider than `room` in pixels, with an ellipsis if it is shortened.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} name
+ * @param {number} room
+ */
+function shortened(context, name, room) {
+  let shown = name;
+  for (let kept = [...name]; kept.length > 1 && context.measureText(shown).width > room; ) {
+    kept = kept.slice(0, Math.min(kept.length - 1, Math.ceil((kept.length * room) / context.measureText(shown).width)));
+    shown = `${kept.join("").trimEnd()}…`;
+  }
+  return shown;
+}
 
 /**
  * The hits of a player's combo in a frame, by the rules of the game; 0 unless an opponent still feels it.
