@@ -39,10 +39,13 @@ export class Clip {
 const TAG_REM = 1.5;
 
 /**
+ * Names fighters as in the set, and shows them with or without animations.
  * @param {import("../stage_view.js").StageView} stage
  * @param {import("../slpstream_types.js").SetScore | null} set  That of the game.
+ * @param {import("../scene_options.js").SceneOptions} options
  */
-export function nameFighters(stage, set) {
+export function showFighters(stage, set, { motion }) {
   stage.set = set;
+  stage.still = !motion;
   stage.tagSize = TAG_REM * parseFloat(getComputedStyle(document.documentElement).fontSize);
 }

@@ -10,7 +10,7 @@ import { setOf } from "../set_score.js";
 import "../stage_view.js";
 import { hasText, number, text } from "../texts/texts.js";
 import { fitted, openBoard, rebuild } from "./boards.js";
-import { Clip, nameFighters } from "./clip.js";
+import { Clip, showFighters } from "./clip.js";
 import { station } from "./page.js";
 import { peopleOf } from "./people.js";
 import { placeWords } from "./words.js";
@@ -55,7 +55,7 @@ const drawSoon = openBoard({ draw });
 loadAttackNames();
 
 /** @param {import("./boards.js").Board} board */
-function draw({ element, state, results }) {
+function draw({ element, options, state, results }) {
   const { set } = state.view;
   const played = (set?.games ?? []).filter(({ verdict }) => verdict !== "playing");
   if (set === null || played.length === 0) {
@@ -82,7 +82,7 @@ function draw({ element, state, results }) {
   const wanted = [shown, clipOf(moments[next], /** @type {Game} */ (known[next].game), results)];
   [...clips].filter(([, clip]) => !wanted.includes(clip)).forEach(([key]) => clips.delete(key));
   const gameSet = setOf(game, set);
-  nameFighters(stage, gameSet);
+  showFighters(stage, gameSet, options);
   if (stage.dataset.moment !== keyOf(moment)) {
     stage.dataset.moment = keyOf(moment);
     shown.replay.seek(shown.first);

@@ -9,7 +9,7 @@ import { setOf } from "../set_score.js";
 import "../stage_view.js";
 import { text } from "../texts/texts.js";
 import { openBoard } from "./boards.js";
-import { Clip, nameFighters } from "./clip.js";
+import { Clip, showFighters } from "./clip.js";
 import { station } from "./page.js";
 import { peopleOf } from "./people.js";
 import { placeWords } from "./words.js";
@@ -51,8 +51,7 @@ function draw({ element, options, state, results }) {
   shown.clip.game = game;
   const set = setOf(game, state.view.set);
   if (stage !== null) {
-    nameFighters(stage, set);
-    stage.still = !options.motion;
+    showFighters(stage, set, options);
   }
   const stats = results.stats(wanted.gameId);
   const kill = stats === null ? undefined : killsOf(stats).find(({ frame }) => Math.abs(frame - wanted.frame) < AFTER_FRAMES);
