@@ -35,6 +35,7 @@ def box(of: Locator) -> tuple[float, float, float, float]:
     return bounds["x"], bounds["y"], bounds["x"] + bounds["width"], bounds["y"] + bounds["height"]
 
 
+@pytest.mark.parts("on_air")
 def test_set_is_next_to_the_stage_and_stays(browser: Browser, site: DaemonProcess) -> None:
     with open_page(browser, viewport=DESK, bypass_csp=True) as watched:
         page = watched.page
