@@ -313,7 +313,7 @@ def test_tiles_fit_into_the_window(
             expect(page.locator(".tile.featured")).to_have_count(int("featured" in options and viewport != PHONE))
             page.wait_for_function(f"() => ({OUTSIDE})().length === 0 && ({BROKEN})().length === 0")
             if "size" not in options and viewport != PHONE:
-                page.wait_for_function("document.documentElement.scrollHeight <= innerHeight")
+                page.wait_for_function("() => document.documentElement.scrollHeight <= innerHeight")
         assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
         watched.check(url)
 
