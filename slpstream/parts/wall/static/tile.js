@@ -248,7 +248,7 @@ export class Tile {
     setAttribute(find(".who", row), "title", hasName ? [player.name, player.character].filter(Boolean).join(" · ") : shownName);
     const icon = find(".icon", row);
     showIcon(icon, player);
-    const room = `${icon.childElementCount} ${row.classList.contains("won")} ${this.root.dataset.between}`;
+    const room = `${icon.hidden} ${row.classList.contains("won")} ${this.root.dataset.between}`;
     if (row.dataset.room !== room) {
       row.dataset.room = room;
       this.unfitted.add(name);
@@ -296,10 +296,11 @@ function newFigure() {
  * @param {Player} player
  */
 function showIcon(place, { characterId, costumeIndex }) {
-  const shown = icons === null || characterId < 0 ? "" : `${characterId} ${costumeIndex} ${arrivals()}`;
-  if (place.dataset.shown !== shown) {
+  place.hidden = characterId < 0;
+  const shown = `${characterId} ${costumeIndex} ${arrivals()}`;
+  if (icons !== null && !place.hidden && place.dataset.shown !== shown) {
     place.dataset.shown = shown;
-    place.replaceChildren(...(icons === null || characterId < 0 ? [] : [icons.characterPicture(characterId, costumeIndex)]));
+    place.replaceChildren(icons.characterPicture(characterId, costumeIndex));
   }
 }
 
