@@ -20,6 +20,7 @@ EACH_SUBFOLDER = "*"
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]
+Secret = Annotated[str, Meta(extra={"secret": True})]  # a secret, or the name of a file that contains one
 
 
 class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -30,13 +31,13 @@ class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = "127.0.0.1"
     port: Annotated[Port, Meta(description="TCP port for HTTP and websocket. 0 picks a free port.")] = DEFAULT_PORT
     token_file: Annotated[
-        str,
+        Secret,
         Meta(
             description="File whose first line is the access token. Empty: systemd's credential `token`, or no token."
         ),
     ] = ""
     operate_token_file: Annotated[
-        str,
+        Secret,
         Meta(
             description="File whose first line is the operator token, which allows changing sets as well as reading. "
             "When it is set, it is required even from localhost. Empty: systemd's credential "
@@ -124,8 +125,7 @@ class Store(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     folder: Annotated[
         str,
         Meta(
-            description="Folder of the index of games. Empty: systemd's state directory, or the usual one of the "
-            "platform."
+            description="Folder of the index of games. Empty: systemd's state directory, or the platform's usual one."
         ),
     ] = ""
     index_old_files: Annotated[bool, Meta(description="Index existing replays in the background.")] = True

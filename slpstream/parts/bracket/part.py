@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from slpstream.config.sections import Positive, Section
+from slpstream.config.sections import Positive, Secret, Section
 from slpstream.parts.interface import Command, Page, Part
 from slpstream.system.metric_row import Row
 
@@ -27,11 +27,11 @@ class Bracket(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         Meta(description="Events on start.gg, such as `tournament/the-big-one/event/melee-singles`."),
     ] = []
     url: Annotated[
-        str,
+        Secret,
         Meta(description="Where requests are sent. Required for `webhook`; empty for the usual address of the kind."),
     ] = ""
     token_file: Annotated[
-        str,
+        Secret,
         Meta(
             description="File whose first line is the token of start.gg, or the secret that webhooks are signed with. "
             "It is read again for each request."

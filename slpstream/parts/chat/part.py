@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from slpstream.config.sections import Positive, Section
+from slpstream.config.sections import Positive, Secret, Section
 from slpstream.parts.interface import Part
 
 _RESULT = ("winner", "loser", "winner_score", "loser_score", "best_of", "round", "event", "station", "link")
@@ -24,7 +24,7 @@ _OPTIONAL = "`[[ on {stage}]]` is left out when a value in it is not known."
 class Chat(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[[chat]]`: a chat that results are posted to, over a webhook in Discord's format."""
 
-    url_file: Annotated[str, Meta(description="File whose first line is the URL of the webhook, which is a secret.")]
+    url_file: Annotated[Secret, Meta(description="File whose first line is the URL of the webhook, which is a secret.")]
     name: Annotated[str, Meta(description="Name in logs and metrics. Empty: the host of the URL.")] = ""
     stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
     events: Annotated[

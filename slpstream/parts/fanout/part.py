@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from slpstream.config.sections import Section
+from slpstream.config.sections import Secret, Section
 from slpstream.parts.interface import Command, Part
 from slpstream.system.metric_row import Row
 
@@ -16,14 +16,14 @@ class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[fanout]`: the broker for gateways on other machines. Needs the extra `fanout`."""
 
     url: Annotated[
-        str,
+        Secret,
         Meta(
             description="`redis://`, `rediss://` or `redis+cluster://`, with user and password. Empty disables the "
             "broker."
         ),
     ] = ""
     password_file: Annotated[
-        str, Meta(description="File whose first line is the password, in place of one in the URL.")
+        Secret, Meta(description="File whose first line is the password, in place of one in the URL.")
     ] = ""
     ca_file: Annotated[
         str, Meta(description="File of certificates to trust, for `rediss://`. Empty: those of the system.")

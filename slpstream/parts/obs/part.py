@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from slpstream.config.sections import Section
+from slpstream.config.sections import Secret, Section
 from slpstream.model.messages import ON_AIR
 from slpstream.parts.interface import Command, Part
 from slpstream.system.metric_row import Row
@@ -24,7 +24,7 @@ class Obs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         ),
     ] = ""
     password_file: Annotated[
-        str, Meta(description="File whose first line is the password of obs-websocket. Empty: no password.")
+        Secret, Meta(description="File whose first line is the password of obs-websocket. Empty: no password.")
     ] = ""
     respect_seconds: Annotated[
         float,

@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from slpstream.config.sections import Positive, Section
+from slpstream.config.sections import Positive, Secret, Section
 from slpstream.parts.interface import Part
 
 
 class Webhook(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[[webhooks]]`: a web server that is notified of events."""
 
-    url: Annotated[str, Meta(description="URL that deliveries are posted to, http or https.")]
+    url: Annotated[Secret, Meta(description="URL that deliveries are posted to, http or https.")]
     secret_file: Annotated[
-        str, Meta(description="File whose first line is the key that signs deliveries (HMAC-SHA256).")
+        Secret, Meta(description="File whose first line is the key that signs deliveries (HMAC-SHA256).")
     ]
     stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
     events: Annotated[

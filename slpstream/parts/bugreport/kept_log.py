@@ -1,0 +1,69 @@
+"""The newest lines of the daemon's log, and the endpoint that shows them to operators."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import msgspec
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from slpstream.config import Config
+from slpstream.parts.bugreport.part import KeptLog
+from slpstream.parts.interface import RunningPart
+from slpstream.web.endpoint import Endpoint, NoParameters, json_response
+
+if TYPE_CHECKING:
+    from slpstream.parts.interface import Host
+
+PATH = "/v1/log"
+_MAX_LINE_CHARACTERS = 8000
+
+
+class LogLines(msgspec.Struct):
+    """The newest lines of the log, oldest first. Each one is a JSON object."""
+
+    lines: list[str]
+
+
+class KeptLines(RunningPart):
+    """Keeps the newest lines in memory. They are rendered as JSON, whatever the format of the log is."""
+
+    def __init__(self, host: Host) -> None:
+        self.lines: deque[str] = deque(maxlen=host.config.section(KeptLog).kept_lines)
+        self._render = structlog.processors.JSONRenderer(default=repr)
+
+    def open(self) -> None:
+        """Add a step to the log that keeps each line, after those that complete it."""
+        processors = structlog.get_config()["processors"]
+        structlog.configure(processors=[*processors[:-1], self._keep, processors[-1]])
+
+    def close(self) -> None:
+        """Remove that step."""
+        processors = structlog.get_config()["processors"]
+        structlog.configure(processors=[each for each in processors if each != self._keep])
+
+    def configure(self, config: Config) -> None:
+        """Begin again if the log was set up again, which is what a reload does after its format or level changed."""
+        if self._keep not in structlog.get_config()["processors"]:
+            self.open()
+
+    def _keep(
+        self, logger: structlog.types.WrappedLogger, name: str, event: structlog.types.EventDict
+    ) -> structlog.types.EventDict:
+        line = self._render(logger, name, structlog.processors.format_exc_info(logger, name, {**event}))
+        self.lines.append(str(line)[:_MAX_LINE_CHARACTERS])
+        return event
+
+
+def endpoints(running: KeptLines | None) -> list[Endpoint]:
+    """Make the endpoint for the lines."""
+
+    async def log(request: Request, _: NoParameters) -> Response:
+        return await json_response(request, LogLines([] if running is None else [*running.lines]))
+
+    return [
+        Endpoint(PATH, "getLog", "The newest lines of the log, for bug reports.", log, LogLines, operates=True),
+    ]
