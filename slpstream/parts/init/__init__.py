@@ -1,0 +1,1 @@
+"""The command `init`, which writes a first configuration file."""
