@@ -31,6 +31,7 @@ _SHIPPED = "a file of the package"
 _OPERATOR = "a file of the operator, of which a part that is not UTF-8 is a `ConfigError`"
 _EXPORT = "a file of an export; its paths can have lone surrogates, which msgspec refuses"
 OWN: Mapping[str, str] = {
+    "parts/bugreport/report.py": "a file of the operator, whose errors are caught, and messages of this process",
     "parts/verify/log_comparison.py": _LOG,
     "parts/handover/cli.py": _STORED,
     "config/loading.py": _OPERATOR,

@@ -5,27 +5,19 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-import msgspec
 import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
 from slpstream.config import Config
-from slpstream.parts.bugreport.part import KeptLog
+from slpstream.parts.bugreport.part import LOG_PATH, KeptLog, LogLines
 from slpstream.parts.interface import RunningPart
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 
 if TYPE_CHECKING:
     from slpstream.parts.interface import Host
 
-PATH = "/v1/log"
 _MAX_LINE_CHARACTERS = 8000
-
-
-class LogLines(msgspec.Struct):
-    """The newest lines of the log, oldest first. Each one is a JSON object."""
-
-    lines: list[str]
 
 
 class KeptLines(RunningPart):
@@ -65,5 +57,5 @@ def endpoints(running: KeptLines | None) -> list[Endpoint]:
         return await json_response(request, LogLines([] if running is None else [*running.lines]))
 
     return [
-        Endpoint(PATH, "getLog", "The newest lines of the log, for bug reports.", log, LogLines, operates=True),
+        Endpoint(LOG_PATH, "getLog", "The newest lines of the log, for bug reports.", log, LogLines, operates=True),
     ]

@@ -10,6 +10,14 @@ from msgspec import Meta
 from slpstream.config.sections import Section
 from slpstream.parts.interface import Command, Part
 
+LOG_PATH = "/v1/log"
+
+
+class LogLines(msgspec.Struct):
+    """The newest lines of the log, oldest first. Each one is a JSON object."""
+
+    lines: list[str]
+
 
 class KeptLog(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The key of `[log]` for the lines that stay in memory."""

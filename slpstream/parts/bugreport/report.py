@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import trio
 
 from slpstream.cli.access_token import read_token
@@ -26,8 +25,10 @@ from slpstream.cli.addresses import base_address
 from slpstream.config import Server, convert
 from slpstream.formats.kernel import kernel
 from slpstream.model.errors import ConfigError, FormatError, SinkError, SourceError
+from slpstream.model.foreign_data import json_or_none
 from slpstream.model.version import __version__
 from slpstream.parts import registry
+from slpstream.parts.bugreport.part import LOG_PATH, LogLines
 from slpstream.parts.bugreport.redaction import Redaction, as_toml
 from slpstream.system import systemd
 from slpstream.system.files import read_start
@@ -52,7 +53,7 @@ _UNAUTHORIZED = (401, 403)
 _ANSWERS = {
     "/readyz": ("readyz.json", "which stations and outputs do not work, and why"),
     "/v1/stations": ("station_list.json", "the stations and their games"),
-    "/v1/log": ("daemon_log.txt", "the newest log lines that the daemon has kept"),
+    LOG_PATH: ("daemon_log.txt", "the newest log lines that the daemon has kept"),
     "/metrics": ("metrics.txt", "the metrics of the daemon"),
 }
 """The paths that the daemon is asked for, and the file for each answer with its description."""
@@ -228,12 +229,12 @@ async def _ask(base: str, token: str | None) -> tuple[dict[str, tuple[int, bytes
 
 def _readable(path: str, body: bytes) -> str:
     """Return JSON with indentation, the lines of a log as lines, and everything else as it is."""
-    try:
-        value = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    log = json_or_none(body, LogLines) if path == LOG_PATH else None
+    if log is not None:
+        return "".join(f"{line}\n" for line in log.lines)
+    value = json_or_none(body, dict[str, Any])
+    if value is None:
         return body.decode("utf-8", "replace")
-    if path == "/v1/log" and isinstance(value, dict) and isinstance(lines := value.get("lines"), list):
-        return "".join(f"{line}\n" for line in lines)
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 

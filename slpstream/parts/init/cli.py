@@ -17,7 +17,6 @@ from slpstream.cli import config_error_context
 from slpstream.cli.addresses import base_address
 from slpstream.cli.atomic_file import write_atomically
 from slpstream.config import read_secret
-from slpstream.daemon.daemon import check_startable
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.init.first_config import Answers, first_config
@@ -120,6 +119,8 @@ def _absolute(path: Path) -> Path:
 
 def _write(file: Path, answers: Answers, *, overwrite: bool) -> None:
     """Create the token if there isn't one yet, check the configuration, and write it."""
+    from slpstream.daemon.daemon import check_startable
+
     text = first_config(answers, file)
     try:
         content = text.encode()

@@ -7,10 +7,13 @@ import re
 import sys
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 from zipfile import ZipFile
 
 import msgspec
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from msgspec import Meta
 
 from slpstream.config import Section, all_keys
@@ -141,6 +144,20 @@ def test_what_installed_packages_declare_is_removed_unless_they_say_otherwise() 
     table = {"theirs": {"api": "hunter2-theirs", "shown": "fine", "tokens": ["one-of-theirs"], "count": 3}}
     assert redaction.table(table) == {"theirs": {"api": REMOVED, "shown": "fine", "tokens": REMOVED, "count": 3}}
     assert redaction.text("one-of-theirs, hunter2-theirs, 3") == f"{REMOVED}, {REMOVED}, 3"
+
+
+@given(
+    secret=st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=40),
+    around=st.sampled_from(["", " ", "'", "=", "\n"]),
+)
+def test_pasted_secret_is_removed_in_every_form(secret: str, around: str) -> None:
+    assume(secret.strip("'\"") and secret not in REMOVED)
+    redaction = Redaction(())
+    assert redaction.table({"server": {"token_file": secret}}) == {"server": {"token_file": REMOVED}}
+    forms = (secret, json.dumps(secret), json.dumps(secret, ensure_ascii=False), quote(secret, safe=""), repr(secret))
+    for form in forms:
+        shown = redaction.text(f"{around}{form}{around}".join([" ; "] * 3))
+        assert form.strip("'\"") not in shown.replace(REMOVED, ""), form
 
 
 def test_every_key_that_can_hold_a_secret_is_declared_as_one() -> None:
