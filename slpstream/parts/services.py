@@ -80,6 +80,20 @@ class ParsedQuery(Protocol):
         """Return the query as a condition for the games of an index."""
 
 
+class OnAirChoice(Protocol):
+    """The choice of the station on air."""
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether a rule chooses the station while the operator has chosen none."""
+
+    async def choose_station(self, station: str | None) -> bool:
+        """Put a station on air for the operator, or withdraw this choice with `None`.
+
+        Returns whether there is such a station.
+        """
+
+
 class ExpectedPlayers(Protocol):
     """The players that should come to the stations next, according to a bracket."""
 

@@ -30,7 +30,8 @@ class Handover(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         str,
         Meta(
             description="Folder into which a zip is written when a set ends, outside of the folders of stations. "
-            "Nothing in it is ever deleted. Empty disables it; the dashboard offers the zips all the same."
+            "Nothing in it is ever deleted. Empty disables it; the dashboard offers the zips all the same.",
+            extra={"writes": True},
         ),
     ] = ""
     delay_seconds: Annotated[

@@ -15,7 +15,9 @@ from slpstream.system.metric_row import Row
 class JsonLines(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[[jsonl]]`: log messages as files of JSON lines, one for each game."""
 
-    folder: Annotated[str, Meta(description="Folder for the files, with a subfolder for each station.")]
+    folder: Annotated[
+        str, Meta(description="Folder for the files, with a subfolder for each station.", extra={"writes": True})
+    ]
     stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
     topics: Annotated[
         list[Literal["game", "frame", "event", "stats", "diagnostic"]],

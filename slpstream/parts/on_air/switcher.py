@@ -20,6 +20,7 @@ from slpstream.model.messages import timestamp
 from slpstream.model.prepared import prepared
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.on_air.part import OnAir
+from slpstream.parts.services import OnAirChoice
 from slpstream.stream.on_air import ChosenBy
 from slpstream.system.logs import get_logger
 from slpstream.web.schemas import Moment, Schema
@@ -68,6 +69,7 @@ class Switcher(RunningPart):
     """Chooses the station on air of one daemon."""
 
     def __init__(self, host: Host, *, wall_clock: Callable[[], float] = time.time) -> None:
+        host.provide(OnAirChoice, self)
         self._host = host
         self._hub = host.hub
         self._on_air = host.on_air
@@ -124,12 +126,13 @@ class Switcher(RunningPart):
             station=on_air.station_id,
             by=on_air.chosen_by,
             since=None if on_air.since is None else timestamp(on_air.since),
-            rule=self._has_rule,
+            rule=self.has_rule,
             until=None if choice is None or not hold else timestamp(choice.at + hold),
         )
 
     @property
-    def _has_rule(self) -> bool:
+    def has_rule(self) -> bool:
+        """Whether a rule chooses the station while the operator has chosen none."""
         return self._config.choose == "rule"
 
     def _load(self, remembered: Any) -> None:
@@ -148,7 +151,7 @@ class Switcher(RunningPart):
 
     def _pause_seconds(self) -> float:
         choice, hold = self._state.choice, self._config.operator_seconds
-        if self._has_rule and self._on_air.chosen_by != "operator":
+        if self.has_rule and self._on_air.chosen_by != "operator":
             return _LOOK_SECONDS
         return (
             max(_MIN_PAUSE_SECONDS, choice.at + hold - self._wall_clock()) if choice is not None and hold else math.inf
@@ -162,7 +165,7 @@ class Switcher(RunningPart):
             self._keep()
         if choice is not None and choice.station in self._hub.channels:
             self._put(choice.station, "operator")
-        elif self._has_rule:
+        elif self.has_rule:
             station = self._chosen_by_rule()
             self._put(station, None if station is None else "rule")
         else:

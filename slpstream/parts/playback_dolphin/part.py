@@ -19,7 +19,8 @@ class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         str,
         Meta(
             description="Communication file of the Playback Dolphin, as in its option `-i`. Nothing else may write it. "
-            "Empty disables it."
+            "Empty disables it.",
+            extra={"writes": True},
         ),
     ] = ""
     station: Annotated[str, Meta(description="Station to mirror, or `on-air` for the station on air.")] = ""

@@ -42,7 +42,8 @@ class Scoreboard(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         str,
         Meta(
             description="The folder `Resources/Texts` of Melee Stream Tool, the file `streamcontrol.json`, or the "
-            "folder for the text files."
+            "folder for the text files.",
+            extra={"writes": True},
         ),
     ] = ""
     mapping: Annotated[

@@ -15,7 +15,11 @@ class ObsFolder(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[obs]`: the text files for OBS."""
 
     folder: Annotated[
-        str, Meta(description="Folder for the text files, with a subfolder for each station. Empty disables them.")
+        str,
+        Meta(
+            description="Folder for the text files, with a subfolder for each station. Empty disables them.",
+            extra={"writes": True},
+        ),
     ] = ""
 
 
