@@ -8,8 +8,8 @@
   let frames = [];
   let asking = 0;
   let socket = null;
-  /** Whether the page subscribes to this station. @type {(station: string) => boolean} */
-  let subscribes = () => true;
+  /** The station that the page asks for, or all. */
+  let wanted = "*";
   const observers = new Set();
   const realFetch = window.fetch.bind(window);
   const channel = new MessageChannel();
@@ -46,18 +46,16 @@
     }
   };
   window.WebSocket = class {
-    constructor() {
+    constructor(address) {
       socket = this;
+      wanted = new URL(address).searchParams.get("station") ?? "*";
       this.onopen = this.onmessage = this.onclose = null;
       queueMicrotask(() => {
         this.onopen?.();
         drawing.send({ type: "hello", protocol: 1, version: "0", stations: ["station"] });
       });
     }
-    send(request) {
-      const { stations = "*" } = JSON.parse(request);
-      subscribes = (station) => stations === "*" || stations.includes(station);
-    }
+    send() {}
     close() {}
   };
   window.fetch = async (address, request) => {
@@ -129,10 +127,9 @@
     /** Answers a request to the API. @type {(path: string) => Promise<{status: number, body: any}>} */
     answer: async () => ({ status: 404, body: {} }),
     send(message) {
-      if (message.station !== undefined && !subscribes(message.station)) {
-        return;
+      if (message.station === undefined || ["*", message.station].includes(wanted)) {
+        socket.onmessage({ data: JSON.stringify(message) });
       }
-      socket.onmessage?.({ data: JSON.stringify(message) });
     },
     /** Waits until the page is connected, and has its stylesheets and fonts. */
     async ready() {

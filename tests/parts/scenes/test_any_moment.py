@@ -161,7 +161,7 @@ class Venue:
         item = f"station{names[0]}{scores[0]}{names[1]}{scores[1]}{' · '.join(filter(None, words))}"
         return {
             "live": {
-                "status": [], "names": names, "characters": characters, "scores": scores,
+                "status": [], "names": names, "characters": characters if running else [], "scores": scores,
                 "stocks": stocks if running else [], "percents": percents if running else [],
             },
             "versus": {

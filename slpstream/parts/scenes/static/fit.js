@@ -1,9 +1,9 @@
 /**
  * Fits texts into the width of their boxes by measuring how they are drawn.
  *
- * A text that is too wide is set smaller. If it would become too small, it is set in two lines, of the largest size that
- * fits. Words stay whole, in Japanese those between middle dots and spaces, as long as they fit in the smallest size. If one
- * does not, the browser breaks it between graphemes, so that no emoji and no accent is torn apart.
+ * A text that is too wide is set smaller. If it would become too small, it is set in two lines, if they can be larger. Words
+ * stay whole, in Japanese those between middle dots and spaces, as long as they fit in the smallest size. If one does not, the
+ * browser breaks it between graphemes, so that no emoji and no accent is torn apart.
  */
 
 /** Texts that would have to be smaller than this share are set in two lines. */
@@ -11,6 +11,8 @@ const MIN_ONE_LINE = 0.62;
 /** Words that would have to be smaller than this share are broken. */
 const MIN_WHOLE = 0.3;
 const MIN_SHARE = 0.16;
+/** One line stays if it has at least this share of the size of two lines. */
+const MIN_GAIN = 0.85;
 const PRECISION = 0.01;
 const MAX_TRIES = 4;
 /** The classes of a text in two lines. */
@@ -69,14 +71,20 @@ function fitNow(box) {
   if (natural <= width + 0.5) {
     return;
   }
-  // Where the widths of letters are rounded, a text does not become narrower by quite the share of its size.
-  for (let [tries, share] = [0, (width - 1) / natural]; tries < MAX_TRIES && share >= MIN_ONE_LINE; tries++) {
-    box.style.setProperty("--fit", share.toFixed(3));
-    const drawn = content.getBoundingClientRect().width;
-    if (drawn <= width + 0.5) {
-      return;
+  const inOneLine = (/** @type {number} */ minShare) => {
+    // Where the widths of letters are rounded, a text does not become narrower by quite the share of its size.
+    for (let [tries, share] = [0, (width - 1) / natural]; tries < MAX_TRIES && share >= minShare; tries++) {
+      box.style.setProperty("--fit", share.toFixed(3));
+      const drawn = content.getBoundingClientRect().width;
+      if (drawn <= width + 0.5) {
+        return true;
+      }
+      share *= (width - 1) / drawn;
     }
-    share *= (width - 1) / drawn;
+    return false;
+  };
+  if (inOneLine(MIN_ONE_LINE)) {
+    return;
   }
   const fits = (/** @type {number} */ share) => {
     box.style.setProperty("--fit", share.toFixed(3));
@@ -93,7 +101,13 @@ function fitNow(box) {
       high = middle;
     }
   }
-  box.style.setProperty("--fit", low.toFixed(3));
+  // Two lines of a low box are hardly larger than one, or even smaller.
+  const classes = LINES.filter((name) => box.classList.contains(name));
+  box.classList.remove(...LINES);
+  if (!inOneLine(low * MIN_GAIN)) {
+    box.classList.add(...classes);
+    box.style.setProperty("--fit", low.toFixed(3));
+  }
 }
 
 document.fonts?.addEventListener?.("loadingdone", fitAll);

@@ -110,6 +110,7 @@ export default {
   "games.and": " and ",
   "games.against": " vs ",
   // links and notes of several pages
+  "page.loading": "Loading…",
   "page.dashboard": "Dashboard",
   "page.no_response": "The daemon is not responding. Trying again automatically.",
 };

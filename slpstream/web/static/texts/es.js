@@ -110,6 +110,7 @@ export default {
   "games.and": " y ",
   "games.against": " contra ",
   // links and notes of several pages
+  "page.loading": "Cargando…",
   "page.dashboard": "Panel",
   "page.no_response": "El servicio no responde. Se reintenta automáticamente.",
 };

@@ -110,6 +110,7 @@ export default {
   "games.and": " & ",
   "games.against": " 対 ",
   // links and notes of several pages
+  "page.loading": "読み込み中…",
   "page.dashboard": "ダッシュボード",
   "page.no_response": "デーモンが応答していません。自動的に再試行しています。",
 };

@@ -33,7 +33,6 @@ export default {
   "page.skip": "Skip to the stations",
   "page.pages": "Pages",
   "page.not_working": "Not working",
-  "page.loading": "Loading…",
   "page.stations": "Stations",
   "page.no_stations": "This daemon has no stations.",
   "page.recent": "Recent games",

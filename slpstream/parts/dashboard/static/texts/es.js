@@ -33,7 +33,6 @@ export default {
   "page.skip": "Ir a las estaciones",
   "page.pages": "Páginas",
   "page.not_working": "No funciona",
-  "page.loading": "Cargando…",
   "page.stations": "Estaciones",
   "page.no_stations": "Este servicio no tiene estaciones.",
   "page.recent": "Partidas recientes",

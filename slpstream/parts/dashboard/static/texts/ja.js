@@ -33,7 +33,6 @@ export default {
   "page.skip": "ステーションへ移動",
   "page.pages": "ページ",
   "page.not_working": "動作していないもの",
-  "page.loading": "読み込み中…",
   "page.stations": "ステーション",
   "page.no_stations": "このデーモンにはステーションがありません。",
   "page.recent": "最近の試合",
