@@ -25,7 +25,7 @@ import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
 import { setUpFooter } from "./footer.js";
 import { GameSearch } from "./game_search.js";
-import { gameAtEnd, lacksEnd, withNames } from "./listed_game.js";
+import { endOf, gameAtEnd, lacksEnd, withNames } from "./listed_game.js";
 import { Login } from "./login.js";
 import { linkPages } from "./page_links.js";
 import { partModule } from "./part_module.js";
