@@ -82,6 +82,8 @@ ROWS = (
     Row("obs", "files for OBS of a station, and OBS over its websocket", "a second of updates", "nothing"),
     Row("controllers", "the check of a station's controllers", "a second or more, caught up afterwards", "nothing"),
     Row("playback", "what the Playback Dolphin shows", "a second or more, until it is started again", "nothing"),
+    Row("odds", "the odds of a game", "the response", "nothing"),
+    Row("bugreport", "the lines of the log that are kept for bug reports", "a line", "nothing"),
     Row("bracket", "reports to the bracket", "nothing: results wait", "nothing"),
     Row("handover", "writing the zips of sets", "nothing: sets wait", "nothing"),
     Row("webhook", "a webhook", "nothing: deliveries wait", "nothing"),

@@ -207,7 +207,7 @@ def test_drivers_are_players_in_every_output(venue: Venue, browser: Browser) -> 
         expect(page.locator(".stations .note")).to_have_text("Bob wins", timeout=LONG_MS)
         expect(row(page, "Bob")).to_have_class(re.compile(r"\bwon\b"))
         expect(page.locator(".games .who")).to_have_text(["Ana vs Bob"], timeout=LONG_MS)
-        expect(page.locator(".games .facts")).to_contain_text("Bob wins · TAP · Monaco")
+        expect(page.locator(".games .details")).to_contain_text("Bob wins · TAP · Monaco")
         page.locator(".games .open").click()
         expect(page.locator("#detail-title")).to_have_text("Ana vs Bob")
         expect(page.locator(".detail .result")).to_have_text("Bob wins")

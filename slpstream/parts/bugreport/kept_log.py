@@ -1,9 +1,15 @@
-"""The newest lines of the daemon's log, and the endpoint that shows them to operators."""
+"""The newest lines of the daemon's log, and the endpoint that shows them to operators.
+
+No response of the daemon tells where files are on its machine, so these lines lack the folders.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections import deque
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from starlette.requests import Request
@@ -18,6 +24,8 @@ if TYPE_CHECKING:
     from slpstream.parts.interface import Host
 
 _MAX_LINE_CHARACTERS = 8000
+_FOLDERS = re.compile(r"""(?<![\w:/\\.])(?:[A-Za-z]:)?[/\\](?:[^\s"'<>|:]*[/\\])?([^\s"'<>|:/\\]*)""")
+_LEFT_OUT = "(path)"
 
 
 class KeptLines(RunningPart):
@@ -45,9 +53,19 @@ class KeptLines(RunningPart):
     def _keep(
         self, logger: structlog.types.WrappedLogger, name: str, event: structlog.types.EventDict
     ) -> structlog.types.EventDict:
-        line = self._render(logger, name, structlog.processors.format_exc_info(logger, name, {**event}))
+        known = structlog.processors.format_exc_info(logger, name, {**event})
+        line = self._render(logger, name, {key: _without_folders(value) for key, value in known.items()})
         self.lines.append(str(line)[:_MAX_LINE_CHARACTERS])
         return event
+
+
+def _without_folders(value: Any) -> Any:
+    """Leave out paths in a text, except for the names of Python's files in tracebacks."""
+    if isinstance(value, os.PathLike) or (isinstance(value, str) and Path(value).is_absolute()):
+        return _LEFT_OUT
+    if not isinstance(value, str):
+        return value
+    return _FOLDERS.sub(lambda found: found[1] if found[1].endswith(".py") else _LEFT_OUT, value)
 
 
 def endpoints(running: KeptLines | None) -> list[Endpoint]:

@@ -8,11 +8,13 @@ import msgspec
 from msgspec import Meta
 
 from slpstream.config.sections import Section
+from slpstream.model.prepared import prepared
 from slpstream.parts.interface import Command, Part
 
 LOG_PATH = "/v1/log"
 
 
+@prepared
 class LogLines(msgspec.Struct):
     """The newest lines of the log, oldest first. Each one is a JSON object."""
 

@@ -53,7 +53,7 @@ class _GameInfo(msgspec.Struct, rename="camel"):
 
 
 @prepared
-class Setup(msgspec.Struct, rename="camel"):
+class Conditions(msgspec.Struct, rename="camel"):
     """The part of a game's settings that decides whether there are odds."""
 
     in_game_mode: int
@@ -140,8 +140,8 @@ class _Fighter:
 class GameOdds:
     """The odds of one game. It takes final frames, each number once and in order."""
 
-    def __init__(self, model: OddsModel, setup: Setup) -> None:
-        """The setup must have odds (`Setup.without_odds`)."""
+    def __init__(self, model: OddsModel, setup: Conditions) -> None:
+        """The setup must have odds (`Conditions.without_odds`)."""
         self._model = model
         self.players = [player.player_index for player in setup.players]
         self._fighters = [_Fighter(player.start_stocks) for player in setup.players]

@@ -11,7 +11,7 @@ from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.messages import LogMessage
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import Topic
-from slpstream.parts.odds.game_odds import GameOdds, Point, Post, Setup, posts_of
+from slpstream.parts.odds.game_odds import Conditions, GameOdds, Point, Post, posts_of
 from slpstream.parts.odds.model import OddsModel
 from slpstream.parts.odds.turning_points import Conversion, TurningPoint, turning_points
 
@@ -45,7 +45,7 @@ class _Entry(msgspec.Struct, gc=False):
 
 
 _decode_start = msgspec.json.Decoder(_Start).decode
-_decode_setup = msgspec.json.Decoder(Setup).decode
+_decode_setup = msgspec.json.Decoder(Conditions).decode
 _decode_event = msgspec.json.Decoder(_Event).decode
 _decode_conversion = msgspec.json.Decoder(Conversion).decode
 _decode_entry = msgspec.json.Decoder(_Entry).decode

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from slpstream.parts.odds.game_odds import FRAMES_PER_SECOND, GameOdds, Post, Setup
+from slpstream.parts.odds.game_odds import FRAMES_PER_SECOND, Conditions, GameOdds, Post
 from slpstream.parts.odds.model import GameState, packaged_model
 from slpstream.system.files import read_regular
 
@@ -62,7 +62,7 @@ Row = tuple[int, int, float, int, float]
 """A frame, and the stocks and the percent of both players."""
 
 
-def played_game(winner: int, rows: Iterable[Row], setup: Setup) -> PlayedGame:
+def played_game(winner: int, rows: Iterable[Row], setup: Conditions) -> PlayedGame:
     """Return a game with the rows of its whole seconds, in order. Raises `NotCounted` for a game without rows."""
     odds = GameOdds(packaged_model(), setup)
     first, second = odds.players
@@ -143,11 +143,11 @@ def _values(row: dict[str, str]) -> tuple[int, Row]:
     return winner, (int(row["frame"]), stocks, float(row["percent_0"]), other_stocks, float(row["percent_1"]))
 
 
-def _setup_of(rows: Sequence[Row]) -> Setup:
+def _setup_of(rows: Sequence[Row]) -> Conditions:
     """Return the setup of a game in a table, which has as many stocks as in its first row."""
     stocks = (rows[0][1], rows[0][3])
     players = [{"playerIndex": i, "startStocks": count} for i, count in enumerate(stocks)]
-    return msgspec.convert({"inGameMode": 0x20, "isTeams": False, "players": players}, Setup)
+    return msgspec.convert({"inGameMode": 0x20, "isTeams": False, "players": players}, Conditions)
 
 
 def game_of(replay: Replay) -> PlayedGame:
@@ -157,7 +157,7 @@ def game_of(replay: Replay) -> PlayedGame:
     """
     if replay.format != "slippi":
         raise NotCounted("not a game of Melee")
-    setup = msgspec.json.decode(msgspec.json.encode(replay.settings), type=Setup)
+    setup = msgspec.json.decode(msgspec.json.encode(replay.settings), type=Conditions)
     if setup.without_odds or setup.has_computer:
         raise NotCounted(setup.without_odds or "played against the computer")
     winners = [each.player_index for each in replay.game_end.winners]

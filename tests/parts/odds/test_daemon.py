@@ -39,7 +39,7 @@ def test_odds_of_games(tmp_path: Path) -> None:
 
         later = daemon.get(f"{address}?after=300")["points"]
         assert later == [point for point in expected["points"] if point["frame"] > 300]
-        assert daemon.status(f"{address}?after=x") == 400
+        assert daemon.status(f"{address}?after=x") == 422
 
         found = daemon.get(f"/v1/games/{open_replay(teams).game_id}/odds")
         assert found["withoutOdds"] == "a game of teams"

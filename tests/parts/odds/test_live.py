@@ -12,7 +12,7 @@ import pytest
 from slpstream.api import messages, open_replay
 from slpstream.formats.registry import of_name
 from slpstream.game.pipeline import Pipeline
-from slpstream.parts.odds.game_odds import FRAMES_PER_SECOND, GameOdds, Post, Setup
+from slpstream.parts.odds.game_odds import FRAMES_PER_SECOND, Conditions, GameOdds, Post
 from slpstream.parts.odds.log_odds import TOPICS, LogOdds
 from slpstream.parts.odds.model import packaged_model
 from slpstream.parts.odds.played_games import NotCounted, game_of
@@ -154,15 +154,15 @@ def test_games_without_odds(name: str, reason: str) -> None:
 def test_handicaps_have_no_odds(name: str, values: tuple[float, float]) -> None:
     players: list[dict[str, float]] = [{"playerIndex": i, "startStocks": 4, "handicap": 9} for i in range(2)]
     settings = {"inGameMode": 0x20, "isTeams": False, "players": players}
-    assert msgspec.convert(settings, Setup).without_odds == ""
+    assert msgspec.convert(settings, Conditions).without_odds == ""
     for player, value in zip(players, values, strict=True):
         player[name] = value
-    assert msgspec.convert(settings, Setup).without_odds == "played with a handicap"
+    assert msgspec.convert(settings, Conditions).without_odds == "played with a handicap"
 
 
 def test_impossible_values_have_no_odds() -> None:
     players = [{"playerIndex": i, "startStocks": 4} for i in (0, 3)]
-    setup = msgspec.convert({"inGameMode": 0x20, "isTeams": False, "players": players}, Setup)
+    setup = msgspec.convert({"inGameMode": 0x20, "isTeams": False, "players": players}, Conditions)
     odds = GameOdds(packaged_model(), setup)
     for impossible in (Post(math.nan, 4), Post(10.0, 5), Post(-1.0, 4), Post(1e9, 4), Post(None, 4), Post(10.0, None)):
         assert odds.take(0, {0: Post(0.0, 4), 3: impossible}) is None

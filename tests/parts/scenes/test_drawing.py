@@ -162,7 +162,7 @@ def recorded_set() -> Recording:
 
 
 SET = recorded_set()
-DRAW = f"""async ([root, moments, pauses, sets, themes, display]) => {{
+DRAW = f"""async ([root, moments, pauses, sets, themes, display, person]) => {{
   const {{ answerExample }} = await import(`${{root}}/static/scenes/example.js`);
   await drawing.ready();
   const problems = {{}};
@@ -188,7 +188,7 @@ DRAW = f"""async ([root, moments, pauses, sets, themes, display]) => {{
       if (found.length > 0) {{
         problems[`${{moment}}: ${{words.left}} against ${{words.right}}`] = [...new Set(found)];
       }}
-      const tag = words.left.split(" | ").pop();
+      const tag = words[person].split(" | ").pop();
       if (document.body.textContent.includes(tag)) named.add(i);
     }}
   }}
@@ -213,7 +213,8 @@ def problems(page: Page, daemon: DaemonProcess, scene: str, query: str, names: S
     """Open a scene and draw the set on it with each pair of names. Returns the problems by moment and names."""
     page.goto(scene_address(daemon, scene, f"?{query}&motion=0&hold={HOLD_MS}ms"))
     written = sets(names)
-    found, named = page.evaluate(DRAW, [daemon.url, SET.moments, SET.pauses, written, THEMES, [FIGURES, TIMER]])
+    person = "caster" if scene == "casters" else "left"
+    found, named = page.evaluate(DRAW, [daemon.url, SET.moments, SET.pauses, written, THEMES, [FIGURES, TIMER], person])
     assert named == len(written), "the scene shows the names"
     assert isinstance(found, dict)
     return found

@@ -291,7 +291,7 @@ def test_place_in_the_picture(page: Page, empty_daemon: DaemonProcess, scene: st
         page.goto("about:blank")
         page.goto(scene_address(empty_daemon, scene, f"?players=1&motion=0&at={at}#example"))
         board = page.locator(".pad" if scene == "controller" else ".board")
-        expect(board).to_have_count(1)
+        expect(board).to_be_visible()
         settle(page)
         box = board.bounding_box()
         assert box is not None
