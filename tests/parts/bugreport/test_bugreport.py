@@ -20,7 +20,7 @@ from slpstream.config import Section, all_keys
 from slpstream.parts import registry
 from slpstream.parts.bugreport.cli import command
 from slpstream.parts.bugreport.redaction import REMOVED, Redaction
-from tests.cli.command_line import called, exit_code
+from tests.cli.command_line import called, slpstream
 from tests.daemons.configuration import requiring_tokens
 from tests.daemons.process import running
 from tests.ports import free_port
@@ -217,10 +217,11 @@ def test_without_a_daemon_and_without_a_configuration(tmp_path: Path) -> None:
     assert "url-password" not in "".join(found.values())
 
 
+@pytest.mark.process
 def test_existing_files_stay(tmp_path: Path) -> None:
     out = tmp_path / "report.zip"
     out.write_bytes(b"mine")
-    assert exit_code("bugreport", f"http://127.0.0.1:{free_port()}", "-o", out) == 74
+    assert slpstream("bugreport", f"http://127.0.0.1:{free_port()}", "-o", out).returncode == 74
     assert out.read_bytes() == b"mine"
 
 

@@ -97,11 +97,12 @@ def test_existing_file_needs_force(tmp_path: Path) -> None:
     written(tmp_path, "--force", "--folder", tmp_path)
 
 
+@pytest.mark.process
 def test_invalid_answer_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert exit_code("init", tmp_path / "slpstream.toml", "--folder", tmp_path / "file") == 2
     token = tmp_path / "missing" / "token"
-    assert exit_code("init", tmp_path / "slpstream.toml", "--token-file", token) == 74
+    assert slpstream("init", tmp_path / "slpstream.toml", "--token-file", token).returncode == 74
     assert [*tmp_path.iterdir()] == [tmp_path / "file"]
 
 
