@@ -1,4 +1,4 @@
-"""The drawing of fighters: what moves follows from the frames alone, and the pictures show who is where."""
+"""The drawing of fighters: all movement follows from the frames alone, and the pictures show who is where."""
 
 from __future__ import annotations
 

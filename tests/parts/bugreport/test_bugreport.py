@@ -1,4 +1,4 @@
-"""`slpstream bugreport`: what its file contains, and that no secret is in it."""
+"""`slpstream bugreport`: the contents of its file, which has no secrets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_SECRET = {
 
 
 def report(folder: Path, *arguments: object) -> dict[str, str]:
-    """The files of a report as texts, and what the command has printed as `stdout`."""
+    """The files of a report as texts, and the output of the command as `stdout`."""
     out = folder / "report.zip"
     done = called(command, *arguments, "-o", out)
     assert done.exit_code == 0, done.output

@@ -1,4 +1,4 @@
-"""`slpstream rehearse`: it predicts what the daemon sends to other programs, and sends nothing itself."""
+"""`slpstream rehearse`: it predicts everything that the daemon sends to other programs, and sends nothing itself."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ folder = '{folder / "setup"}'
 
 
 class Sent:
-    """What was sent to each program, without times."""
+    """Everything that was sent, by program, without times."""
 
     def __init__(self) -> None:
         self.requests: dict[str, list[Any]] = {"/hook": [], "/chat": []}
@@ -92,7 +92,7 @@ class Sent:
 
 
 def rehearsed(folder: Path, replays: Sequence[Path]) -> Sent:
-    """What a rehearsal predicts."""
+    """The predictions of a rehearsal."""
     options = ["--json", "--speed", str(SPEED), "--pause", str(PAUSE_SECONDS)]
     done = slpstream("rehearse", folder / "slpstream.toml", *replays, *options)
     assert (done.returncode, done.stderr) == (0, "")
@@ -159,7 +159,7 @@ async def pump(source: trio.abc.Stream, sink: trio.abc.Stream, scope: trio.Cance
 
 
 def really_sent(folder: Path, replays: Sequence[Path]) -> Sent:
-    """What the daemon sends to doubles while the same replays are played."""
+    """Everything that the daemon sends to doubles while the same replays are played."""
     sent = Sent()
 
     def respond(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:

@@ -69,7 +69,7 @@ class Recording(Messages):
         self._messages.append(json.loads(json.dumps(message).replace(GAME, f"@game{self.game}@")))
 
     def moment(self, name: str, pause_ms: int = 0) -> None:
-        """Name what is shown after the messages so far, and a pause."""
+        """Give a name to the page after the messages so far, and a pause."""
         self.moments[name], self.pauses[name] = self._messages, pause_ms
         self._messages = []
 
@@ -198,7 +198,7 @@ DRAW = f"""async ([root, moments, pauses, sets, themes, display, person]) => {{
 
 
 def sets(names: Sequence[str]) -> list[dict[str, str]]:
-    """What the placeholders stand for, in one set after another."""
+    """The values of the placeholders, for one set after another."""
     found = []
     for i in range(0, len(names), 2):
         left2, right2 = names[(i + 7) % len(names)], names[(i + 12) % len(names)]

@@ -46,7 +46,7 @@ OUTSIDE = """() => [...document.querySelectorAll(".tile")].flatMap((tile) => {
             || top < room.top - 1 || bottom > room.bottom + 1 || left < main.left - 1 || right > main.right + 1);
     }).map((each) => `${tile.dataset.station} ${each.getAttribute("class")} ${each.textContent}`);
 })"""
-"""What leaves its tile, and tiles that leave the page to the side."""
+"""Parts that leave their tile, and tiles that leave the page to the side."""
 BROKEN = """() => [...document.querySelectorAll(".tile .player-name")].filter((name) => {
     const texts = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
     const range = document.createRange();
