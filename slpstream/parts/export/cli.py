@@ -8,7 +8,6 @@ files.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -37,6 +36,7 @@ from slpstream.cli.replay_files import (
     in_parts,
     open_exportable,
 )
+from slpstream.cli.replay_work import usable_cores
 from slpstream.model.csv_cells import SPECIAL
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.system.text import printable
@@ -200,14 +200,14 @@ def command(
             validation=validation,
             query=query,
             me=() if wanted_games is None else wanted_games.me,
-            jobs=jobs or _cores(),
+            jobs=jobs or usable_cores(),
             overwrite=overwrite,
         )
         return
     if revisions == "first":
         fail("--revisions first is for --to training", 2)
     _prepare_folders(out, tables, overwrite=overwrite)
-    jobs = jobs or _cores()
+    jobs = jobs or usable_cores()
     archives = has_archives(files)
     if not archives:
         jobs = min(jobs, sum(1 for _ in _parts(each_replay(files))))
@@ -228,12 +228,6 @@ def command(
         print(printable(f"{out / name}: {count:,} rows"))
     print(f"{games} of {replays} replays")
     sys.exit(code)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _prepare_folders(out: Path, tables: Sequence[str], *, overwrite: bool) -> None:

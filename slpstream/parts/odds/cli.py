@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -16,11 +15,11 @@ from slpstream.cli.replay_files import (
     FoundReplay,
     ReplayFile,
     at_hand,
-    each_replay,
     fail_without_replays,
     find_files,
     has_archives,
 )
+from slpstream.cli.replay_work import examined_files
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from slpstream.parts.odds.played_games import PlayedGame
     from slpstream.parts.odds.scoring import Score
 
-_MIN_PARALLEL_FILES = 64
-"""With fewer files than this, starting processes takes longer than it saves."""
-_FILES_PER_CHUNK = 16
 _MIN_GAMES = 10
 _SHOW = "show"
 
@@ -274,7 +270,7 @@ def _games(files: list[ReplayFile], jobs: int | None) -> tuple[list[PlayedGame],
     skipped = code = rows = halvings = 0
     total = None if has_archives(files) else len(files)
     with progress_bar("odds", total, shown=total != 1, transient=True) as update:
-        for done, read in enumerate(_examined(files, jobs), 1):
+        for done, read in enumerate(examined_files(examine, files, _endings(), jobs), 1):
             update(done)
             if read.error is not None:
                 report(read.error)
@@ -293,21 +289,6 @@ def _games(files: list[ReplayFile], jobs: int | None) -> tuple[list[PlayedGame],
                     halvings += 1
                     rows = sum(len(each.values) for each in games) // WIDTH
     return games, skipped, code
-
-
-def _examined(files: list[ReplayFile], jobs: int | None) -> Iterator[_Read]:
-    """Yield the results in the order of the replays. They are computed by `jobs` processes."""
-    many = len(files) >= _MIN_PARALLEL_FILES or has_archives(files)
-    count = jobs or (_cores() if many else 1)
-    if not has_archives(files):
-        count = min(len(files), count)
-    if count < 2:
-        yield from map(examine, each_replay(files, _endings()))
-        return
-    from slpstream.cli.replay_work import examined
-
-    replays = each_replay(files, _endings(), by_name=True)
-    yield from examined(examine, replays, jobs=count, per_task=_FILES_PER_CHUNK if many else 1)
 
 
 def examine(found: FoundReplay) -> _Read:
@@ -329,10 +310,6 @@ def _endings() -> tuple[str, ...]:
     from slpstream.formats.slplog.container import SUFFIX
 
     return (".slp", SUFFIX)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _model(path: Path | None) -> OddsModel:

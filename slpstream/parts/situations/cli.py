@@ -6,10 +6,7 @@ several worker processes. The results come in the order of the files.
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,15 +15,8 @@ import click
 
 from slpstream.cli import describe_error, report
 from slpstream.cli.game_query import GameQuery, checked_games, config_option, games_option, is_match, me_option
-from slpstream.cli.replay_files import (
-    FoundReplay,
-    ReplayFile,
-    at_hand,
-    each_replay,
-    fail_without_replays,
-    find_files,
-    has_archives,
-)
+from slpstream.cli.replay_files import FoundReplay, at_hand, fail_without_replays, find_files
+from slpstream.cli.replay_work import examined_files
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.query_problem import QueryProblem
 from slpstream.system.member_paths import path_text
@@ -35,10 +25,6 @@ from slpstream.system.text import printable
 if TYPE_CHECKING:
     from slpstream.game.dolphin_queue import Clip
     from slpstream.model.occurrence import Occurrence
-
-_MIN_PARALLEL_FILES = 64
-"""With fewer files than this, starting processes takes longer than it saves."""
-_FILES_PER_CHUNK = 16
 
 
 class Search(NamedTuple):
@@ -120,14 +106,13 @@ def command(
         fail_without_replays(paths)
     code, clips = 0, list[Any]()
     search = partial(examine, Search(query, as_json=as_json, games=wanted))
-    with _searched(files, search, jobs) as results:
-        for result in results:
-            for line in result.lines:
-                print(line)
-            clips += result.clips
-            if result.error is not None:
-                report(result.error)
-            code = max(code, result.code)
+    for result in examined_files(search, files, _endings(), jobs):
+        for line in result.lines:
+            print(line)
+        clips += result.clips
+        if result.error is not None:
+            report(result.error)
+        code = max(code, result.code)
     if dolphin is not None:
         from slpstream.cli.atomic_file import write_atomically
         from slpstream.game.dolphin_queue import combos
@@ -208,25 +193,3 @@ def time_text(timer_frames: int) -> str:
     """Return how long the timer of a game has run, in minutes and seconds."""
     minutes, seconds = divmod(max(0, timer_frames) // 60, 60)
     return f"{minutes}:{seconds:02}"
-
-
-@contextmanager
-def _searched(
-    files: list[ReplayFile], search: Callable[[FoundReplay], FileResult], jobs: int | None
-) -> Iterator[Iterator[FileResult]]:
-    """Yield an iterator over the results, in the order of the replays. They are computed by `jobs` processes."""
-    many = len(files) >= _MIN_PARALLEL_FILES or has_archives(files)
-    count = jobs or (_cores() if many else 1)
-    if not has_archives(files):
-        count = min(len(files), count)
-    if count < 2:
-        yield map(search, each_replay(files, _endings()))
-        return
-    from slpstream.cli.replay_work import examined
-
-    replays = each_replay(files, _endings(), by_name=True)
-    yield examined(search, replays, jobs=count, per_task=_FILES_PER_CHUNK if many else 1)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

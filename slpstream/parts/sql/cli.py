@@ -93,18 +93,18 @@ def _answer(
     jobs: int | None,
 ) -> int:
     """Answer a query. Returns the exit code."""
-    from slpstream.cli.replay_work import examined
+    from slpstream.cli.replay_work import examined, usable_cores
     from slpstream.formats.registry import suffixes
     from slpstream.formats.slplog.container import SUFFIX
     from slpstream.parts.sql.cli_output import printers, write_file
-    from slpstream.parts.sql.cli_reading import ReplayReader, cores
+    from slpstream.parts.sql.cli_reading import ReplayReader
     from slpstream.parts.sql.database import FailedQuery, InvalidQuery, open_database
 
     endings = (*suffixes(), SUFFIX)
     files = list(find_files(paths, endings))
     if not files:
         fail_without_replays(paths)
-    reader = ReplayReader(files, endings, examined, games=games, jobs=jobs or cores())
+    reader = ReplayReader(files, endings, examined, games=games, jobs=jobs or usable_cores())
     try:
         with open_database(reader.read) as database:
             if target is not None:

@@ -5,7 +5,6 @@ They are read for a scan in this process or, if there are many, in several proce
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -174,8 +173,3 @@ def _damage(queried: QueriedReplay) -> str:
 def file_text(path: Path) -> str:
     """Return a path in the form in which you see it in the column `file`."""
     return path_text(path).encode("utf-8", "replace").decode()
-
-
-def cores() -> int:
-    """Return how many cores this process is allowed to use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -6,7 +6,6 @@ table row. It runs either in this process or in several worker processes. The re
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -26,6 +25,7 @@ from slpstream.cli.replay_files import (
     find_files,
     has_archives,
 )
+from slpstream.cli.replay_work import usable_cores
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.sources.packed_names import is_archive
 from slpstream.system.member_paths import path_text
@@ -278,5 +278,5 @@ def _jobs(files: list[ReplayFile]) -> int:
         except OSError:
             continue  # the error is reported when the file is read
         if size >= MIN_PARALLEL_BYTES:
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            return usable_cores()
     return 1
