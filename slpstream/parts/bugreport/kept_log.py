@@ -54,15 +54,19 @@ class KeptLines(RunningPart):
         self, logger: structlog.types.WrappedLogger, name: str, event: structlog.types.EventDict
     ) -> structlog.types.EventDict:
         known = structlog.processors.format_exc_info(logger, name, {**event})
-        line = self._render(logger, name, {key: _without_folders(value) for key, value in known.items()})
+        line = self._render(logger, name, _without_folders(known))
         self.lines.append(str(line)[:_MAX_LINE_CHARACTERS])
         return event
 
 
 def _without_folders(value: Any) -> Any:
-    """Leave out paths in a text, except for the names of Python's files in tracebacks."""
+    """Leave out paths in a value of the log, except for the names of Python's files in tracebacks."""
     if isinstance(value, os.PathLike) or (isinstance(value, str) and Path(value).is_absolute()):
         return _LEFT_OUT
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_without_folders(each) for each in value]
+    if isinstance(value, dict):
+        return {_without_folders(key): _without_folders(each) for key, each in value.items()}
     if not isinstance(value, str):
         return value
     return _FOLDERS.sub(lambda found: found[1] if found[1].endswith(".py") else _LEFT_OUT, value)
