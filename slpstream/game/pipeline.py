@@ -240,9 +240,8 @@ class Pipeline:
         return self._batch(self.reader.more(max_frames))
 
     def _batch(self, events: list[Event]) -> Batch:
-        logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in self.modes}
         if not events:
-            return Batch(logs)
+            return Batch({mode: [] for mode in self.modes})
         events = self._deriver.derive(events)
         start, end = None, None
         frames = resent_frames = 0
@@ -271,8 +270,9 @@ class Pipeline:
                 loose.append(LogMessage(encoded[0], None, self.modes[0], 0, 0, encoded[1], None))
             else:
                 encoded_events.append((event, encoded))
-        if game_id is not None:
-            logs = {writer.mode: writer.write(encoded_events, game_id) for writer in self._writers}
+        logs: dict[FramesMode, list[LogMessage]] = {}
+        for writer in self._writers:
+            logs[writer.mode] = [] if game_id is None else writer.write(encoded_events, game_id)
         self.game_id = game_id
         self.ended = self.ended or end is not None
         return Batch(logs, events, loose, start, end, frames, resent_frames, notable)

@@ -165,10 +165,12 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         otherwise, it applies to each player and follower (`post.percent`). `frame` and `revision` are always included.
         """
         content = self.content
-        if type(content) is bytes and fields is None:  # the short way, as this is called for each message of each frame
+        if fields is not None:
+            body = self._cut_body(fields)
+        elif type(content) is bytes:  # this is called for each message of each frame, so we save two calls
             body = content
         else:
-            body = self.body if fields is None else self._cut_body(fields)
+            body = content.form("json") or self.body  # type: ignore[union-attr]
         head = _head(self.type, station, self.game_id, self.mode)
         if self.game_id is None:
             return head + body
@@ -220,7 +222,7 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
     def size_bytes(self) -> int:
         """Return approximately how much memory this message takes."""
         content = self.content
-        return _OVERHEAD_BYTES + (len(content) if isinstance(content, bytes) else content.size_bytes)
+        return OVERHEAD_BYTES + (len(content) if isinstance(content, bytes) else content.size_bytes)
 
 
 def parse_line(line: bytes) -> LogMessage:
@@ -276,7 +278,8 @@ _LINE_HEAD = re.compile(
     rb'"cursor":"\2/([lf])([0-9]{1,18})\.([0-9]{1,9})",'
 )
 _FRAME_NUMBER = re.compile(rb'"frame":\{"frame":(-?[0-9]{1,9})[,}]')
-_OVERHEAD_BYTES = 400
+OVERHEAD_BYTES = 400
+"""Approximately how much memory a message takes in addition to its payload."""
 _FORMS_KEPT = 16
 
 

@@ -92,14 +92,15 @@ class Chunk:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
         self.joined = b"".join([entry.data for entry in entries])
-        linked = [entry for entry in entries if entry.base is not None]
-        self._needs: Sequence[DeltaBase] = ()
+        self._needs: list[DeltaBase] = []
         self.bases: DeltaBases = {}
         """The bases that a subscriber has after reading the chunk."""
-        if linked:
-            first = {entry.message.type: entry for entry in reversed(linked)}
-            self._needs = [entry.before for entry in first.values() if entry.before is not None]
-            self.bases = {entry.message.type: entry.base for entry in linked if entry.base is not None}
+        for entry in entries:
+            if entry.base is not None:
+                kind = entry.message.type
+                if kind not in self.bases and entry.before is not None:
+                    self._needs.append(entry.before)
+                self.bases[kind] = entry.base
 
     def fits(self, known: DeltaBases) -> bool:
         """Whether a subscriber that has these bases is able to read all entries."""

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import Protocol
 
-from slpstream.model.messages import START, FramesMode, LogMessage, Position
+from slpstream.model.messages import OVERHEAD_BYTES, START, FramesMode, LogMessage, Position
 from slpstream.model.summary import GameSummary
 
 Order = tuple[int, int, str]
@@ -81,9 +81,10 @@ class GameLog:
         if ring is None:
             ring = self._messages = deque()
         ring.extend(messages)
-        size_bytes = self._size_bytes
+        size_bytes = self._size_bytes + OVERHEAD_BYTES * len(messages)
         for message in messages:
-            size_bytes += message.size_bytes()
+            content = message.content
+            size_bytes += len(content) if type(content) is bytes else content.size_bytes  # type: ignore[union-attr]
         self.offset, self.count = messages[-1].offset, messages[-1].count
         if size_bytes > self._ring_bytes:
             oldest: LogMessage | None = None
