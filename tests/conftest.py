@@ -92,6 +92,8 @@ MARKS: Mapping[str, str] = {
     "parts/controllers/test_labelled.py": "process slow sweep",
     "parts/controllers/test_planted.py": "sweep",
     "parts/demo/test_bundled.py": "sweep",
+    "parts/commentary/test_daemon.py": "process slow",
+    "parts/commentary/test_page.py": "process browser slow",
     "parts/demo/test_command.py": "process",
     "parts/demo/test_daemon.py": "process slow",
     "parts/demo/test_simulated.py": "sweep",

@@ -43,6 +43,7 @@ OWN: Mapping[str, str] = {
     "parts/playback_dolphin/moments.py": _LOG,
     "parts/on_air/rule.py": _LOG,
     "parts/audit/setup_audit.py": _STORED,
+    "parts/commentary/commentator.py": _LOG,
     "parts/odds/log_odds.py": _LOG,
     "parts/odds/played_games.py": "settings that were encoded one line earlier, and numbers that were checked",
     "parts/controllers/checked_games.py": _LOG,

@@ -120,6 +120,8 @@ class RequestResponseCycle:
                 await self._write(h11.EndOfMessage())
 
     async def _write(self, event: h11.Event) -> None:
+        if self._connection.gone:
+            raise ConnectionResetError("the client has left")  # as ASGI 2.4 wants it, so that streams end
         data = self._http.send(event)
         if data:
             with trio.fail_after(REQUEST_SECONDS):

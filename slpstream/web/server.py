@@ -337,7 +337,8 @@ class WebServer:
                     return False  # the response has begun, so the client can only notice that it breaks off
                 await cycle.run(_finished(internal_error(contained.error_id)))
         except (FileChangedError, OSError) as error:  # from a file; `Connection` handles errors of its socket
-            self._log.warning("response broken off", path=_path(request), what=str(error))
+            if not connection.gone:
+                self._log.warning("response broken off", path=_path(request), what=str(error))
             return False
         finally:
             if not connection.gone or http.our_state is not h11.SEND_RESPONSE:

@@ -43,6 +43,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "docs, endpoint": ("/docs#operation-listGames", "#operation-listGames tbody"),
     "audit": ("/audit", ".setup h3"),
     "bracket": ("/bracket", ".queue .none"),
+    "commentary": ("/commentary/playing", "[role=log]"),
     "unknown station": ("/overlay/nobody", "body[data-problem=unknown_station] h1"),
     "unknown page": ("/nothing", "body[data-problem=not_found] h1"),
 }

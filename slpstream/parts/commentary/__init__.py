@@ -1,0 +1,1 @@
+"""What happens at a station, in short sentences."""
