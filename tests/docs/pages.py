@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slpstream.parts.registry import parts
+from tests.docs.reference_pages import FILES
 from tests.project import ROOT, has_part
 
 DOCS = ROOT / "docs"
 OF_PARTS = {f"slpstream/parts/{part.name}/docs.md": part.docs for part in parts() if part.docs}
 """The paths of the pages of parts on the site, by their paths below the root of the checkout."""
-PAGES = (*sorted(DOCS.rglob("*.md")), *(ROOT / page for page in OF_PARTS))
+GENERATED = tuple(FILES.values())
+"""The pages that `tests.docs.reference_pages` writes."""
+PAGES = (*sorted({*DOCS.rglob("*.md")} - {*GENERATED}), *(ROOT / page for page in OF_PARTS))
+"""The pages that people write."""
 WITH_README = (ROOT / "README.md", *PAGES)
 DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
     "docs/data/situations.md": ["highlights", "obs", "situations"],

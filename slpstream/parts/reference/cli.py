@@ -94,7 +94,7 @@ def commands_page() -> Iterator[str]:
         described = cli.get_command(click.Context(cli), name)
         if described is not None:
             yield from ("", f"## slpstream {name}", "")
-            yield from _command(described, click.Context(described, info_name=f"slpstream {name}"))
+            yield from _command(described, click.Context(described, info_name=f"slpstream {name}", terminal_width=78))
 
 
 def _command(described: click.Command, context: click.Context) -> Iterator[str]:

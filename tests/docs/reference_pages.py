@@ -1,0 +1,34 @@
+"""Writes the reference pages that are made from the tables that the code itself uses.
+
+Run `python -m tests.docs.reference_pages` after a change of a command, key, metric, message, field or endpoint; a test
+compares. `slpstream reference` prints the same pages, with the paths of other pages instead of links.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from slpstream.parts.reference.cli import PAGES
+from tests.project import ROOT
+
+FOLDER = ROOT / "docs" / "reference"
+FILES = {name: FOLDER / f"{name}.md" for name in PAGES}
+
+
+def page(name: str) -> str:
+    """The text of the page that `slpstream reference NAME` prints, with a link for each path of another page."""
+
+    def link(path: re.Match[str]) -> str:
+        file = ROOT / path[1]
+        title = file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        return f"[{title}]({Path(os.path.relpath(file, FOLDER)).as_posix()})"
+
+    text = "\n".join(PAGES[name]()) + "\n"
+    return re.sub(r"`((?:docs|slpstream/parts)/[\w/]+\.md)`", link, text)
+
+
+if __name__ == "__main__":
+    for name, file in FILES.items():
+        file.write_text(page(name), encoding="utf-8")
