@@ -5,6 +5,7 @@ All errors tell you the file, the key and the value that was expected.
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 import re
@@ -25,7 +26,6 @@ from slpstream.config.sections import (
     Section,
     Server,
     StationConfig,
-    StationKeys,
     Web,
     all_keys,
 )
@@ -122,13 +122,11 @@ def _convert(name: str, value: Any, declared: Sequence[Section], file: str) -> l
     """Convert one table whose keys are divided among several structs. Those that just contain defaults are left out."""
     found: list[msgspec.Struct] = []
     try:
-        unknown, _ = _divided(msgspec.convert(value, dict[str, Any]), declared)
-        for key in unknown:
-            raise ConfigError(file, f"{name}.{key}", "unknown key")
+        for key in _divided(msgspec.convert(value, dict[str, Any]), declared)[0]:
+            raise _unknown_key(file, f"{name}.{key}", declared)
         for section in declared:
-            struct = section.struct
-            keys = msgspec.convert(_divided(value, [section])[1], struct)
-            found += [keys] if keys != struct() else []
+            keys = msgspec.convert(_divided(value, [section])[1], section.struct)
+            found += [keys] if keys != section.struct() else []
     except msgspec.ValidationError as error:
         raise _config_error(error, file, name, declared) from None
     for each in found:
@@ -161,16 +159,22 @@ def _config_error(error: msgspec.ValidationError, file: str, section: str, secti
     if not message:
         message, key = str(error), ""
     key = f"{section}{key}" if key.startswith("[") else f"{section}.{key}".strip(".")
-    field_error = _FIELD_ERROR.match(message)
-    if field_error:
-        key = f"{key}.{field_error['name']}".lstrip(".")
-        return ConfigError(file, key, "unknown key" if "unknown" in field_error[1] else "must be given")
+    if field := _FIELD_ERROR.match(message):
+        key = f"{key}.{field['name']}".lstrip(".")
+        return _unknown_key(file, key, sections) if "unknown" in field[1] else ConfigError(file, key, "must be given")
     if message.startswith("Invalid enum value"):
-        of, _, name = _LIST_INDEX.sub("", key).partition(".")
-        types = {(row.section, row.name): row.type for row in all_keys(sections)}
-        expected = types[of, name].removeprefix("list of ")
+        types = {f"{row.section}.{row.name}": row.type for row in all_keys(sections)}
+        expected = types[_LIST_INDEX.sub("", key)].removeprefix("list of ")
         message = f"expected {expected}, got{message.removeprefix('Invalid enum value')}"
     return ConfigError(file, key, message[:1].lower() + message[1:])
+
+
+def _unknown_key(file: str, key: str, sections: Sequence[Section]) -> ConfigError:
+    """Return an error that names the key, or the section, that is spelled most similarly."""
+    section, _, name = _LIST_INDEX.sub("", key).rpartition(".")
+    known = {row.name if section else row.section for row in all_keys(sections) if section in ("", row.section)}
+    similar = difflib.get_close_matches(name, known, n=1)
+    return ConfigError(file, key, "unknown key" + "".join(f"; did you mean {each}?" for each in similar))
 
 
 def _check_numbers(value: Any, file: str, key: str = "") -> None:
@@ -225,15 +229,11 @@ def _check_stations(stations: Sequence[StationConfig], sources: Sequence[str], f
 
 def _given_keys(station: StationConfig) -> list[str]:
     """Return the names of the keys that do not just have their default."""
-    given: list[tuple[msgspec.Struct, type[msgspec.Struct]]] = [
-        (station, StationKeys),
-        *((keys, type(keys)) for keys in station.parts),
-    ]
     return [
         field.name
-        for keys, struct in given
-        for field in msgspec.structs.fields(struct)
-        if getattr(keys, field.name) != field.default
+        for keys in (station, *station.parts)
+        for field in msgspec.structs.fields(keys)
+        if field.name != "parts" and getattr(keys, field.name) != field.default
     ]
 
 

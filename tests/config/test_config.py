@@ -91,7 +91,9 @@ def test_part_adds_keys_to_stations() -> None:
 @pytest.mark.parametrize(
     ("table", "key", "expected"),
     [
-        ({"server": {"prt": 1}}, "server.prt", "unknown key"),
+        ({"server": {"prt": 1}}, "server.prt", "unknown key; did you mean port?"),
+        ({"servers": {}}, "servers", "unknown key; did you mean server?"),
+        ({"stations": [{"id": "a", "foldr": "/x"}]}, "stations[0].foldr", "unknown key; did you mean folder?"),
         ({"bogus": 1}, "bogus", "unknown key"),
         ({"server": {"port": "x"}}, "server.port", "expected `int`"),
         ({"server": {"port": 70000}}, "server.port", "65535"),
