@@ -25,7 +25,9 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=3, help="runs of each benchmark; the figure is their median")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures into a file")
-    parser.add_argument("--write", action="store_true", help="with `fanout`, write the page `how_far_it_goes.md`")
+    parser.add_argument(
+        "--write", action="store_true", help="with `fanout`, write the section about several machines of `figures.md`"
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHMARKS)
     if unknown:

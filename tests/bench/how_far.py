@@ -1,6 +1,6 @@
-"""Write the page `docs/reference/how_far_it_goes.md` from measured figures.
+"""Write the section about several machines of the page `docs/reference/figures.md` from measured figures.
 
-`python -m tests.bench fanout --write` measures and writes it. A test rebuilds the page from its figures, so that all
+`python -m tests.bench fanout --write` measures and writes it. A test rebuilds the section from its figures, so that all
 other numbers follow from them.
 """
 
@@ -14,7 +14,9 @@ from typing import NamedTuple
 from tests.project import ROOT
 
 TEMPLATE = Path(__file__).with_suffix(".md")
-PAGE = ROOT / "docs" / "reference" / "how_far_it_goes.md"
+PAGE = ROOT / "docs" / "reference" / "figures.md"
+HEADING = "## Several machines\n"
+"""The first line of the section, which is the last one of the page."""
 
 STATIONS = 10_000
 VIEWERS = 1_000_000
@@ -61,15 +63,15 @@ LABELS = (
     "latency from the file to the subscriber through the broker, p50, ms",
     "latency from the file to the subscriber through the broker, p99, ms",
 )
-"""The label of each figure on the page."""
+"""The label of each figure in the section."""
 
 
 def read(text: str) -> tuple[Measured, str]:
-    """The figures of a page, and its line about the machine. Raises `ValueError` for a page without them."""
+    """The figures of a section, and its line about the machine. Raises `ValueError` for a text without them."""
     found = dict(re.findall(r"^\| (.+?) \| ([0-9,.]+) \|$", text, re.MULTILINE))
     machine = re.search(r"^Measured on (.*)$", text, re.MULTILINE)
     if machine is None or any(label not in found for label in LABELS):
-        raise ValueError("this page has no figures")
+        raise ValueError("this section has no figures")
     values = [found[label].replace(",", "") for label in LABELS]
     return Measured(*(float(v) if "." in v else int(v) for v in values)), machine[1]  # type: ignore[arg-type]
 
@@ -78,8 +80,8 @@ def _cores(rate: float, per_core: float) -> int:
     return math.ceil(rate * HEADROOM / per_core)
 
 
-def page(measured: Measured, machine: str) -> str:
-    """The text of the page."""
+def section(measured: Measured, machine: str) -> str:
+    """The text of the section."""
     m = measured
     station_rate = FRAMES_PER_SECOND * (LIVE_PER_FRAME + FINALIZED_PER_FRAME)
     all_rate, venue_rate = STATIONS * station_rate, VENUE_STATIONS * station_rate
@@ -136,5 +138,6 @@ def page(measured: Measured, machine: str) -> str:
 
 
 def write(measured: Measured, machine: str) -> None:
-    """Write the page."""
-    PAGE.write_text(page(measured, machine), encoding="utf-8")
+    """Write the section into the page."""
+    others = PAGE.read_text(encoding="utf-8").partition(HEADING)[0]
+    PAGE.write_text(others + section(measured, machine), encoding="utf-8")

@@ -1,5 +1,4 @@
-"""The default differs from slippi-js only in damage without hitstun, and in the cases of a table in
-`docs/reference/stats.md`.
+"""The default differs from slippi-js only in damage without hitstun, and in the cases of the table in `differences.md`.
 
 The table lists the members that differ, and a row without a difference fails as well. The compatible mode stands in for
 slippi-js; `test_compat` compares the two.
@@ -14,11 +13,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.formats.slippi.stats.games import Game, Json, differences, game_of, run, shown, shown_in, without_event
-from tests.project import ROOT
 from tests.replays import NOT_REPLAYS, existing, replay, replays
 
-PAGE = ROOT / "docs" / "reference" / "stats.md"
-HEADING = "## Where slippi-js is wrong"
+TABLE = Path(__file__).with_name("differences.md")
 NOT_COMPARED = {
     *NOT_REPLAYS, "doubles_1.2", "doubles_3.15", "doubles_3.18", "free_for_all_1.0", "free_for_all_3.13",
     "free_for_all_3.18", "home_run_3.18", "lost_game_end_3.6", "lost_game_end_3.18", "stamina_3.18",
@@ -40,9 +37,8 @@ class Row(NamedTuple):
 
 
 def table() -> list[Row]:
-    section = PAGE.read_text().split(HEADING, 1)[1].split("\n## ", 1)[0]
     rows = []
-    for line in section.splitlines():
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("|") and re.fullmatch(r"`[^`]+`.*", cells[0]):
             name, frame, members = cells[:3]
