@@ -63,61 +63,59 @@ class Row(NamedTuple):
     """The part's label in the counter of errors."""
     where: str
     lost: str
-    others: str
 
 
 ROWS = (
-    Row("request", "answering an HTTP request", "this request: status 500, or the connection breaks off", "nothing"),
-    Row("stream", "a websocket or an event stream", "this connection: close code 1011", "nothing"),
-    Row("subscriber", "sending to one subscriber", "this subscription: close code 1011", "nothing"),
+    Row("request", "answering an HTTP request", "this request: status 500, or the connection breaks off"),
+    Row("stream", "a websocket or an event stream", "this connection: close code 1011"),
+    Row("subscriber", "sending to one subscriber", "this subscription: close code 1011"),
     Row(
         "file",
         "an event of the tail, the pipeline, the index record, the relay",
         "the live messages of this file, until it changes and is read again",
-        "nothing",
     ),
-    Row("station", "the tasks of a station, outside of any file", "a second or more, caught up afterwards", "nothing"),
-    Row("jsonl", "JSON lines of a station", "nothing: the file goes on where it ended", "nothing"),
-    Row("scoreboard", "a scoreboard", "a second of updates", "nothing"),
-    Row("obs", "files for OBS of a station, and OBS over its websocket", "a second of updates", "nothing"),
-    Row("controllers", "the check of a station's controllers", "a second or more, caught up afterwards", "nothing"),
-    Row("playback", "what the Playback Dolphin shows", "a second or more, until it is started again", "nothing"),
-    Row("odds", "the odds of a game", "the response", "nothing"),
-    Row("bugreport", "the lines of the log that are kept for bug reports", "a line", "nothing"),
-    Row("bracket", "reports to the bracket", "nothing: results wait", "nothing"),
-    Row("handover", "writing the zips of sets", "nothing: sets wait", "nothing"),
-    Row("webhook", "a webhook", "nothing: deliveries wait", "nothing"),
-    Row("chat", "a chat", "nothing: messages wait", "nothing"),
-    Row("broker", "the broker sink", "nothing: messages are sent later", "nothing"),
-    Row("sets", "the set of a station", "this update of the set", "nothing"),
-    Row("situations", "looking for the situations of a station", "nothing: the games are searched again", "nothing"),
-    Row("index", "the index of games", "this entry, until the next scan or `reindex`", "nothing"),
-    Row("replay_check", "the check of finished games", "this check", "nothing"),
-    Row("retention", "limits by age and size", "a round, which is done again", "nothing"),
-    Row("archives", "finding archives in watched folders", "a second or more", "nothing"),
-    Row("subfolders", "finding stations in subfolders", "a second or more", "nothing"),
-    Row("discovery", "finding consoles", "a second or more", "nothing"),
-    Row("announce", "announcing the daemon or a relayed station", "a second or more, until it goes on", "nothing"),
-    Row("console", "recording a console", "the connection, which is made again", "nothing"),
-    Row("relay", "the relay ports of a station", "the connections of its clients", "nothing"),
-    Row("notifications", "watching a folder", "promptness: the folder is polled", "nothing"),
-    Row("reload", "reading the configuration again", "the reload", "nothing"),
-    Row("on_air", "choosing the station on air", "a second or more, in which the same station stays on air", "nothing"),
-    Row("seats", "names that players claim", "a second or more; then the names are compared with the set", "nothing"),
-    Row("audit", "the comparison of setups", "a second or more; then the setups are compared again", "nothing"),
-    Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
+    Row("station", "the tasks of a station, outside of any file", "a second or more, caught up afterwards"),
+    Row("jsonl", "JSON lines of a station", "nothing: the file goes on where it ended"),
+    Row("scoreboard", "a scoreboard", "a second of updates"),
+    Row("obs", "files for OBS of a station, and OBS over its websocket", "a second of updates"),
+    Row("controllers", "the check of a station's controllers", "a second or more, caught up afterwards"),
+    Row("playback", "what the Playback Dolphin shows", "a second or more, until it is started again"),
+    Row("odds", "the odds of a game", "the response"),
+    Row("bugreport", "the lines of the log that are kept for bug reports", "a line"),
+    Row("bracket", "reports to the bracket", "nothing: results wait"),
+    Row("handover", "writing the zips of sets", "nothing: sets wait"),
+    Row("webhook", "a webhook", "nothing: deliveries wait"),
+    Row("chat", "a chat", "nothing: messages wait"),
+    Row("broker", "the broker sink", "nothing: messages are sent later"),
+    Row("sets", "the set of a station", "this update of the set"),
+    Row("situations", "looking for the situations of a station", "nothing: the games are searched again"),
+    Row("index", "the index of games", "this entry, until the next scan or `reindex`"),
+    Row("replay_check", "the check of finished games", "this check"),
+    Row("retention", "limits by age and size", "a round, which is done again"),
+    Row("archives", "finding archives in watched folders", "a second or more"),
+    Row("subfolders", "finding stations in subfolders", "a second or more"),
+    Row("discovery", "finding consoles", "a second or more"),
+    Row("announce", "announcing the daemon or a relayed station", "a second or more, until it goes on"),
+    Row("console", "recording a console", "the connection, which is made again"),
+    Row("relay", "the relay ports of a station", "the connections of its clients"),
+    Row("notifications", "watching a folder", "promptness: the folder is polled"),
+    Row("reload", "reading the configuration again", "the reload"),
+    Row("on_air", "choosing the station on air", "a second or more, in which the same station stays on air"),
+    Row("seats", "names that players claim", "a second or more; then the names are compared with the set"),
+    Row("audit", "the comparison of setups", "a second or more; then the setups are compared again"),
+    Row("upkeep", "figures and memory of the process", "a round, which is done again"),
 )
 """The rows about parts in docs/reference/faults.md."""
 
 
 def section() -> str:
     """The section of docs/reference/faults.md about bugs."""
-    rows = [f"| `{row.part}` | {row.where} | {row.lost} | {row.others} |" for row in ROWS]
+    rows = [f"| `{row.part}` | {row.where} | {row.lost} |" for row in ROWS]
     return "\n".join(
         [
             _SECTION,
-            "| part | where the bug is | what is lost | what others miss |",
-            "| --- | --- | --- | --- |",
+            "| part | where the bug is | what is lost |",
+            "| --- | --- | --- |",
             *rows,
             "",
         ]
@@ -126,16 +124,15 @@ def section() -> str:
 
 _SECTION = """## Bugs
 
-A bug in slpstream, which is any exception that is not expected, ends only the part that it is in. The table lists the
-parts as `slpstream_internal_errors_total` counts them. Exceptions were raised in every HTTP endpoint (before the
-response and in the middle of it), in streams, for every kind of tail event, in every stage of the pipeline, and in
-JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets and their zips, situations, announcements,
-the index and the check of finished games, while 16 stations played games: each time, the subscribers of the other 15
-stations received every message, byte for byte and in order. `uv run pytest --all tests/faults/test_blast_radius.py`
-does it again. Every part that is started again was also made to fail in the middle of its work, all of them at the
-same moment: afterwards each of them worked again (`tests/faults/test_restarts.py`). The other parts of the table are
-contained in the same way, but no exceptions were raised in them. Only what all parts share can end the daemon: the
-listening sockets, the event loop, signals and the watchdog. With `--strict`, as in the tests, every bug does.
+A bug in slpstream, which is any exception that is not expected, ends only the part that it is in, and other parts miss
+nothing. The table lists the parts as `slpstream_internal_errors_total` counts them. Only what all parts share can end
+the daemon: the listening sockets, the event loop, signals and the watchdog. With `--strict`, as in the tests, every bug
+does.
+
+Exceptions were raised in every HTTP endpoint, in streams, for every kind of tail event, in every stage of the pipeline,
+and in most other parts, while 16 stations played games: each time, the subscribers of the other 15 stations received
+every message, byte for byte and in order (`uv run pytest --all tests/faults/test_blast_radius.py`). Every part that is
+started again was also made to fail in the middle of its work, and worked again (`tests/faults/test_restarts.py`).
 """
 
 

@@ -224,28 +224,23 @@ FAULTS: Sequence[Fault] = (
 HEAD = """# Faults
 
 This page shows operators and programmers what happens when something breaks. Each fault was injected into a real daemon
-while games were written and a subscriber received their messages. The table lists how often each was injected, how many
-messages were expected, lost and duplicated, and how the daemon reacts. Messages are compared byte for byte and in
-order.
-
-`uv run python -m tests.faults --table` injects all faults again and writes this page. Short forms of them run as tests.
+while games were written and a subscriber received their messages, which are compared byte for byte and in order.
+`uv run python -m tests.faults --table` does it again and writes this page. Short forms of them run as tests.
 """
 
 TAIL = """
-Kills, full disks (a small one is mounted) and permissions (the daemon runs without root's capability to read all files)
-are real. Read errors, clock jumps and inotify faults are injected at the system call by a library that the daemon
-loads. For unmounting, a file system is mounted over the folder and unmounted again. For a full disk while a console is
-recorded, see [Consoles on the network](../howto/consoles.md); for a broker that is unreachable, full or deletes
-messages, see [More than one machine](../../slpstream/parts/fanout/docs.md).
+Kills, full disks and permissions are real. Read errors, clock jumps and inotify faults are injected at the system call.
+For unmounting, a file system is mounted over the folder. For a full disk while a console is recorded, see [Consoles on
+the network](../howto/consoles.md); for the broker, see [More than one machine](../../slpstream/parts/fanout/docs.md).
 """
 
 MUTATED_FILES = """
 ## Damaged files
 
 `uv run python -m tests.hostile.fuzz` puts 10,000 mutated files of every format into the folder of a running daemon,
-whole and in parts. It renames, replaces and removes some of them, and requests everything that the daemon lists about
-them. The run fails if the daemon ends, logs an error, fails a request or keeps growing, or if the subscriber of a game
-on another station misses a message. A short form runs as a test.
+whole and in parts, renames, replaces and removes some, and requests everything that the daemon lists about them. The
+run fails if the daemon ends, logs an error, fails a request or keeps growing, or if the subscriber of another station
+misses a message. A short form runs as a test.
 """
 
 
