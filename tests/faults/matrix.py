@@ -46,7 +46,7 @@ class Fault(NamedTuple):
         return "it needs root" if self.needs == "root" and not machine.as_root() else None
 
 
-_CONTINUES = "the log continues where it stopped"
+_CONTINUES = "the log continues"
 _NEXT = "the next game is streamed like any other"
 
 FAULTS: Sequence[Fault] = (
@@ -56,7 +56,7 @@ FAULTS: Sequence[Fault] = (
         200,
         5,
         "connections end; the next daemon reads the file again and produces the same messages",
-        "nothing: the process has no time to report it",
+        "nothing",
         "subscribers reconnect with their cursors",
     ),
     Fault(
@@ -101,7 +101,7 @@ FAULTS: Sequence[Fault] = (
         50,
         2,
         "the file is still followed",
-        "nothing: the game is not affected",
+        "nothing",
         _CONTINUES,
     ),
     Fault(
@@ -110,7 +110,7 @@ FAULTS: Sequence[Fault] = (
         50,
         2,
         "the file is still followed",
-        "nothing: the game is not affected",
+        "nothing",
         _CONTINUES,
     ),
     Fault(
@@ -188,7 +188,7 @@ FAULTS: Sequence[Fault] = (
         2,
         "growth is found by polling",
         "`degraded` in `/v1/stations`",
-        "not needed: polling suffices",
+        "not needed",
         "injector",
     ),
     Fault(
@@ -197,7 +197,7 @@ FAULTS: Sequence[Fault] = (
         40,
         2,
         "all files are checked for changes once",
-        "nothing: no message is lost",
+        "nothing",
         _CONTINUES,
         "injector",
     ),
