@@ -48,16 +48,25 @@ def test_reference_page_is_current(name: str) -> None:
     assert text == reference_pages.page(name), "run python -m tests.docs.reference_pages"
 
 
-@pytest.mark.parametrize("page", [*DOCUMENTS, *GENERATED], ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_to_files_of_the_checkout(page: Path) -> None:
+def headings(page: Path) -> set[str]:
+    """The headings of a page, as a forge names them in links."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize(
+    "page", [*DOCUMENTS, *GENERATED, ROOT / "CHANGELOG.md"], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_links_lead_to_files_and_headings_of_the_checkout(page: Path) -> None:
     missing = []
     for link in links(page):
-        target = link.target.partition("#")[0]
-        if not target or re.match(r"https?:", target):
+        target, _, heading = link.target.partition("#")
+        if re.match(r"https?:", target):
             continue
-        path = (page.parent / target).resolve()
-        is_deleted = path.is_relative_to(ROOT) and deleted_part(path.relative_to(ROOT).as_posix()) is not None
-        if not (path.exists() or is_deleted):
+        path = (page.parent / target).resolve() if target else page
+        if path.is_relative_to(ROOT) and deleted_part(path.relative_to(ROOT).as_posix()) is not None:
+            continue
+        if not path.exists() or (heading and path.suffix == ".md" and heading not in headings(path)):
             missing.append(link.target)
     assert not missing
 
