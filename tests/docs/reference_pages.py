@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 
 from slpstream.parts.reference.cli import PAGES
+from tests.docs.pages import GENERATED
 from tests.project import ROOT
 
-FOLDER = ROOT / "docs" / "reference"
-FILES = {name: FOLDER / f"{name}.md" for name in PAGES}
+FILES = {file.stem: file for file in GENERATED}
 
 
 def page(name: str) -> str:
@@ -23,7 +23,7 @@ def page(name: str) -> str:
     def link(path: re.Match[str]) -> str:
         file = ROOT / path[1]
         title = file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        return f"[{title}]({Path(os.path.relpath(file, FOLDER)).as_posix()})"
+        return f"[{title}]({Path(os.path.relpath(file, FILES[name].parent)).as_posix()})"
 
     text = "\n".join(PAGES[name]()) + "\n"
     return re.sub(r"`((?:docs|slpstream/parts)/[\w/]+\.md)`", link, text)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from slpstream.parts.reference.cli import PAGES
 from tests.docs import reference_pages
 from tests.docs.pages import DOCS, DOCUMENTS, GENERATED, OF_PARTS, WITH_README, links
 from tests.project import IN_CI, ROOT, deleted_part
@@ -42,7 +43,7 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # a page is not current if a part was deleted
-@pytest.mark.parametrize("name", reference_pages.FILES)
+@pytest.mark.parametrize("name", PAGES)
 def test_reference_page_is_current(name: str) -> None:
     text = reference_pages.FILES[name].read_text(encoding="utf-8")
     assert text == reference_pages.page(name), "run python -m tests.docs.reference_pages"
