@@ -237,10 +237,9 @@ the network](../howto/consoles.md); for the broker, see [More than one machine](
 MUTATED_FILES = """
 ## Damaged files
 
-`uv run python -m tests.hostile.fuzz` puts 10,000 mutated files of every format into the folder of a running daemon,
-whole and in parts, renames, replaces and removes some, and requests everything that the daemon lists about them. The
-run fails if the daemon ends, logs an error, fails a request or keeps growing, or if the subscriber of another station
-misses a message. A short form runs as a test.
+`uv run python -m tests.hostile.fuzz` puts 10,000 mutated files of every format into the folder of a running daemon, and
+requests everything that it lists about them. The run fails if the daemon ends, logs an error, fails a request or keeps
+growing, or if the subscriber of another station misses a message. A short form runs as a test.
 """
 
 
