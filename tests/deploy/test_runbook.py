@@ -24,7 +24,7 @@ def section(title: str) -> list[list[str]]:
     """The cells of each row of the tables below a heading."""
     [text] = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", RUNBOOK, re.MULTILINE | re.DOTALL)
     rows = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in row] for row in rows if row[0].strip() not in ("alert", "code", "reason", "---")]
+    return [[cell.strip() for cell in row] for row in rows if row[0].strip() not in ("code", "reason", "---")]
 
 
 def entries(title: str) -> list[str]:
@@ -49,7 +49,17 @@ def test_each_diagnostic_code_has_an_entry() -> None:
 
 def test_each_alert_has_an_entry() -> None:
     rules = (ROOT / "deploy/prometheus/rules.yml").read_text(encoding="utf-8")
-    assert entries("Alerts") == re.findall(r"- alert: (\w+)", rules)
+    alerts = re.findall(r"^### (\w+)\n\n(.*?)(?=^##)", RUNBOOK, re.MULTILINE | re.DOTALL)
+    assert [name for name, _ in alerts] == re.findall(r"- alert: (\w+)", rules)
+    assert not [name for name, text in alerts if not re.fullmatch(r"\S.*\*\*Do\*\*: .+", text.strip(), re.DOTALL)]
+
+
+def test_alerts_lead_to_their_entries() -> None:
+    rules = (ROOT / "deploy/prometheus/rules.yml").read_text(encoding="utf-8")
+    alerts = re.findall(r"- alert: (\w+)(.*?)(?=- alert|\Z)", rules, re.DOTALL)
+    for name, text in alerts:
+        assert re.findall(r"^ +runbook_url: (.*)$", text, re.MULTILINE) == [f"docs/howto/runbook.md#{name.lower()}"]
+        assert re.search(r'^ +description: "\S.*\."$', text, re.MULTILINE), name
 
 
 def test_each_close_code_has_an_entry() -> None:
