@@ -2,7 +2,7 @@
 
     python -m tests.parts.controllers.labelled
 
-asks slp-enforcer again, and writes its answers (`enforcer.json`) and the table in `docs/tournament/controllers.md`. The
+asks slp-enforcer again, and writes its answers (`enforcer.json`) and the table in `labelled.md`. The
 letters, which explain disagreements, are written there by hand.
 """
 
@@ -22,12 +22,11 @@ from slpstream.model.errors import FormatError
 from slpstream.model.fields import parse_version
 from slpstream.parts.controllers.check import HEALTH_CHECKS, LEGALITY_CHECKS, MIN_LEGALITY_FRAMES
 from tests.oracles.slp_enforcer import enforced
-from tests.project import ROOT
 from tests.replays import SHARED, SLP
 
 CONTROLLERS = SHARED / "controllers"
 ANSWERS = Path(__file__).with_name("enforcer.json")
-PAGE = ROOT / "docs" / "tournament" / "controllers.md"
+PAGE = Path(__file__).with_suffix(".md")
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 SINCE = (3, 15, 0)
 NONLEGAL = ("nonlegal", "banned C-stick")
