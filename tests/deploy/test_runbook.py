@@ -51,7 +51,7 @@ def test_each_alert_has_an_entry() -> None:
     rules = (ROOT / "deploy/prometheus/rules.yml").read_text(encoding="utf-8")
     alerts = re.findall(r"^### (\w+)\n\n(.*?)(?=^##)", RUNBOOK, re.MULTILINE | re.DOTALL)
     assert [name for name, _ in alerts] == re.findall(r"- alert: (\w+)", rules)
-    assert not [name for name, text in alerts if not re.fullmatch(r"\S.*\*\*Do\*\*: .+", text.strip(), re.DOTALL)]
+    assert not [name for name, text in alerts if not re.fullmatch(r"\S.*\*\*Do\*\*:\s.+", text.strip(), re.DOTALL)]
 
 
 def test_alerts_lead_to_their_entries() -> None:

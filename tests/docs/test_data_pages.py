@@ -110,14 +110,14 @@ def test_python_of_situations_has_the_results_of_the_page(tmp_path: Path, monkey
 def test_configuration_is_accepted(tmp_path: Path) -> None:
     (text,) = [block.text for block in blocks("toml") if block.page == "docs/data/situations.md"]
     file = tmp_path / "slpstream.toml"
-    file.write_text(f'[obs]\nurl = "ws://127.0.0.1:4455"\n{text}', encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
     config = registry.load(file)
     (situation,) = config.sections(Situation)
     assert (situation.mark, situation.highlight, situation.score) == (True, True, 90.0)
     checked = CliRunner().invoke(check_config.command, [str(file)])
     assert checked.exit_code == 0, checked.output
     assert isinstance(parse(situation.query), Query)
-    assert set(tomllib.loads(text)) == {"situations", "obs_rules"}
+    assert set(tomllib.loads(text)) == {"situations", "obs", "obs_rules"}
 
 
 def test_message_has_the_sent_members() -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from slpstream import config
 from slpstream.parts import registry
-from slpstream.parts.text_files.part import ObsFolder
 from slpstream.system.http_client import signature
 from tests.project import ROOT
 from tests.web.javascript import needs_node
@@ -63,5 +62,4 @@ def test_node_example_checks_the_signature(cases: list[tuple[dict[str, str], boo
 
 def test_configuration_examples_are_valid() -> None:
     found = [config.convert(tomllib.loads(example), registry.sections()) for example in examples("toml")]
-    assert [list(each.parts) for each in found] == [["webhooks"], ["jsonl"], ["obs"]]
-    assert found[2].section(ObsFolder).folder
+    assert [list(each.parts) for each in found] == [["webhooks"], ["jsonl"]]

@@ -45,7 +45,7 @@ def _scenes_made() -> Iterator[tuple[Path, Path, RealObs]]:
     with tempfile.TemporaryDirectory() as name, real_obs(Path(name), prepared=False, visible=True) as obs:
         folder = Path(name)
         page = (ROOT / "docs" / "production" / "index.md").read_text(encoding="utf-8")
-        (rules,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+        rules = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
         config = folder / "slpstream.toml"
         config.write_text(
             rules.replace("ws://127.0.0.1:4455", obs.url)
