@@ -31,6 +31,7 @@ from slpstream.sources.packed import is_packed
 from slpstream.sources.packed import replay_name as packed_name
 from slpstream.sources.replay_file import open_file, read_chunks, read_head, unreadable
 from slpstream.system.files import read_to_end, real_path
+from slpstream.system.live_iterator import LiveIterator
 from slpstream.system.member_paths import path_text
 
 if TYPE_CHECKING:
@@ -55,10 +56,6 @@ _MAX_COLUMNS_BYTES = 1 << 30
 """The size limit of files that are read into memory for columns. No game fills a tenth of it, but a file with a hole
 can have a terabyte."""
 _FRAMES_PER_BATCH = 1024
-_NEEDS_TRIO = (
-    "slpstream.follow needs trio: iterate over it in a function that `trio.run(function)` runs; in a program with "
-    "asyncio, run that in a thread: `await asyncio.to_thread(trio.run, function)`"
-)
 _FOLLOW_POLL_SECONDS = 0.05
 
 Sending = Literal["first", "last"]
@@ -425,13 +422,13 @@ def messages(
 @overload
 def follow(
     path: str | PathLike[str], *, frames: FramesMode = "live", topics: Iterable[str] = TOPICS
-) -> AsyncGenerator[LogMessage, None]: ...
+) -> LiveIterator[LogMessage]: ...
 
 
 @overload
 def follow(
     path: str | PathLike[str], *, layout: Literal["training"], sending: Sending = "last"
-) -> AsyncGenerator[np.void, None]: ...
+) -> LiveIterator[np.void]: ...
 
 
 def follow(
@@ -441,7 +438,7 @@ def follow(
     topics: Iterable[str] = TOPICS,
     layout: Literal["messages", "training"] = "messages",
     sending: Sending = "last",
-) -> AsyncGenerator[Any, None]:
+) -> LiveIterator[Any]:
     """Iterate over the log messages of a replay while it is being written, until the game closes the file.
 
     With `layout="training"`, you iterate over rows instead, with one row per frame. These are the rows of `slpstream
@@ -449,17 +446,17 @@ def follow(
     With `sending="last"`, you get a row when its frame is final, and with `"first"`, when its frame is transmitted for
     the first time. Raises `Unsupported` for a game that doesn't have exactly two players.
 
-    This needs trio, and raises `RuntimeError` without it. Run the function that iterates with `trio.run`. In a program
-    with asyncio, use `await asyncio.to_thread(trio.run, function)`. If you can leave the iterator early, wrap it in
-    `contextlib.aclosing`.
+    Use `for` in a plain program, and `async for` under asyncio (for example in a notebook) or trio. The file is read in
+    a thread, which ends with the iterator; `LiveIterator` explains how to end it early.
 
     If the format is written in one go, a file counts as complete once it has not changed for a second. Raises
     `SourceError` if the file does not behave like a log (because it shrinks, is replaced or vanishes), and
     `FormatError` if it is not a replay.
     """
+    file, wanted = Path(path), frozenset(topics)
     if layout == "training":
-        return _follow_rows(Path(path), sending)
-    return _follow_messages(Path(path), frames, frozenset(topics))
+        return LiveIterator(lambda: _follow_rows(file, sending), f"rows of {file.name}")
+    return LiveIterator(lambda: _follow_messages(file, frames, wanted), f"messages of {file.name}")
 
 
 async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, None]:
@@ -511,11 +508,7 @@ async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str
 
 
 def _followed(path: Path) -> Path:
-    """Return the real path of the file to follow. Raises `SourceError`, or `RuntimeError` outside of trio."""
-    import trio  # noqa: PLC0415 -- loading it takes longer than reading a game
-
-    if not trio.lowlevel.in_trio_task():
-        raise RuntimeError(_NEEDS_TRIO)
+    """Return the real path of the file to follow. Raises `SourceError`."""
     file = real_path(path)
     if file.is_dir():
         raise Unreadable(str(path), "is a directory")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import importlib
 import importlib.util
 import io
@@ -11,9 +10,9 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import aclosing
+import threading
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -22,8 +21,9 @@ import slpstream
 from slpstream import api
 from slpstream.model.errors import FormatError, SourceError, Unsupported
 from slpstream.model.events import Frame
+from slpstream.model.messages import LogMessage
 from tests.daemons.written import write_replay
-from tests.marks import of_part
+from tests.iterated import KINDS, taken
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
@@ -156,46 +156,42 @@ def test_hole_after_a_game_is_not_read(game: Path) -> None:
         replay.frames  # noqa: B018
 
 
-@pytest.mark.parametrize("layout", ["messages", of_part("training")])
-def test_follow_without_trio_names_alternatives(game: Path, layout: Any) -> None:
-    async def first() -> object:
-        async with aclosing(slpstream.follow(game, layout=layout)) as found:
-            return await anext(found)
-
-    for run in (asyncio.run, lambda started: started.send(None)):
-        with pytest.raises(RuntimeError, match=r"needs trio: .*`trio\.run\(function\)`.*asyncio\.to_thread\(trio\.run"):
-            run(first())
-
-
-def test_follow_in_a_thread_of_asyncio(game: Path) -> None:
-    async def followed() -> list[bytes]:
-        async with aclosing(slpstream.follow(game)) as messages:
-            return [message.json() async for message in messages]
-
-    async def main() -> list[bytes]:
-        return await asyncio.to_thread(trio.run, followed)
-
-    assert asyncio.run(main()) == [message.json() for message in slpstream.messages(game)]
-
-
-@pytest.mark.trio
-async def test_follow_ends_with_the_game(game: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_follow_ends_with_the_game(kind: str, game: Path, tmp_path: Path) -> None:
     target = tmp_path / "live" / game.name
     target.parent.mkdir()
-    expected = [message.json() for message in slpstream.messages(game)]
-    received: list[bytes] = []
-    with trio.fail_after(30):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(lambda: write_replay(game.read_bytes(), target, writer="dolphin", speed=20))
-            async with aclosing(slpstream.follow(target)) as messages:
-                received = [message.json() async for message in messages]
-    assert received == expected
+    writing = partial(write_replay, game.read_bytes(), target, writer="dolphin", speed=20)
+    writer = threading.Thread(target=trio.run, args=(writing,))
+    writer.start()
+    received = [message.json() for message in taken(kind, lambda: slpstream.follow(target))]
+    writer.join()
+    assert received == [message.json() for message in slpstream.messages(game)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_follow_raises_the_errors_of_the_file(kind: str, game: Path) -> None:
+    data = game.read_bytes()
+    game.write_bytes(data[: len(data) // 2])
+    received: list[str] = []
+
+    def shorten(message: LogMessage) -> bool:
+        received.append(message.type)
+        if len(received) == 100:
+            game.write_bytes(b"")
+        return False
+
+    with pytest.raises(SourceError, match=game.name):
+        taken(kind, lambda: slpstream.follow(game), shorten)
+    assert received[0] == "game_start"
+    game.write_bytes(b"hello" * 1000)
+    with pytest.raises(FormatError):
+        taken(kind, lambda: slpstream.follow(game))
 
 
 def test_example_of_the_page_runs(
     game: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    example = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
     monkeypatch.chdir(game.parent)
     exec(compile(example, "python.md", "exec"), {})
     assert '"type":"game_end"' in capsys.readouterr().out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,18 +24,12 @@ def command(file: Path, frames: FramesMode, topics: frozenset[str]) -> None:
 
     FILE may not exist yet.
     """
-    import trio
-
     from slpstream.api import follow
     from slpstream.system import logs
 
     logs.configure("auto", "warning")
 
-    async def run() -> None:
-        async with aclosing(follow(file, frames=frames, topics=topics)) as log:
-            async for message in log:
-                sys.stdout.buffer.write(message.json() + b"\n")
-                sys.stdout.buffer.flush()
-
-    with error_context(file):
-        trio.run(run)
+    with error_context(file), follow(file, frames=frames, topics=topics) as log:
+        for message in log:
+            sys.stdout.buffer.write(message.json() + b"\n")
+            sys.stdout.buffer.flush()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 
 from tests.docs.pages import blocks
 from tests.formats.slippi.built import Built
@@ -33,7 +32,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         for block in blocks("python"):
             if block.page == PAGE:
                 exec(compile(block.text, PAGE, "exec"), names)
-        trio.run(names["play"], tmp_path / "replays" / "Game_0.slp")
+        names["play"](tmp_path / "replays" / "Game_0.slp")
     assert "games, " in output.getvalue()
     assert names["batch"]["p0_pre_joystick_x"].shape == (256, 64)
     assert names["table"].num_rows > 0

@@ -542,16 +542,10 @@ print(sorted(ours & {{"trio", "msgspec", "structlog", "watchdog", "click", "prom
 
 
 def test_follow_gives_the_rows_of_the_file(games: Path) -> None:
-    import trio
-
     import slpstream
 
     path = games / "Game_04.slp"
-
-    async def followed() -> list[Any]:
-        return [row async for row in slpstream.follow(path, layout="training")]
-
-    rows = trio.run(followed)
+    rows = list(slpstream.follow(path, layout="training"))
     expected = open_replay(path).training_rows()
     assert [int(row["frame"]) for row in rows] == expected["frame"].tolist()
     assert [float(row["p1_post_position_x"]) for row in rows] == expected["p1_post_position_x"].tolist()
