@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from slpstream.formats.slippi.columns import Frames
+    from slpstream.formats.slippi.game_start import Settings
     from slpstream.formats.slippi.stats import SlippiStats
     from slpstream.formats.slippi.stats.home_run import HomeRun
     from slpstream.formats.slippi.stats.schema import Stats
@@ -152,9 +153,14 @@ class Replay:
         return self.start.game_id
 
     @property
-    def settings(self) -> Any:
-        """The settings of the game. Their type depends on the format."""
-        return self.start.settings
+    def settings(self) -> Settings:
+        """The settings of the game.
+
+        For type checkers, they are those of Slippi. Other formats have settings of another type; there, use
+        `start.settings`, which can be anything.
+        """
+        settings: Settings = self.start.settings
+        return settings
 
     @cached_property
     def game_end(self) -> GameEnd:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
 import importlib.util
 import io
 import os
@@ -13,6 +11,7 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -109,23 +108,39 @@ def test_import_loads_no_large_dependency(modules: str, large: tuple[str, ...]) 
     assert done.stdout.strip() == "[]"
 
 
-def test_type_checker_and_runtime_import_the_same_names() -> None:
-    tree = ast.parse(Path(slpstream.__file__).read_text(encoding="utf-8"))
-    declared = {
-        alias.name: node.module
-        for block in tree.body
-        if isinstance(block, ast.If)
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    assert sorted([*declared, "__version__"]) == slpstream.__all__
-    for name, module in declared.items():
-        assert getattr(slpstream, name) is getattr(importlib.import_module(str(module)), name)
-        assert name in dir(slpstream)
+def test_public_names() -> None:
+    assert dir(slpstream) == sorted(slpstream.__all__)
+    for name in slpstream.__all__:
+        assert getattr(slpstream, name)
         assert importlib.util.find_spec(f"slpstream.{name}") is None, "it would shadow a module"
     with pytest.raises(AttributeError, match="nonsense"):
         slpstream.nonsense  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_objects_describe_themselves(game: Path) -> None:
+    replay = slpstream.open_replay(game)
+    frames = replay.frames
+    described = [repr(each) for each in (replay, frames, frames.players[0], slpstream.follow(game))]
+    assert described == [
+        "<slippi replay Game_20261121T052951.slp>",
+        f"<{len(frames)} frames, -123 to {len(frames) - 124}, players [0, 1]>",
+        f"<player 0, {len(frames)} frames>",
+        "<messages of Game_20261121T052951.slp; iterate with `for`, or with `async for` under asyncio and trio>",
+    ]
+    assert repr(frames.players[0].post).startswith(f"<{len(frames)} rows of frame, player_index, is_follower, ")
+    messages = slpstream.messages(game)
+    assert repr(next(messages)).startswith('<game_start message: {"type":"game_start","gameId":"')
+    assert repr(next(messages)).startswith('<frame message: {"type":"frame","gameId":"')
+
+
+def test_to_polars(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Polars is not a dependency of the tests, so its constructor is replaced."""
+    frames = slpstream.open_replay(game).frames
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install polars"):
+        frames.to_polars()
+    monkeypatch.setitem(sys.modules, "polars", SimpleNamespace(DataFrame=lambda table: table))
+    assert frames.to_polars() == frames.to_arrow()
 
 
 def test_unreadable_or_invalid_file_raises(tmp_path: Path) -> None:

@@ -66,9 +66,9 @@ def test_cycles_and_chains_are_found() -> None:
     assert max_chain(frozen) == ["a", "b", "c", "d"]
 
 
-def test_top_level_has_only_packages_and_four_files() -> None:
+def test_top_level_has_only_packages_and_five_files() -> None:
     assert {path.name for path in PACKAGE.iterdir() if path.is_file()} == {
-        *("__init__.py", "__main__.py", "api.py", "py.typed"),
+        *("__init__.py", "__init__.pyi", "__main__.py", "api.py", "py.typed"),
     }
     assert len(packages()) <= MAX_PACKAGES
 

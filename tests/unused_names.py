@@ -20,6 +20,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "is_last_revision": "for users: docs/reference/columns.md",
         "of_row": "for users: docs/reference/columns.md",
         "row_of": "for users: docs/reference/columns.md",
+        "to_polars": "for users: docs/reference/columns.md",
     },
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
     "parts/rehearse/containment.py": {"getnameinfo": "required by trio"},

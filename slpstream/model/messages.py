@@ -157,6 +157,9 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
 
     __hash__ = None  # type: ignore[assignment]  # messages cache their forms
 
+    def __repr__(self) -> str:
+        return f"<{self.type} message: {self.json()[:_REPR_BYTES].decode(errors='ignore')}>"
+
     def json(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
         """Return the message as one JSON object, without a line end. `dump` calls this without a `station`.
 
@@ -281,6 +284,7 @@ _FRAME_NUMBER = re.compile(rb'"frame":\{"frame":(-?[0-9]{1,9})[,}]')
 OVERHEAD_BYTES = 400
 """Approximately how much memory a message takes in addition to its payload."""
 _FORMS_KEPT = 16
+_REPR_BYTES = 300
 
 
 def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,16 @@ from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Block,
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     import pyarrow as pa
+
+    from slpstream.formats.slippi.column_types import (
+        FrameBookendColumns,
+        FrameStartColumns,
+        ItemColumns,
+        PostFrameColumns,
+        PreFrameColumns,
+    )
 
 _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
 _NATIVE[BOOL.numpy] = np.dtype(np.uint8)
@@ -153,14 +162,19 @@ class EventColumns:
     def _offsets_have_stride(self) -> bool:
         return not len(self.offsets) or stride_of(self.offsets) is not None
 
-    def __getattr__(self, name: str) -> Any:
-        """Return the column of a field, or the columns of a nested object."""
-        if not name.startswith("_"):
-            if name in self.fields:
-                return self[name]
-            if any(field.startswith(f"{name}.") for field in self.fields):
-                return _Nested(self, name)
-        raise AttributeError(f"the replay has no field {name!r} here")
+    if not TYPE_CHECKING:  # type checkers know the columns of each event from `column_types.pyi`
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the column of a field, or the columns of a nested object."""
+            if not name.startswith("_"):
+                if name in self.fields:
+                    return self[name]
+                if any(field.startswith(f"{name}.") for field in self.fields):
+                    return _Nested(self, name)
+            raise AttributeError(f"the replay has no field {name!r} here")
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows of {', '.join(self.fields) or 'an event that the replay does not have'}>"
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
@@ -226,7 +240,7 @@ class _Nested:
 class Character:
     """The Pre-Frame and Post-Frame Updates of one character, who is either a player or a follower."""
 
-    def __init__(self, player_index: int, is_follower: bool, pre: EventColumns, post: EventColumns) -> None:
+    def __init__(self, player_index: int, is_follower: bool, pre: PreFrameColumns, post: PostFrameColumns) -> None:
         self.player_index = player_index
         self.is_follower = is_follower
         self.pre = pre
@@ -371,19 +385,19 @@ class Frames:
                     yield side[index]
 
     @cached_property
-    def start(self) -> EventColumns:
+    def start(self) -> FrameStartColumns:
         """The Frame Start events, with `seed` and `scene_frame_counter`. These exist since 2.2.0."""
-        return self.event(Slot(FRAME_START.command))
+        return cast("FrameStartColumns", self.event(Slot(FRAME_START.command)))
 
     @cached_property
-    def bookend(self) -> EventColumns:
+    def bookend(self) -> FrameBookendColumns:
         """The Frame Bookend events, with `latest_finalized_frame`. These exist since 3.0.0."""
-        return self.event(Slot(FRAME_BOOKEND.command))
+        return cast("FrameBookendColumns", self.event(Slot(FRAME_BOOKEND.command)))
 
     @cached_property
-    def items(self) -> RepeatedEventColumns:
+    def items(self) -> ItemColumns:
         """Item Updates, since 3.0.0."""
-        return self._repeated_events(ITEM_UPDATE)
+        return cast("ItemColumns", self._repeated_events(ITEM_UPDATE))
 
     @cached_property
     def stage_events(self) -> dict[str, RepeatedEventColumns]:
@@ -416,8 +430,8 @@ class Frames:
             index: Character(
                 index,
                 is_follower,
-                self.event(Slot(PRE_FRAME.command, index, is_follower)),
-                self.event(Slot(POST_FRAME.command, index, is_follower)),
+                cast("PreFrameColumns", self.event(Slot(PRE_FRAME.command, index, is_follower))),
+                cast("PostFrameColumns", self.event(Slot(POST_FRAME.command, index, is_follower))),
             )
             for index in wanted
         }
@@ -443,6 +457,17 @@ class Frames:
     def to_pandas(self) -> pd.DataFrame:
         """Return the same rows as `to_arrow`, but as a pandas data frame."""
         return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the same rows as `to_arrow`, but as a Polars data frame.
+
+        Raises `ModuleNotFoundError` without Polars, which no extra contains.
+        """
+        try:
+            import polars  # noqa: PLC0415 -- optional
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("to_polars needs Polars: python -m pip install polars") from error
+        return polars.DataFrame(self.to_arrow())
 
 
 @lru_cache(maxsize=_KEPT_TYPES)

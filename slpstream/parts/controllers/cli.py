@@ -72,7 +72,7 @@ def _print_player(replay: Replay, player: PlayerControls, *, show_all: bool) -> 
     settings = replay.settings.player(player.player_index)
     end = replay.game_end
     starts_at = timer_start_at_end(end.last_frame, end.duration_seconds)
-    name = settings.display_name or settings.nametag
+    name = "" if settings is None else settings.display_name or settings.nametag
     title = f"  Port {player.port}{f', {printable(name)}' if name else ''}: {player.controller} controller"
     click.echo(f"{title} ({player.controller_basis})")
     for group, heading in _HEADINGS.items():
