@@ -1,7 +1,8 @@
 """Live ingest of game replays, Slippi first.
 
-Use `open_replay` to open a replay on disk, `messages` to iterate over its log messages, and `follow` to iterate over
-those of a replay that is still being written. The other names are the types that these functions return and raise.
+Use `open_replay` to open a replay on disk, `messages` to iterate over its log messages, `follow` to iterate over those
+of a replay that is still being written, and `connect` to subscribe to a daemon. The other names are the types that
+these functions return and raise.
 
 Attributes are only imported when you first use them (PEP 562), so `import slpstream` on its own loads neither trio nor
 numpy. Type checkers read the same names in `__init__.pyi`, which is made from the list in this module.
@@ -18,13 +19,14 @@ PUBLIC = {
     "api": ("Replay", "follow", "messages", "open_replay"),
     "formats.slippi.columns": ("Character", "EventColumns", "Frames", "RepeatedEventColumns"),
     "formats.slippi.stats.schema": ("Stats",),
-    "model.errors": ("FormatError", "SlpstreamError", "SourceError", "Unsupported"),
+    "model.errors": ("FormatError", "SlpstreamError", "SourceError", "SubscriberError", "Unsupported"),
     "model.events": (
         *("Diagnostic", "Event", "Frame", "FrameFinalized", "GameEnd", "GameEvent", "GameStart", "Metadata"),
         "StatsUpdate",
     ),
     "model.messages": ("FramesMode", "LogMessage"),
     "system.live_iterator": ("LiveIterator",),
+    "web.client": ("Client", "Message", "connect"),
 }
 """The public names by module."""
 _MODULE_OF = {name: module for module, names in PUBLIC.items() for name in names}

@@ -12,6 +12,7 @@ from slpstream.formats.slippi.stats.schema import Stats as Stats
 from slpstream.model.errors import FormatError as FormatError
 from slpstream.model.errors import SlpstreamError as SlpstreamError
 from slpstream.model.errors import SourceError as SourceError
+from slpstream.model.errors import SubscriberError as SubscriberError
 from slpstream.model.errors import Unsupported as Unsupported
 from slpstream.model.events import Diagnostic as Diagnostic
 from slpstream.model.events import Event as Event
@@ -25,9 +26,13 @@ from slpstream.model.events import StatsUpdate as StatsUpdate
 from slpstream.model.messages import FramesMode as FramesMode
 from slpstream.model.messages import LogMessage as LogMessage
 from slpstream.system.live_iterator import LiveIterator as LiveIterator
+from slpstream.web.client import Client as Client
+from slpstream.web.client import Message as Message
+from slpstream.web.client import connect as connect
 
 __all__ = [
     "Character",
+    "Client",
     "Diagnostic",
     "Event",
     "EventColumns",
@@ -41,6 +46,7 @@ __all__ = [
     "GameStart",
     "LiveIterator",
     "LogMessage",
+    "Message",
     "Metadata",
     "RepeatedEventColumns",
     "Replay",
@@ -48,8 +54,10 @@ __all__ = [
     "SourceError",
     "Stats",
     "StatsUpdate",
+    "SubscriberError",
     "Unsupported",
     "__version__",
+    "connect",
     "follow",
     "messages",
     "open_replay",

@@ -154,11 +154,7 @@ class Replay:
 
     @property
     def settings(self) -> Settings:
-        """The settings of the game.
-
-        For type checkers, they are those of Slippi. Other formats have settings of another type; there, use
-        `start.settings`, which can be anything.
-        """
+        """The settings of the game. Type checkers expect those of Slippi; for other formats, use `start.settings`."""
         settings: Settings = self.start.settings
         return settings
 
@@ -459,15 +455,16 @@ def follow(
     `SourceError` if the file does not behave like a log (because it shrinks, is replaced or vanishes), and
     `FormatError` if it is not a replay.
     """
-    file, wanted = Path(path), frozenset(topics)
+    file, wanted = real_path(Path(path)), frozenset(topics)
+    if file.is_dir():
+        raise Unreadable(str(path), "is a directory")
     if layout == "training":
         return LiveIterator(lambda: _follow_rows(file, sending), f"rows of {file.name}")
     return LiveIterator(lambda: _follow_messages(file, frames, wanted), f"messages of {file.name}")
 
 
-async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, None]:
+async def _follow_rows(file: Path, sending: Sending) -> AsyncGenerator[np.void, None]:
     """Iterate over the rows of a game while its file is being written."""
-    file = _followed(path)
     format_ = of_name(file.name)
     if format_.whole is None:
         raise UnsupportedFile(f"{format_.name} replays have no columns")
@@ -495,9 +492,8 @@ def _of_part(name: str, needed: str) -> Callable[..., Any]:
     return function
 
 
-async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str]) -> AsyncGenerator[LogMessage, None]:
+async def _follow_messages(file: Path, frames: FramesMode, wanted: frozenset[str]) -> AsyncGenerator[LogMessage, None]:
     """Iterate over the log messages of a replay while it is being written."""
-    file = _followed(path)
     format_ = of_name(file.name)
     if format_.written_whole:
         await _wait_until_unchanged(file)
@@ -511,14 +507,6 @@ async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str
                 yield message
             if pipeline.failure is not None and pipeline.game_id is None:
                 raise pipeline.failure
-
-
-def _followed(path: Path) -> Path:
-    """Return the real path of the file to follow. Raises `SourceError`."""
-    file = real_path(path)
-    if file.is_dir():
-        raise Unreadable(str(path), "is a directory")
-    return file
 
 
 async def _decoded(file: Path, format_: Format, decoder: _Decoder[Output_co]) -> AsyncGenerator[Output_co, None]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import os
 import re
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncGenerator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import trio
@@ -21,6 +24,7 @@ from slpstream import api
 from slpstream.model.errors import FormatError, SourceError, Unsupported
 from slpstream.model.events import Frame
 from slpstream.model.messages import LogMessage
+from slpstream.system.live_iterator import LiveIterator
 from tests.daemons.written import write_replay
 from tests.iterated import KINDS, taken
 from tests.project import ROOT
@@ -203,10 +207,23 @@ def test_follow_raises_the_errors_of_the_file(kind: str, game: Path) -> None:
         taken(kind, lambda: slpstream.follow(game))
 
 
-def test_example_of_the_page_runs(
+def test_examples_of_the_page_run(
     game: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    example = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
+    """The examples with a daemon get the messages of a file."""
+    sent = [{**json.loads(message.json()), "station": "Setup 1"} for message in slpstream.messages(game)]
+
+    def connect(*given: Any, **options: Any) -> LiveIterator[Any]:
+        async def generate() -> AsyncGenerator[Any, None]:
+            for message in sent:
+                yield message
+
+        return LiveIterator(generate, "messages")
+
+    monkeypatch.setattr(slpstream, "connect", connect, raising=False)
     monkeypatch.chdir(game.parent)
+    example = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
     exec(compile(example, "python.md", "exec"), {})
-    assert '"type":"game_end"' in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert '"type":"game_end"' in printed
+    assert printed.endswith("Setup 1 game_end\nSetup 2 game_end\n")

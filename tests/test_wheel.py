@@ -166,10 +166,3 @@ def test_type_checker_reveals_the_real_types(python: Path, tmp_path: Path) -> No
     # Versions of mypy write unions and the module of builtins differently.
     text = done.stdout.replace("builtins.", "").replace("def (path: Union[str, ", "def (path: str | ")
     assert re.findall(r'Revealed type is "(.*)"', text) == REVEALED
-
-
-@pytest.mark.release
-def test_example_of_the_page_passes_the_type_checker(python: Path, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "howto" / "python.md").read_text(encoding="utf-8")
-    done = checked(python, "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), tmp_path)
-    assert done.returncode == 0, done.stdout

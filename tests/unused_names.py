@@ -22,7 +22,6 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "row_of": "for users: docs/reference/columns.md",
         "to_polars": "for users: docs/reference/columns.md",
     },
-    "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
     "parts/rehearse/containment.py": {"getnameinfo": "required by trio"},
     "parts/sql/lazy_table.py": {"scanner": "called by DuckDB", "to_reader": "called by DuckDB"},
     "parts/training/windows.py": {"TrainingSet": "for users: slpstream/parts/training/docs.md"},

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import Generic, Self, TypeVar
@@ -25,7 +25,7 @@ _INTERRUPT_SECONDS = 0.5
 """On Windows, Ctrl-C only has an effect between two waits."""
 
 
-class LiveIterator(Generic[T]):
+class LiveIterator(Iterator[T], AsyncIterator[T]):
     """Values that arrive over time. Use `for` in a plain program, and `async for` under asyncio or trio.
 
     Errors are raised in your loop. If you leave the loop early, the work in the background ends soon afterwards. To
@@ -33,27 +33,18 @@ class LiveIterator(Generic[T]):
     """
 
     def __init__(self, generator: Callable[[], AsyncGenerator[T, None]], title: str) -> None:
-        """`generator` returns the async generator of the values, and is called under trio.
-
-        `title` says in the `repr` what the values are.
-        """
+        """`generator` is called under trio. `title` says in the `repr` what the values are."""
         self._title = title
         self._source = _Source(generator)
 
     def __repr__(self) -> str:
         return f"<{self._title}; iterate with `for`, or with `async for` under asyncio and trio>"
 
-    def __iter__(self) -> Self:
-        return self
-
     def __next__(self) -> T:
         taken = self._source.take()
         if not taken:
             raise StopIteration
         return taken[0]
-
-    def __aiter__(self) -> Self:
-        return self
 
     async def __anext__(self) -> T:
         taken = None

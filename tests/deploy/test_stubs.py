@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.docs.pages import blocks
 from tests.project import ROOT
 
 PROGRAM = ROOT / "deploy/wheel/stubs.py"
@@ -39,12 +40,38 @@ REVEALED = {
     "replay.events()[0].end_offset": "int",
     "next(slpstream.messages('game.slp')).cursor": "str | None",
     "next(slpstream.follow('game.slp')).json()": "bytes",
+    "client.cursors": "dict[str, str]",
+    "lost['playerIndex']": "int",
+    "lost['stock']['endPercent']": "float",
+    "frame['frame']['players']['0']['post']['percent']": "float",
+    "stats['stats']['overall'][0]['inputCounts']['total']": "int",
 }
+KNOWN_MESSAGES = (
+    "assert message['type'] == 'event' and message['kind'] == 'stock_lost'",
+    "lost = message",
+    "message = next(client)",
+    "assert message['type'] == 'frame'",
+    "frame = message",
+    "message = next(client)",
+    "assert message['type'] == 'stats'",
+    "stats = message",
+)
+"""A check of the type, or of the kind of an event, is enough to know the keys of a message."""
 WRONG = {
     "replay.settings.stage": 'has no attribute "stage"',
     "replay.frames.players[0].post.percentage": 'has no attribute "percentage"',
     "slpstream.open_reply": 'has no attribute "open_reply"',
+    "lost['stocks']": 'has no key "stocks"',
+    "assert lost['kind'] == 'stock_losst'": "Non-overlapping equality check",
 }
+
+
+def checked(*programs: Path) -> list[str]:
+    """The lines that `mypy --strict` prints for programs. The cache of mypy in the checkout is used if there is one."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *map(str, programs)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert not done.stderr
+    return done.stdout.replace("numpy._typing._nbit_base.", "numpy.").replace("builtins.", "").splitlines()
 
 
 def test_stubs_are_current() -> None:
@@ -58,18 +85,23 @@ def test_stubs_are_current() -> None:
 
 
 def test_type_checker_reveals_exact_types(tmp_path: Path) -> None:
-    """The cache of mypy in the checkout is used if there is one."""
     client = ["import slpstream", "replay = slpstream.open_replay('game.slp')"]
+    client += ["client = slpstream.connect()", "message = next(client)", *KNOWN_MESSAGES]
     client += [f"reveal_type({expression})" for expression in REVEALED]
     client += list(WRONG)
     (tmp_path / "client.py").write_text("\n".join(client), encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(tmp_path / "client.py")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert not done.stderr
-    lines = done.stdout.replace("numpy._typing._nbit_base.", "numpy.").replace("builtins.", "").splitlines()
+    lines = checked(tmp_path / "client.py")
     revealed = [found[1] for line in lines if (found := re.search(r'Revealed type is "(.*)"', line))]
     assert dict(zip(REVEALED, revealed, strict=True)) == REVEALED
     errors = [line for line in lines if ": error: " in line]
-    assert len(errors) == len(WRONG), done.stdout
+    assert len(errors) == len(WRONG), lines
     for line, expected in zip(errors, WRONG.values(), strict=True):
         assert expected in line
+
+
+def test_examples_of_the_page_pass_the_type_checker(tmp_path: Path) -> None:
+    examples = [block.text for block in blocks("python") if block.page == "docs/howto/python.md"]
+    programs = [tmp_path / f"example_{number}.py" for number in range(len(examples))]
+    for program, example in zip(programs, examples, strict=True):
+        program.write_text(f"import slpstream\n{example}", encoding="utf-8")
+    assert checked(*programs) == []

@@ -38,13 +38,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from slpstream.formats.slippi.column_types import (
-        FrameBookendColumns,
-        FrameStartColumns,
-        ItemColumns,
-        PostFrameColumns,
-        PreFrameColumns,
-    )
+    from slpstream.formats.slippi import column_types
 
 _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
 _NATIVE[BOOL.numpy] = np.dtype(np.uint8)
@@ -240,7 +234,13 @@ class _Nested:
 class Character:
     """The Pre-Frame and Post-Frame Updates of one character, who is either a player or a follower."""
 
-    def __init__(self, player_index: int, is_follower: bool, pre: PreFrameColumns, post: PostFrameColumns) -> None:
+    def __init__(
+        self,
+        player_index: int,
+        is_follower: bool,
+        pre: column_types.PreFrameColumns,
+        post: column_types.PostFrameColumns,
+    ) -> None:
         self.player_index = player_index
         self.is_follower = is_follower
         self.pre = pre
@@ -385,19 +385,19 @@ class Frames:
                     yield side[index]
 
     @cached_property
-    def start(self) -> FrameStartColumns:
+    def start(self) -> column_types.FrameStartColumns:
         """The Frame Start events, with `seed` and `scene_frame_counter`. These exist since 2.2.0."""
-        return cast("FrameStartColumns", self.event(Slot(FRAME_START.command)))
+        return cast("column_types.FrameStartColumns", self.event(Slot(FRAME_START.command)))
 
     @cached_property
-    def bookend(self) -> FrameBookendColumns:
+    def bookend(self) -> column_types.FrameBookendColumns:
         """The Frame Bookend events, with `latest_finalized_frame`. These exist since 3.0.0."""
-        return cast("FrameBookendColumns", self.event(Slot(FRAME_BOOKEND.command)))
+        return cast("column_types.FrameBookendColumns", self.event(Slot(FRAME_BOOKEND.command)))
 
     @cached_property
-    def items(self) -> ItemColumns:
+    def items(self) -> column_types.ItemColumns:
         """Item Updates, since 3.0.0."""
-        return cast("ItemColumns", self._repeated_events(ITEM_UPDATE))
+        return cast("column_types.ItemColumns", self._repeated_events(ITEM_UPDATE))
 
     @cached_property
     def stage_events(self) -> dict[str, RepeatedEventColumns]:
@@ -430,8 +430,8 @@ class Frames:
             index: Character(
                 index,
                 is_follower,
-                cast("PreFrameColumns", self.event(Slot(PRE_FRAME.command, index, is_follower))),
-                cast("PostFrameColumns", self.event(Slot(POST_FRAME.command, index, is_follower))),
+                cast("column_types.PreFrameColumns", self.event(Slot(PRE_FRAME.command, index, is_follower))),
+                cast("column_types.PostFrameColumns", self.event(Slot(POST_FRAME.command, index, is_follower))),
             )
             for index in wanted
         }
