@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -26,8 +27,16 @@ from tests.formats.games import games as other_games
 from tests.synthetic.match import synthetic_match
 
 OLD = 1_700_000_000
-FINISHED = synthetic_match(seed=1, frames=1500, rollbacks=True)
-UNFINISHED = synthetic_match(seed=2, frames=400, ended=False)
+
+
+@cache
+def finished() -> bytes:
+    return synthetic_match(seed=1, frames=1500, rollbacks=True)
+
+
+@cache
+def unfinished() -> bytes:
+    return synthetic_match(seed=2, frames=400, ended=False)
 
 
 def write_old(folder: Path, name: str, data: bytes, mtime: int = OLD) -> Path:
@@ -40,10 +49,10 @@ def write_old(folder: Path, name: str, data: bytes, mtime: int = OLD) -> Path:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("setup")
-    write_old(folder, "Game_1 ü.slp", FINISHED)
+    write_old(folder, "Game_1 ü.slp", finished())
     write_old(folder, "crashed.slp", synthetic_match(seed=3, frames=200, ended=False), OLD + 60)
     write_old(folder, "broken.slp", b"not a replay")
-    (folder / "running.slp").write_bytes(UNFINISHED)
+    (folder / "running.slp").write_bytes(unfinished())
     return folder
 
 
@@ -81,7 +90,7 @@ def test_finished_game_equals_its_file(daemon: DaemonProcess, played: Path) -> N
     names = [player["displayName"] for player in start["settings"]["players"]]
     assert [player["name"] for player in game["players"]] == names
     [file] = game["files"]
-    assert (file["name"], file["sizeBytes"]) == ("Game_1 ü.slp", len(FINISHED))
+    assert (file["name"], file["sizeBytes"]) == ("Game_1 ü.slp", len(finished()))
     assert str(played) not in json.dumps(game)
     found = daemon.get(f"/v1/games?player={names[1].lower()}&station={game['station']}&format=slippi")["games"]
     assert item["gameId"] in [game["gameId"] for game in found]
@@ -132,11 +141,11 @@ def test_replay_has_a_unique_name_and_can_be_downloaded(daemon: DaemonProcess) -
         (replay, "attachment; filename=\"Game_1 _.slp\"; filename*=UTF-8''Game_1%20%C3%BC.slp"),
     ):
         with urllib.request.urlopen(url, timeout=10) as response:
-            assert response.read() == FINISHED
+            assert response.read() == finished()
             assert response.headers["content-disposition"] == disposition
     request = urllib.request.Request(replay, headers={"range": "bytes=100-299"})
     with urllib.request.urlopen(request, timeout=10) as response:
-        assert (response.status, response.read()) == (206, FINISHED[100:300])
+        assert (response.status, response.read()) == (206, finished()[100:300])
 
 
 def test_incomplete_game_is_listed_and_broken_files_are_not(daemon: DaemonProcess, played: Path) -> None:
@@ -148,10 +157,10 @@ def test_incomplete_game_is_listed_and_broken_files_are_not(daemon: DaemonProces
 
 @pytest.mark.slow
 def test_running_game_is_listed(tmp_path: Path) -> None:
-    played = PlayedGame(tmp_path / "running.slp", UNFINISHED)
+    played = PlayedGame(tmp_path / "running.slp", unfinished())
     with running(tmp_path) as daemon:
         daemon.wait_ready()
-        played.write(len(UNFINISHED) * 2 // 3)
+        played.write(len(unfinished()) * 2 // 3)
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
         [game] = daemon.get("/v1/games")["games"]
         base = f"/v1/games/{game['gameId']}"
@@ -163,7 +172,7 @@ def test_running_game_is_listed(tmp_path: Path) -> None:
         assert len(frames) > 200
         assert daemon.request("GET", f"{base}/replay") == (200, played.unfinished())
         name = daemon.get(base)["links"]["file"]
-        played.write(len(UNFINISHED))
+        played.write(len(unfinished()))
         daemon.until(lambda: len(daemon.get(f"{base}/frames")["frames"]) > len(frames))
         assert daemon.get(base)["links"]["file"] != name, "what was downloaded before is not the whole game"
         played.path.unlink()
@@ -182,7 +191,7 @@ def test_games_are_not_read_again_after_a_restart(tmp_path: Path) -> None:
 
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
-        (folder / "a.slp").write_bytes(FINISHED)
+        (folder / "a.slp").write_bytes(finished())
         daemon.until(lambda: "metadata" in str(all_games(daemon)))
         [before] = all_games(daemon)
         assert before["statsSummary"]["overall"], "the daemon computed the stats while the game ran"
@@ -207,16 +216,16 @@ def all_games(daemon: DaemonProcess) -> list[dict[str, Any]]:
 
 
 def test_replaced_file_is_not_served_and_a_newer_copy_that_was_cut_off_hides_no_whole_file(tmp_path: Path) -> None:
-    whole = write_old(tmp_path, "whole.slp", FINISHED)
+    whole = write_old(tmp_path, "whole.slp", finished())
     with running(tmp_path) as daemon:
         daemon.wait_ready()
-        write_old(tmp_path, "cut.slp", FINISHED[: len(FINISHED) // 2], OLD + 600)
+        write_old(tmp_path, "cut.slp", finished()[: len(finished()) // 2], OLD + 600)
         daemon.until(lambda: [len(game["files"]) for game in all_games(daemon)] == [2])
         [item] = all_games(daemon)
         assert item["reason"] == "game_end"
         base = f"/v1/games/{item['gameId']}"
         assert [file["name"] for file in daemon.get(base)["files"]] == ["whole.slp", "cut.slp"]
-        assert daemon.request("GET", f"{base}/replay") == (200, FINISHED)
+        assert daemon.request("GET", f"{base}/replay") == (200, finished())
         assert daemon.get(f"{base}/stats") == lines(whole, "stats")[-1]["stats"]
         last = lines(whole, "frame")[-1]["frame"]["frame"]
         assert [frame["frame"] for frame in daemon.get(f"{base}/frames?from={last}")["frames"]] == [last]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import msgspec
 from hypothesis import given, settings
@@ -16,8 +17,12 @@ from slpstream.parts.controllers.check import ControllerCheck, checked, player_t
 from tests.parts.controllers.hands import analog, box, with_inputs
 from tests.synthetic.match import synthetic_match
 
-DATA = with_inputs({0: analog(1), 1: box(2, travel=False), 2: box(3)})
 SMALL = synthetic_match(seed=4, frames=300)
+
+
+@cache
+def of_three_players() -> bytes:
+    return with_inputs({0: analog(1), 1: box(2, travel=False), 2: box(3)})
 
 
 def events_of(data: bytes, chunk_bytes: int = 1 << 20) -> list[Event]:
@@ -34,11 +39,11 @@ def report_of(events: list[Event]) -> ControllerReport:
 
 def test_live_equals_batch() -> None:
     """The report is independent of the number of earlier reports and of the splits of the bytes."""
-    events = events_of(DATA)
+    events = events_of(of_three_players())
     start = first_of(GameStart, events)
     assert start is not None
     live = ControllerCheck(player_types(start.settings))
-    for i, event in enumerate(events_of(DATA, 777)):
+    for i, event in enumerate(events_of(of_three_players(), 777)):
         for frame in final_frames([event]):
             live.take(frame.number, frame.content)
         if i % 500 == 0:

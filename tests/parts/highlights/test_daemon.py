@@ -6,6 +6,7 @@ import json
 import os
 import urllib.error
 import urllib.request
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -15,8 +16,16 @@ from tests.daemons.process import configured, running
 from tests.synthetic.match import synthetic_match
 
 BEFORE = 1_700_000_000
-LIVE = synthetic_match(seed=3, frames=1500, ended=False)
-FINISHED = synthetic_match(seed=4, frames=1500)
+
+
+@cache
+def live() -> bytes:
+    return synthetic_match(seed=3, frames=1500, ended=False)
+
+
+@cache
+def finished() -> bytes:
+    return synthetic_match(seed=4, frames=1500)
 
 
 def events(path: Path) -> list[dict[str, Any]]:
@@ -29,7 +38,7 @@ def test_names_that_an_operator_gave_are_those_of_lists_and_highlights(tmp_path:
     folder = tmp_path / "setup-1"
     folder.mkdir()
     path = folder / "old.slp"
-    path.write_bytes(FINISHED)
+    path.write_bytes(finished())
     os.utime(path, (BEFORE, BEFORE))
     [event] = events(path)
     index = event["playerIndex"]
@@ -62,7 +71,7 @@ def test_highlights_of_games(tmp_path: Path) -> None:
     folder = tmp_path / "main"
     folder.mkdir()
     old, new = folder / "old.slp", folder / "new.slp"
-    old.write_bytes(FINISHED)
+    old.write_bytes(finished())
     os.utime(old, (BEFORE, BEFORE))
     [old_event] = events(old)
     with running(folder) as daemon:
@@ -73,7 +82,7 @@ def test_highlights_of_games(tmp_path: Path) -> None:
         assert {key: old_event[key] for key in found["highlight"]} == found["highlight"]
         assert daemon.get("/v1/highlights")["highlights"] == [found], "and kept"
 
-        new.write_bytes(LIVE)
+        new.write_bytes(live())
         daemon.until(lambda: len(daemon.get("/v1/highlights")["highlights"]) == 2)
         [new_event] = events(new)
         first, second = daemon.get("/v1/highlights?station=main")["highlights"]
@@ -92,7 +101,7 @@ def test_highlights_of_games(tmp_path: Path) -> None:
         parameters = parse_qs(first["links"]["launcher"].partition("?")[2])
         assert parameters["startFrame"] == [str(new_event["startFrame"] - 120)]
         with urllib.request.urlopen(unquote(parameters["path"][0]), timeout=10) as response:
-            assert response.read() == LIVE
+            assert response.read() == live()
         for unknown in (f"game={'f' * 32}", "set=unknown"):
             assert daemon.status(f"/v1/highlights?{unknown}") == 404
         assert daemon.get("/v1/highlights?station=unknown") == {"highlights": []}

@@ -9,6 +9,7 @@ import random
 import zipfile
 from collections import defaultdict
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -28,7 +29,11 @@ TABLE = SHARED / "odds" / "seconds.csv"
 
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-MATCH, LONG = synthetic_match(seed=5), synthetic_match(seed=4)
+
+
+@cache
+def match(seed: int) -> bytes:
+    return synthetic_match(seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +144,7 @@ def test_fewer_seconds_of_very_many_games_are_kept(tmp_path: Path, monkeypatch: 
     fitting = pytest.importorskip("slpstream.parts.odds.fitting")
     for i in range(10):
         path = tmp_path / f"Game_{i}.slp"
-        path.write_bytes(as_another_game((MATCH, LONG)[i % 2], random_seed=i, started_at=BEGAN))
+        path.write_bytes(as_another_game(match((5, 4)[i % 2]), random_seed=i, started_at=BEGAN))
     whole = json.loads(called(command, "fit", "--json", tmp_path).stdout)
     monkeypatch.setattr(fitting, "MAX_ROWS", 300)
     thinned = json.loads(called(command, "fit", "--json", tmp_path).stdout)
@@ -153,7 +158,7 @@ def test_model_is_fitted_to_replays_in_folders_and_archives(tmp_path: Path, jobs
     pytest.importorskip("numpy")
     folder = tmp_path / "replays"
     folder.mkdir()
-    games = [as_another_game((MATCH, LONG)[i % 2], random_seed=i, started_at=BEGAN) for i in range(12)]
+    games = [as_another_game(match((5, 4)[i % 2]), random_seed=i, started_at=BEGAN) for i in range(12)]
     with zipfile.ZipFile(folder / "games.zip", "w") as archive:
         for number, data in enumerate(games):
             archive.writestr(f"Game_{number}.slp", data)
@@ -176,7 +181,7 @@ def test_model_is_fitted_to_replays_in_folders_and_archives(tmp_path: Path, jobs
 
 def test_odds_of_a_replay(tmp_path: Path) -> None:
     path = tmp_path / "Game_1.slp"
-    path.write_bytes(MATCH)
+    path.write_bytes(match(5))
     found = json.loads(called(command, "show", "--json", path).stdout)
     assert found["players"] == [0, 1]
     assert found["points"][0] == {"frame": 0, "odds": 0.5, "stocks": [4, 4]}

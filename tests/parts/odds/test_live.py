@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -21,8 +23,15 @@ from tests.formats.slippi.pure import without_kernel
 from tests.replays import replay_path
 from tests.synthetic.match import synthetic_match
 
-MATCH = synthetic_match(seed=5)
-ROLLBACKS = synthetic_match(seed=5, frames=2500, rollbacks=True)
+
+@cache
+def match() -> bytes:
+    return synthetic_match(seed=5)
+
+
+@cache
+def rollbacks() -> bytes:
+    return synthetic_match(seed=5, frames=2500, rollbacks=True)
 
 
 def odds_of(data: bytes, cuts: list[int], *, ended: bool = True) -> LogOdds:
@@ -49,9 +58,9 @@ def finished(path: Path) -> LogOdds:
     return odds
 
 
-@pytest.mark.parametrize("data", [MATCH, ROLLBACKS], ids=["match", "rollbacks"])
-def test_live_and_finished_odds_are_equal(data: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "game.slp"
+@pytest.mark.parametrize("game", [match, rollbacks])
+def test_live_and_finished_odds_are_equal(game: Callable[[], bytes], tmp_path: Path) -> None:
+    path, data = tmp_path / "game.slp", game()
     path.write_bytes(data)
     whole = lines(finished(path))
     rng = random.Random(1)
@@ -62,21 +71,21 @@ def test_live_and_finished_odds_are_equal(data: bytes, tmp_path: Path) -> None:
 
 
 def test_odds_depend_only_on_frames_up_to_then() -> None:
-    whole = odds_of(ROLLBACKS, []).points
+    whole = odds_of(rollbacks(), []).points
     frames = [point.frame for point in whole]
     assert frames == sorted(set(frames))
     assert len(frames) > 70
     rng = random.Random(2)
     lengths = set()
-    for cut in rng.sample(range(len(ROLLBACKS)), 12):
-        points = odds_of(ROLLBACKS[:cut], [], ended=False).points
+    for cut in rng.sample(range(len(rollbacks())), 12):
+        points = odds_of(rollbacks()[:cut], [], ended=False).points
         assert points == whole[: len(points)]
         lengths.add(len(points))
     assert len(lengths) > 6
 
 
 def test_odds_come_twice_a_second_and_with_each_lost_stock() -> None:
-    odds = odds_of(MATCH, [])
+    odds = odds_of(match(), [])
     lost = [point for point in odds.points if point.lost_by]
     regular = [point.frame for point in odds.points if point.frame % 30 == 0]
     assert regular == list(range(0, odds.points[-1].frame, 30))
@@ -86,7 +95,7 @@ def test_odds_come_twice_a_second_and_with_each_lost_stock() -> None:
 
 
 def test_percent_of_a_lost_stock_does_not_count() -> None:
-    points = odds_of(MATCH, []).points
+    points = odds_of(match(), []).points
     before = next(i for i, point in enumerate(points) if point.lost_by == (1,))
     assert points[before - 1].state.opponent_percent > 20
     assert points[before].state.opponent_percent == 0
@@ -95,14 +104,14 @@ def test_percent_of_a_lost_stock_does_not_count() -> None:
 
 def test_rows_for_fitting_are_those_of_the_log(tmp_path: Path) -> None:
     path = tmp_path / "game.slp"
-    path.write_bytes(MATCH)
-    whole = [point.state for point in odds_of(MATCH, []).points if point.frame % FRAMES_PER_SECOND == 0]
+    path.write_bytes(match())
+    whole = [point.state for point in odds_of(match(), []).points if point.frame % FRAMES_PER_SECOND == 0]
     assert list(game_of(open_replay(path)).states()) == [state for state in whole if min(state[:2]) > 0]
 
 
 def test_turning_points_are_the_largest_swings(tmp_path: Path) -> None:
     path = tmp_path / "game.slp"
-    path.write_bytes(MATCH)
+    path.write_bytes(match())
     odds = finished(path)
     chances = {point.frame: point.odds for point in odds.points}
     expected = []

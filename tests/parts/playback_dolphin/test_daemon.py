@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,9 +23,17 @@ from tests.parts.playback_dolphin.watched_file import WatchedFile
 from tests.synthetic.match import synthetic_match
 
 BEFORE = 1_700_000_000
-LIVE = synthetic_match(seed=3, frames=1500, ended=False)
-OVER = synthetic_match(seed=6, stocks=1)
-"""A complete game, which decides a set of one game."""
+
+
+@cache
+def live() -> bytes:
+    return synthetic_match(seed=3, frames=1500, ended=False)
+
+
+@cache
+def over() -> bytes:
+    """A complete game, which decides a set of one game."""
+    return synthetic_match(seed=6, stocks=1)
 
 
 def send(daemon: DaemonProcess, method: str, path: str, body: Any = None) -> Any:
@@ -52,7 +61,7 @@ def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
             assert refusal(daemon, "POST", marks_path, {}) == (409, "no game is played")
             assert refusal(daemon, "POST", replay_path, {"moment": "last_stock"})[0] == 409
             game = folder / "Game_1.slp"
-            game.write_bytes(LIVE)
+            game.write_bytes(live())
             daemon.until(lambda: file.modes == ["mirror"])
             assert (file.newest["replay"], file.newest["gameStation"]) == (str(game), "main")
             daemon.until(lambda: len(daemon.get("/v1/highlights")["highlights"]) == 1)
@@ -109,8 +118,8 @@ def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
             assert refusal(daemon, "DELETE", f"{marks_path}/2")[0] == 404
             assert refusal(daemon, "DELETE", f"{marks_path}/x")[0] == 404
             assert send(daemon, "POST", marks_path, {"gameId": found["gameId"], "frame": 7})["id"] == 3
-            second = PlayedGame(folder / "Game_2.slp", OVER)
-            second.write(len(OVER) - 20_000)
+            second = PlayedGame(folder / "Game_2.slp", over())
+            second.write(len(over()) - 20_000)
             daemon.until(lambda: file.newest["replay"] == str(second.path))
             assert file.modes[writes:] == ["mirror"]
             second.end()
@@ -133,7 +142,7 @@ def test_without_a_playback_dolphin_marks_work(tmp_path: Path) -> None:
         assert daemon.get(path) == {"configured": False, "replaying": False}
         for method, body in (("POST", {"moment": "last_stock"}), ("DELETE", None)):
             assert refusal(daemon, method, path, body)[0] == 409
-        (folder / "Game_1.slp").write_bytes(LIVE)
+        (folder / "Game_1.slp").write_bytes(live())
         daemon.until(lambda: (daemon.get("/v1/stations/main").get("game") or {}).get("lastFrame") is not None)
         assert send(daemon, "POST", "/v1/stations/main/marks", {})["id"] == 1
         for method, unknown in (("GET", "marks"), ("POST", "marks"), ("GET", "instant-replay")):
