@@ -186,7 +186,7 @@ class RealObs:
         control.ask("SetCurrentSceneTransition", transitionName="Cut")
         control.ask("SetCurrentProgramScene", sceneName="Break")
         self.until_saved(*SCENES, *TEXTS)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + START_SECONDS
         while self.recorded != ["Break"]:
             assert time.monotonic() < deadline, self.recorded
             time.sleep(0.2)
@@ -195,14 +195,18 @@ class RealObs:
     def until_saved(self, *names: str) -> None:
         """Wait until OBS has saved scenes and sources, so that they survive a kill."""
         file = self.home / ".config" / "obs-studio" / "basic" / "scenes" / "Test.json"
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + START_SECONDS
         while not all(f'"{name}"' in _text(file) for name in names):
             assert time.monotonic() < deadline, "OBS does not save its scenes"
             time.sleep(0.2)
 
 
 def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else ""
+    """The text of a file. While OBS saves it, it is missing for a moment."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
 
 
 @contextmanager

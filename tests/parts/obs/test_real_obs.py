@@ -135,7 +135,7 @@ def test_scenes_text_and_replay_buffer_follow_a_set_of_three_games(obs: RealObs,
         control = obs.start()
         daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
         daemon.until(lambda: control.ask("GetSceneList")["currentProgramSceneName"] == "Break", 30)
-        assert text("Players") == players
+        daemon.until(lambda: text("Players") == players, 30)
         obs.recorded.clear()
 
         station.begin()
