@@ -182,6 +182,10 @@ NOT_ON_WINDOWS: Mapping[str, str] = {
 MAX_DEFAULT_REPLAY_BYTES = 600_000
 """Tests with a replay above this size are slow. They take most of the time, and smaller and synthetic replays cover
 all versions and all kinds of events."""
+MAX_GATE_REPLAY_BYTES = 1_200_000
+LARGE_IN_THE_GATE = ("doubles", "ics2", "rollbackFrameTest", "v0.1")
+"""The real replays above this size that the gate reads too: teams, Ice Climbers, rollbacks, and the oldest version.
+Tests with another one belong to the release check."""
 _BROWSER_MODULES = ("playwright", "tests.browsers", "tests.web.shown")
 """A module that imports one of these drives a browser, which is not tested on Windows."""
 _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis", "process")}
@@ -246,13 +250,19 @@ def _marks_of(path: Path) -> Iterator[str]:
             yield from MARKS.get(marked.as_posix(), "").split()
 
 
-def _has_large_replay(item: pytest.Item) -> bool:
+def _marks_of_replays(item: pytest.Item) -> Iterator[str]:
+    """The marks of a test with large replays."""
     parameters = (
         item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
     )
     folders = (SHARED, own_folder())
     files = [value for value in parameters if isinstance(value, Path) and any(map(value.is_relative_to, folders))]
-    return any(file.stat().st_size > MAX_DEFAULT_REPLAY_BYTES for file in files)
+    for file in files:
+        size_bytes = file.stat().st_size
+        if size_bytes > MAX_DEFAULT_REPLAY_BYTES:
+            yield "slow"
+        if size_bytes > MAX_GATE_REPLAY_BYTES and file.is_relative_to(SHARED) and file.stem not in LARGE_IN_THE_GATE:
+            yield "release"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -277,8 +287,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         reason = item.get_closest_marker("not_on_windows")
         if sys.platform == "win32" and reason is not None:
             item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason.args[0]}"))
-        if _has_large_replay(item):
-            item.add_marker("slow")
+        for mark in _marks_of_replays(item):
+            item.add_marker(mark)
         for fixture in getattr(item, "fixturenames", ()):
             for mark in _FIXTURE_MARKS.get(fixture, ()):
                 item.add_marker(mark)
