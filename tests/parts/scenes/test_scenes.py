@@ -178,6 +178,23 @@ def test_cards_are_as_wide_as_their_content(page: Page, empty_daemon: DaemonProc
     assert not page.locator(".cover.figures").is_visible()
 
 
+def test_top_is_symmetric(page: Page, empty_daemon: DaemonProcess) -> None:
+    """Plates and names mirror each other, even if only one player has a sponsor, details, a combo and a set point."""
+    station = open_live(page, empty_daemon, "layout=top&motion=0")
+    station.set(("Nova | Aki", "Bo"), (2, 1), details={0: {"pronouns": "she/her", "seed": 2}})
+    station.start("Aki", "Bo")
+    station.frame(1200, 134, 47)
+    station.combo(1200, 10, 4, 7.5)
+    page.locator(".combo.shown").wait_for()
+    settle(page)
+    for part in (".card", ".swatch", ".score", ".name"):
+        left, right = page.locator(part).evaluate_all(
+            "parts => parts.map((part) => part.getBoundingClientRect()).map(({ left, right, top, bottom }, i) =>"
+            " i === 0 ? [left, top, bottom] : [innerWidth - right, top, bottom])"
+        )
+        assert left == pytest.approx(right, abs=0.5), part
+
+
 def test_panels_in_place_of_the_display_are_opaque(page: Page, empty_daemon: DaemonProcess) -> None:
     """White and black video below give the same pixels, even for an eliminated player."""
     station = open_live(page, empty_daemon, "layout=hud&motion=0")

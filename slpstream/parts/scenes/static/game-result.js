@@ -7,7 +7,7 @@ import { PercentHistory } from "../match.js";
 import { setOf } from "../set_score.js";
 import { minutesText, timerStart } from "../slippi.js";
 import { text } from "../texts/texts.js";
-import { coloured, figure, heading, lengthOf, openBoard, plate, rebuild } from "./boards.js";
+import { aligned, coloured, figure, heading, lengthOf, openBoard, plate, rebuild } from "./boards.js";
 import { percentChart } from "./chart.js";
 import { station } from "./page.js";
 import { canShow, peopleOf, sidesOf } from "./people.js";
@@ -55,7 +55,7 @@ function draw({ element, state, results }) {
     if (stats !== null) {
       middle.append(percentChart(PercentHistory.fromStats(stats), people, stats.lastFrame), comparison(stats, sidesOf(people, set)));
     }
-    return [...parts, make("div.columns", left, middle, right)];
+    return [...parts, aligned(make("div.columns", left, middle, right))];
   });
   return true;
 }

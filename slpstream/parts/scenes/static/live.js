@@ -87,6 +87,7 @@ function draw(now) {
   list.dataset.frame = String(view.game?.frame ?? "");
   list.dataset.count = String(shown.length);
   overlay.dataset.count = String(shown.length);
+  overlay.dataset.lines = shows.has("names") && shown.length === 2 ? linesOf(shown).join(" ") : "";
   while (list.children.length > shown.length) {
     list.lastElementChild?.remove();
   }
@@ -111,6 +112,16 @@ function draw(now) {
     });
   });
   return state.changesAt(now);
+}
+
+/**
+ * The lines above and below the names, if one of these players has them.
+ * @param {readonly import("./people.js").Person[]} shown
+ */
+function linesOf(shown) {
+  const hasSponsor = shown.some(({ sponsor }) => sponsor !== "");
+  const hasExtra = shown.some(({ pronouns, seed }) => pronouns !== "" || seed !== null);
+  return [...(hasSponsor ? ["sponsor"] : []), ...(hasExtra ? ["extra"] : [])];
 }
 
 /**

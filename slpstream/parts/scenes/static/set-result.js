@@ -5,7 +5,7 @@ import { make } from "../dom.js";
 import { killsOf } from "../kills.js";
 import { playerOfSet } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
-import { coloured, fitted, heading, lengthOf, openBoard, pictureOf, plate, rebuild, stagePlate } from "./boards.js";
+import { aligned, coloured, fitted, heading, lengthOf, openBoard, pictureOf, plate, rebuild, stagePlate } from "./boards.js";
 import { peopleOf } from "./people.js";
 import { lengthWords, setWords, sideWords, stageOf, stocksWords } from "./words.js";
 
@@ -50,7 +50,7 @@ function draw({ element, state, results }) {
     const parts = [
       heading(set, lengthWords(set)),
       fitted("h1.name.title", title),
-      make("div.sides", left, right),
+      aligned(make("div.sides", left, right)),
       make("ol.games", ...rows),
     ];
     if (decisive !== "") {
