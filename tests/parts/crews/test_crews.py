@@ -64,7 +64,7 @@ def test_operator_makes_a_set_a_crew_battle(page: Page, daemon: DaemonProcess, t
     expect(panel.locator(".points").last).to_have_text("3")
     panel.get_by_role("button", name="Give Blue a stock").click()
     expect(panel.locator(".points").last).to_have_text("4")
-    panel.get_by_role("button", name="End crew battle").click()
+    panel.get_by_role("button", name="Back to a normal set").click()
     expect(panel.locator(".points").first).to_have_text("0")  # the last game has other players: a set of its own
     found = daemon.get("/v1/stations/main/set")
     assert "crewBattle" not in found
@@ -94,7 +94,7 @@ def test_crew_battle_in_the_overlay(page: Page, daemon: DaemonProcess, tmp_path:
     for number, name in ((1, "Red"), (2, "Blue")):
         page.get_by_label(f"Crew {number}", exact=True).fill(name)
     page.get_by_role("button", name="Make this set a crew battle").click()
-    expect(page.get_by_role("button", name="End crew battle")).to_be_visible()
+    expect(page.get_by_role("button", name="Back to a normal set")).to_be_visible()
     page.goto(f"{daemon.url}/overlay/main")
     expect(page.locator(".best-of")).to_have_text("Red – Blue")
     scores = [str(side["score"]) for side in daemon.get("/v1/stations/main/set")["sides"]]

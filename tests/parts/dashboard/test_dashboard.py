@@ -157,7 +157,7 @@ def check_summary(page: Page, ending: setups.Ending) -> None:
     stats = ending.stats
     overall = {each["playerIndex"]: each for each in stats["overall"]}
     expect(table_row(page, "Kills")).to_have_text([str(overall[i]["killCount"]) for i in (0, 1)])
-    expect(table_row(page, "Damage done")).to_have_text([f"{overall[i]['totalDamage']:.0f}%" for i in (0, 1)])
+    expect(table_row(page, "Damage dealt")).to_have_text([f"{overall[i]['totalDamage']:.0f}%" for i in (0, 1)])
     counts = {each["playerIndex"]: each["lCancelCount"] for each in stats["actionCounts"]}
     landed = [f"{counts[i]['success']}/{counts[i]['success'] + counts[i]['fail']}" for i in (0, 1)]
     expect(table_row(page, "L-cancels")).to_have_text([re.compile(f"^{text} ·|^–$") for text in landed])

@@ -274,7 +274,7 @@ def test_own_picture_stays_in_the_browser(browser: Browser, empty_daemon: Daemon
             }"""
             page.evaluate(script, [way, list(saved.getvalue())])
         expect(remove).to_be_enabled()
-        expect(page.get_by_role("combobox", name="Below it")).to_have_value("own")
+        expect(page.get_by_role("combobox", name="Background")).to_have_value("own")
         assert colours_at(page, (0.05, 0.3), (0.5, 0.3)) == [(0, 0, 0), (255, 0, 0)], (
             "centred, with black on both sides"
         )

@@ -156,7 +156,7 @@ class Venue:
         card = row | {"characters": [] if now is None else _characters(now), "stocks": stocks}
         outcome = [] if last is None else [f"{self._names(last)[last['winners'][0]]} wins"]
         counted = [game for game in found["games"] if game["counts"]]
-        words = [{"upcoming": "Up next", "running": "Live", "over": "Final"}[state], found.get("round", "")]
+        words = [{"upcoming": "Up next", "running": "Live", "over": "Finished"}[state], found.get("round", "")]
         moments = self.daemon.get("/v1/highlights?set=station&order=best&limit=5")["highlights"]
         item = f"station{names[0]}{scores[0]}{names[1]}{scores[1]}{' · '.join(filter(None, words))}"
         return {

@@ -260,7 +260,7 @@ def after(air: Broadcast, play: int) -> None:
     """The texts after a game: its result everywhere, and the score."""
     winner, scores, won = WINNERS[play - 1], SCORES[play - 1].split("–"), play == GAMES
     title = ["Altea wins the set 3–2"] if won else ["The set so far"]
-    state = "Final" if won else "Live"
+    state = "Finished" if won else "Live"
     air.show(
         live={
             "outcome": [] if won else [f"{winner} wins"],
@@ -350,6 +350,6 @@ def decided(air: Broadcast) -> None:
             "game-result": {"outcome": ["Vixen wins"], "won": ["Vixen"]},
             "set-result": {"title": ["Vixen wins the set 3–2"], "won": ["Vixen"], "scores": ["3", "2"]},
             "operator": {"points": ["3", "2"], "result": ["Vixen wins"], "won": ["Vixen"]},
-            "ticker": {"items": ["station Vixen 3 Altea 2 Final · Grand Final"]},
+            "ticker": {"items": ["station Vixen 3 Altea 2 Finished · Grand Final"]},
         },
     )

@@ -100,7 +100,7 @@ def test_second_phone_takes_over_with_a_second_tap(browser: Browser, daemon: Dae
         second.goto(url)
         sit(first, 3, "Ann")
         expect(port_of(second, 3).locator(".name")).to_have_text("Ann")
-        sit(second, 3, "Bob", "That is me")
+        sit(second, 3, "Bob", "That's me")
         dialog = second.get_by_role("dialog")
         expect(dialog.get_by_role("alert")).to_have_text("Ann sits at port 3.")
         expect(port_of(first, 3).locator(".name")).to_have_text("Ann")
@@ -156,7 +156,7 @@ def test_winner_stays(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -
         page.goto(code_of(daemon, "main", page))
         sit(page, 1, "Ann")
         (tmp_path / "main/Game_1.slp").write_bytes(game(minute=1, winner=0))
-        page.get_by_role("button", name="I stay at port 1").tap()
+        page.get_by_role("button", name="I'm staying at port 1").tap()
         expect(page.get_by_text("The set has not begun.")).to_be_visible()
         assert daemon.get("/v1/stations/main/set")["state"] == "upcoming"
         assert ports_of(daemon) == {1: "Ann"}

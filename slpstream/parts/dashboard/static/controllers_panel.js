@@ -6,7 +6,7 @@
 import { Status } from "../api.js";
 import { clone, fill, find, setText } from "../dom.js";
 import { gameTime } from "../slippi.js";
-import { fillTexts, text } from "../texts/texts.js";
+import { fillTexts, language, text } from "../texts/texts.js";
 
 /**
  * @typedef {import("./daemon.js").Daemon} Daemon
@@ -93,7 +93,7 @@ function showFinding(row, { port, finding }) {
   row.dataset.confidence = finding.confidence;
   const times = finding.frames.slice(0, MAX_FRAMES).map(gameTime);
   setText(find(".times", row), [...new Set(times)].join(", "));
-  setText(find(".words", row), finding.text);
+  setText(find(".words", row), language === "en" ? finding.text : ""); // the daemon's sentence is in English
 }
 
 /** @param {string} part */

@@ -241,6 +241,21 @@ export function stateText(state) {
   return hasText(key) ? text(key) : state;
 }
 
+/** The frequent reasons of the daemon for a state, which are in English. @type {Record<string, string>} */
+const REASONS = {
+  "the file does not grow": "state.reason_no_growth",
+  "the folder is missing": "state.reason_no_folder",
+};
+
+/**
+ * Why a station is in its state, as far as possible in the page's language.
+ * @param {string} [reason]
+ */
+export function reasonText(reason = "") {
+  const [first, ...remarks] = reason.split("; ");
+  return [first in REASONS ? text(REASONS[first]) : first, ...remarks].join("; ");
+}
+
 /** @param {string} label */
 function unescapeLabel(label) {
   return label.replace(/\\(.)/g, (_, c) => (c === "n" ? "\n" : c));

@@ -20,7 +20,7 @@ import { addTexts, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
 import { attentionOf, remarkOf } from "./attention.js";
 import { setUpBracketLink } from "./bracket_link.js";
-import { Daemon, stateText } from "./daemon.js";
+import { Daemon, reasonText, stateText } from "./daemon.js";
 import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
 import { setUpFooter } from "./footer.js";
@@ -365,7 +365,7 @@ function drawCard(card, station) {
  * @param {string} state
  */
 function noteOf(station, game, state) {
-  const reason = ["playing", "idle", "starting"].includes(state) ? "" : station.reason;
+  const reason = ["playing", "idle", "starting"].includes(state) ? "" : reasonText(station.reason);
   const noGame = game === null && state === "idle" ? text("stations.no_game") : "";
   return [reason, noGame, station.degraded].filter(Boolean).join(" · ");
 }

@@ -12,7 +12,7 @@ import { Stream } from "../slpstream.js";
 import { StageView } from "../stage_view.js";
 import { date, text } from "../texts/texts.js";
 import { ControllersPanel } from "./controllers_panel.js";
-import { stateText } from "./daemon.js";
+import { reasonText, stateText } from "./daemon.js";
 import { FinishedGame } from "./finished_game.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay } from "./instant_replay.js";
@@ -181,7 +181,7 @@ export class StationDetail {
     setText(find(".state", root), stateText(state));
     find(".state", root).dataset.state = state;
     const exists = described !== undefined || daemon.health.state !== "ready";
-    const reason = ["idle", "playing", "starting"].includes(state) ? "" : (described?.reason ?? "");
+    const reason = ["idle", "playing", "starting"].includes(state) ? "" : reasonText(described?.reason);
     const lag = daemon.lag(this.#station);
     setText(find(".lag", root), lag === "" || state !== "playing" ? "" : text("detail.lag", { lag }));
     this.#daemon = daemon;
@@ -404,5 +404,6 @@ export class GameDetail {
 /** @param {HTMLElement} root */
 function stageParts(root) {
   const stage = /** @type {StageView} */ (find("stage-view", root));
+  stage.dataset.replay = text("replay.title"); // a badge while it does not show the live game
   return { stage, bar: /** @type {ReplayBar} */ (find("replay-bar", root)) };
 }

@@ -108,7 +108,7 @@ export default {
   "games.out": "fuera",
   "games.sudden_death": "muerte súbita",
   "games.and": " y ",
-  "games.against": " contra ",
+  "games.against": " vs ",
   // links and notes of several pages
   "page.loading": "Cargando…",
   "page.dashboard": "Panel",

@@ -7,5 +7,5 @@ export default {
   "crews.player_stocks": "Stocks per player",
   "crews.begin": "Make this set a crew battle",
   "crews.change": "Change the crews",
-  "crews.end": "End crew battle",
+  "crews.end": "Back to a normal set",
 };

@@ -7,5 +7,5 @@ export default {
   "crews.player_stocks": "Vidas por jugador",
   "crews.begin": "Convertir este set en batalla de equipos",
   "crews.change": "Cambiar los equipos",
-  "crews.end": "Sin batalla de equipos",
+  "crews.end": "Volver a un set normal",
 };

@@ -7,5 +7,5 @@ export default {
   "crews.player_stocks": "1人のストック",
   "crews.begin": "このセットを団体戦にする",
   "crews.change": "チームを変更",
-  "crews.end": "団体戦をやめる",
+  "crews.end": "通常のセットに戻す",
 };

@@ -20,7 +20,7 @@ export default {
   "editor.data": "Shows",
   "editor.data.example": "a made-up set",
   "editor.data.live": "the station now",
-  "editor.background": "Below it",
+  "editor.background": "Background",
   "editor.background.game": "a drawn game",
   "editor.background.own": "your picture",
   "editor.background.white": "white",

@@ -20,7 +20,7 @@ export default {
   "editor.data": "Muestra",
   "editor.data.example": "un set inventado",
   "editor.data.live": "la estación ahora",
-  "editor.background": "Debajo",
+  "editor.background": "Fondo",
   "editor.background.game": "una partida dibujada",
   "editor.background.own": "tu imagen",
   "editor.background.white": "blanco",

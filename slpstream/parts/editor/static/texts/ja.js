@@ -54,7 +54,7 @@ export default {
   "editor.option.fill": "画面全体に表示",
   "editor.option.casters": "名前",
   "editor.option.sponsors": "スポンサーのロゴ",
-  "editor.option.show": "部品",
+  "editor.option.show": "項目",
   "editor.option.players": "プレイヤー",
   "editor.option.sizes": "部分ごと",
   "editor.option.motion": "アニメーション",

@@ -50,7 +50,7 @@ export default {
   "scene.up_next": "Up next",
   "scene.elsewhere": "Other stations",
   "scene.now": "Live",
-  "scene.final": "Final",
+  "scene.final": "Finished",
   "scene.results": "Results",
   "scene.replay": "Replay",
   "scene.highlights": "Highlights",

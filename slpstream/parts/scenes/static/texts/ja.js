@@ -1,11 +1,11 @@
 /** Japanese. @type {import("../../texts/texts.js").Table} */
 export default {
-  "scene.port_short": "P{port}",
+  "scene.port_short": "{port}P",
   "scene.seed": "第{seed}シード",
   "scene.hits": "ヒット",
   "scene.games_won": "勝利数",
   "scene.ko": "撃墜！",
-  "scene.stock_lost": "ストック減",
+  "scene.stock_lost": "ストックロスト",
   "scene.winner": "勝者",
   "scene.set_point": "王手",
   "scene.casters": "実況・解説",
@@ -58,7 +58,7 @@ export default {
   "scene.situation": "{name}：{situation}",
   "scene.reason.zero_to_death": "即死コンボ",
   "scene.reason.comeback": "逆転",
-  "scene.reason.last_stock": "最終ストック",
+  "scene.reason.last_stock": "ラストストック",
   "scene.characters_today": "今日の使用キャラクター",
   "scene.games_today": "今日の試合",
   "scene.won": "勝ち",
