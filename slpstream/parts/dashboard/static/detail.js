@@ -301,7 +301,11 @@ export class StationDetail {
       setAttribute(find(link, root), "href", address);
       setUpCopying(root);
     }
-    find(".only-here", this.#root).hidden = !LOOPBACK.includes(location.hostname);
+    const isOnlyHere = LOOPBACK.includes(location.hostname);
+    find(".only-here", this.#root).hidden = !isOnlyHere;
+    if (!isOnlyHere) {
+      import("./qr_code.js").then(({ drawCode }) => drawCode(find(".code", this.#root), remote));
+    }
   }
 }
 

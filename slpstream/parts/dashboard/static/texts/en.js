@@ -267,6 +267,7 @@ export default {
   "remote.station": "Station",
   "remote.use": "Open this address on a phone to keep the score from there.",
   "remote.only_here": "Only this computer can open it yet. Open the dashboard to the network first.",
+  "remote.code": "Code to scan: remote control",
   "remote.open": "Open",
   "remote.swap": "Swap",
   "remote.mark": "Mark",

@@ -267,6 +267,7 @@ export default {
   "remote.station": "Estación",
   "remote.use": "Abre esta dirección en un teléfono para llevar el marcador desde allí.",
   "remote.only_here": "Por ahora solo este equipo puede abrirla. Abre antes el panel a la red.",
+  "remote.code": "Código para escanear: control remoto",
   "remote.open": "Abrir",
   "remote.swap": "Intercambiar",
   "remote.mark": "Marcar",

@@ -267,6 +267,7 @@ export default {
   "remote.station": "ステーション",
   "remote.use": "スマートフォンでこのアドレスを開くと、手元でスコアを操作できます。",
   "remote.only_here": "このアドレスを開けるのは、いまはこのパソコンだけです。先にネットワークへ公開してください。",
+  "remote.code": "リモコンのコード（読み取り用）",
   "remote.open": "開く",
   "remote.swap": "左右を入れ替える",
   "remote.mark": "印を付ける",
