@@ -29,6 +29,7 @@ from slpstream.web import (
 from slpstream.web import games as games_module
 from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
+from slpstream.web.combined import CombinedFiles
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
 from slpstream.web.problem_pages import PROBLEM_JSON
@@ -83,6 +84,7 @@ def make_app(
     """
     overlay_folder, tables = site.overlay_folder, site.name_folders.items()
     assets = Assets(STATIC)
+    combined = CombinedFiles(STATIC, {**{f"names/{name}": path for name, path in tables}, **site.static_folders})
 
     def exists(station: str) -> bool:
         return (station == ON_AIR and hub.on_air is not None) or stations.station(station) is not None
@@ -106,6 +108,7 @@ def make_app(
             *(route(page) for page in site.pages),
             *site.make_routes(exists, overlay_folder),
             *routes(api_endpoints(stations, games, more, site), lambda station: station in hub.channels),
+            *combined.routes(STATIC_PATH),
             *(Mount(f"{STATIC_PATH}/names/{name}", Assets(path, {".json"})) for name, path in tables),
             *(Mount(f"{STATIC_PATH}/{name}", Assets(folder)) for name, folder in site.static_folders.items()),
             Mount(STATIC_PATH, assets),

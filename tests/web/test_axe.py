@@ -1,5 +1,5 @@
-"""Axe finds no fault on any page, in any scheme or theme, and pages do not move while they load. A new page needs a row
-of `PAGES`.
+"""Axe finds no fault on any page, in any scheme or theme. Pages do not move while they load, and need few requests
+until they show something. A new page needs a row of `PAGES`.
 
 The gate checks each page in one scheme and size, and each scene in one theme.
 
@@ -8,6 +8,7 @@ Other modules run axe on single states of a page, such as an open dialog or sixt
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Literal
@@ -68,16 +69,59 @@ SCENES: Mapping[str, tuple[str, str]] = {
 """Scenes, which have themes."""
 
 
+FIRST: Mapping[str, str] = {
+    "station": ".panel:not(.loading) .players .name",
+    "station after a set": ".panel:not(.loading) .players .name",
+    "game": ".panel:not(.loading) .where",
+    "first run": ".first-run h2",
+    "editor": ".editor h2",
+    "docs": "p.loading",
+    "docs, overview": "p.loading",
+    "docs, endpoint": "p.loading",
+    "player": ".name",
+}
+"""What a page shows first, if that is less than the complete page."""
+MAX_REQUESTS = 9
+COUNT = """(() => {
+    const sockets = [];
+    const Socket = WebSocket;
+    globalThis.WebSocket = class extends Socket {
+        constructor(...given) {
+            super(...given);
+            sockets.push({ name: given[0], startTime: performance.now() });
+        }
+    };
+    const isShown = (each) => each.checkVisibility({ visibilityProperty: true });
+    globalThis.firstPicture = new Promise((done) => {
+        const look = () => {
+            if (![...document.querySelectorAll(FIRST)].some(isShown)) {
+                return requestAnimationFrame(look);
+            }
+            const now = performance.now();
+            const begun = ({ name, startTime }) => startTime <= now && !/^data:|[.]woff2$/.test(name);
+            const requests = () => [...performance.getEntriesByType("resource"), ...sockets].filter(begun);
+            done({ requests: () => [location.href, ...requests().map(({ name }) => String(name))] });
+        };
+        requestAnimationFrame(look);
+    });
+})();"""
+"""Counts the requests that begin before the first picture. Fonts are left out, because pages draw without them."""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     with whole_site(tmp_path_factory.mktemp("site")) as site:
         yield site
 
 
-def opened(page: Page, site: DaemonProcess, address: str, complete: str) -> None:
+def opened(page: Page, site: DaemonProcess, name: str) -> None:
+    address, complete = {**PAGES, **SCENES}[name]
+    page.add_init_script(COUNT.replace("FIRST", json.dumps(FIRST.get(name, complete))))
     game = site.get("/v1/games?station=station")["games"][0]["gameId"] if "{game}" in address else ""
     page.goto(f"{site.url}{address.format(game=game)}")
     page.locator(complete).first.wait_for()
+    requests = page.evaluate("async () => (await firstPicture).requests()")
+    assert len(requests) <= MAX_REQUESTS, requests
 
 
 MAX_SHIFT = 0.1
@@ -97,7 +141,7 @@ LOOKS: Mapping[str, Sequence[tuple[ViewportSize, Literal["dark", "light"]]]] = {
 @pytest.mark.parametrize(("name", "looks"), [*product(PAGES, ["dark"]), *release(*product(PAGES, ["others"]))])
 def test_axe_finds_nothing_on_pages(browser: Browser, site: DaemonProcess, name: str, looks: str) -> None:
     with open_page(browser, viewport=WIDE, reduced_motion="reduce", bypass_csp=True) as watched:
-        opened(watched.page, site, *PAGES[name])
+        opened(watched.page, site, name)
         if name not in ("first run", "login"):  # they push the stations down once they are needed
             assert watched.page.evaluate(SHIFT) < MAX_SHIFT
         for viewport, scheme in LOOKS[looks]:
@@ -111,7 +155,7 @@ def test_axe_finds_nothing_on_scenes(browser: Browser, site: DaemonProcess, name
     """Without contrasts, which axe cannot measure over a picture: separate tests measure those of scenes."""
     with open_page(browser, reduced_motion="reduce", bypass_csp=True) as watched:
         page = watched.page
-        opened(page, site, *SCENES[name])
+        opened(page, site, name)
         page.evaluate("picture => { document.documentElement.style.background = picture; }", game_picture(1920, 1080))
         page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
         check_with_axe(page, "page-has-heading-one")  # a scene is a picture over a video

@@ -54,8 +54,8 @@ def test_pages_are_sent_only_to_browsers(method: str, path: str, headers: dict[s
 def test_page_escapes_its_words_and_has_relative_addresses() -> None:
     for path, static in ((b"/", b"static/"), (b"/overlay/x", b"../static/"), (b"/a/b/c", b"../../static/")):
         page = problem_page(path, "<wrong>")
-        assert b'src="%bproblem.js"' % static in page
-        assert b'href="%bproblem.css"' % static in page
+        assert b'src="%bcombined.js?module=problem.js"' % static in page
+        assert b'href="%bcombined.css?file=problem.css&amp;module=problem.js"' % static in page
         assert b"&lt;wrong&gt;" in page
 
 

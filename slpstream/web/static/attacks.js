@@ -1,7 +1,7 @@
 /** Names of the attacks, by move id. */
 
 import { arrived } from "./late.js";
-import { loadTables } from "./tables.js";
+import { loadFile } from "./tables.js";
 import { localName } from "./texts/names.js";
 import { text } from "./texts/texts.js";
 
@@ -10,7 +10,7 @@ let attacks = {};
 
 /** Loads the names. Until then, attacks are shown with their ids. */
 export async function loadAttackNames() {
-  attacks = (await loadTables("slippi", "moves")).rows;
+  attacks = (await loadFile("names/slippi/moves.json")).rows;
   arrived();
 }
 

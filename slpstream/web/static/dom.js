@@ -70,6 +70,23 @@ export function fill(parent, values, make, show) {
 }
 
 /**
+ * Loads a stylesheet, and waits for it. A page works without it if it cannot be loaded. In a combined script, nothing is to be
+ * loaded: the combined stylesheet of the page has those that its modules name.
+ * @param {ImportMeta & {hasStylesheets?: boolean}} meta  The module's `import.meta`.
+ * @param {string} file  Relative to the module.
+ */
+export async function loadStylesheet(meta, file) {
+  if (meta.hasStylesheets) {
+    return;
+  }
+  const link = element("link", "", { rel: "stylesheet", href: new URL(file, meta.url).href });
+  await new Promise((resolve) => {
+    link.onload = link.onerror = resolve;
+    document.head.append(link);
+  });
+}
+
+/**
  * An element with a text and attributes.
  * @param {string} tag
  * @param {string} [text]

@@ -7,7 +7,7 @@
 import { arrived } from "./late.js";
 import { nameOf } from "./set_score.js";
 import { outcomeText } from "./summary.js";
-import { loadTables } from "./tables.js";
+import { loadFile } from "./tables.js";
 import { FORMAT, localName } from "./texts/names.js";
 import { number, text } from "./texts/texts.js";
 
@@ -66,10 +66,13 @@ let tables = { characters: {}, internalCharacters: {}, stages: {}, teams: {}, sw
  * @param {() => void} [onLoaded]  Called when they are loaded, for users' own pages.
  */
 export async function loadNames(onLoaded) {
-  const files = ["characters", "internal_characters", "stages", "enumerations", "swatches"];
-  const [characters, internalCharacters, stages, enumerations, swatches] = await Promise.all(
-    files.map((file) => loadTables(FORMAT, file)),
-  );
+  const [characters, internalCharacters, stages, enumerations, swatches] = await Promise.all([
+    loadFile("names/slippi/characters.json"),
+    loadFile("names/slippi/internal_characters.json"),
+    loadFile("names/slippi/stages.json"),
+    loadFile("names/slippi/enumerations.json"),
+    loadFile("names/slippi/swatches.json"),
+  ]);
   tables = {
     characters: characters.rows,
     internalCharacters: internalCharacters.rows,

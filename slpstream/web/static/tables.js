@@ -6,22 +6,19 @@ import { sleep } from "./timing.js";
 const RETRY_MS = 2000;
 const api = new Api(undefined);
 
-/**
- * Loads the file `names/FORMAT/FILE.json`, and retries until that succeeds.
- * @param {string} format
- * @param {string} file
- * @returns {Promise<any>}
- */
-export function loadTables(format, file) {
-  return loadFile(`names/${format}/${file}.json`);
-}
+
+/** A combined script has the tables that its modules load. @type {Record<string, any>} */
+const present = /** @type {ImportMeta & {tables?: object}} */ (import.meta).tables ?? {};
 
 /**
- * Loads a JSON file, and retries until that succeeds.
+ * Loads a JSON file, and retries until that succeeds. Name it with its whole path, as in `"names/slippi/stages.json"`.
  * @param {string} path  Below `/static/`.
  * @returns {Promise<any>}
  */
 export async function loadFile(path) {
+  if (Object.hasOwn(present, path)) {
+    return present[path];
+  }
   for (;;) {
     try {
       const { status, body } = await api.get(`static/${path}`);

@@ -324,7 +324,8 @@ DRAWN = """() => [...document.querySelectorAll("main *")].filter((each) => each.
     const isName = /name|fighter|costume|character|stage|move|words|title/.test(each.getAttribute("class") ?? "");
     const words = isName ? [...each.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data) : [];
     const colours = ["--costume", "--costume-ink", "--port-ink"].map((name) => each.style.getPropertyValue(name));
-    const found = [...words, ...colours, each.getAttribute("href"), each.getAttribute("src")].filter(Boolean);
+    const drawn = ["d", "href", "src"].map((name) => each.getAttribute(name));
+    const found = [...words, ...colours, ...drawn].filter(Boolean);
     return found.length === 0 ? [] : [found.join(" ")];
 })"""
 """The names, colours and pictures that a page shows."""
@@ -350,6 +351,8 @@ def test_late_names_and_pictures_are_drawn(
             page.route("**/custom/late.css", lambda route: route.fulfill(content_type="text/css", body=STYLE))
             page.route("**/static/icons/own.json", lambda route: route.fulfill(json=OWN))
             page.route("**/custom/icons/**", lambda route: route.fulfill(content_type="image/svg+xml", body=PICTURE))
+        one_by_one = f'import "./scenes/{scene}.js";'  # with the names in files of their own
+        late.route("**/combined.js**", lambda route: route.fulfill(content_type="text/javascript", body=one_by_one))
         held = Held(late, *LATE[files])
         for page in (early, late):
             address = scene_address(empty_daemon, scene, f"?css=late.css&lang={language}#example")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Sequence
+from html import unescape
 from urllib.parse import urljoin
 
 import pytest
@@ -24,7 +25,7 @@ async def server() -> AsyncIterator[Served]:
 
 def addresses(page: str) -> Sequence[str]:
     """The addresses of a page's stylesheets and scripts."""
-    return re.findall(r'(?:href|src)="([^"]*\.(?:css|js))"', page)
+    return [unescape(address) for address in re.findall(r'(?:href|src)="([^"]*static/[^"]*)"', page)]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -48,7 +49,10 @@ async def test_page_is_not_sent_again(server: Served) -> None:
 async def test_addresses_are_relative_to_the_path_as_it_was_sent(server: Served) -> None:
     """A slash that is encoded in the path is not a level of the address."""
     page = (await server.ask("/scenes%2Flive/main")).body.decode()
-    assert addresses(page) == ["../static/scenes/live.css", "../static/scenes/live.js"]
+    assert addresses(page) == [
+        "../static/combined.css?file=scenes/live.css&module=scenes/live.js",
+        "../static/combined.js?module=scenes/live.js",
+    ]
 
 
 async def test_overlay_is_the_live_scene(server: Served) -> None:

@@ -68,6 +68,7 @@ async function load() {
  * @param {string} [fragment]  The part of the dashboard that solves the problem.
  */
 function showProblem(problem, fragment = "") {
+  find("p.loading").hidden = true;
   const root = find("body > .problem");
   root.hidden = problem === "";
   if (root.firstChild?.textContent !== problem) {

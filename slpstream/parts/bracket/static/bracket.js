@@ -333,7 +333,7 @@ class Unauthorised extends Error {}
 
 async function refresh() {
   try {
-    state = (await load("v1/bracket")) ?? state;
+    state = (await load("v1/bracket").finally(() => (find("p.loading").hidden = true))) ?? state;
     const words = state.configured ? (state.connected ? "bracket.connected" : "bracket.not_connected") : "bracket.not_configured";
     setText(find(".state"), text(words, { kind: state.kind ?? "" }));
     showTrouble(state.trouble ? `${state.kind} ${state.trouble}` : "");

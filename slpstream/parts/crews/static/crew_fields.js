@@ -1,9 +1,9 @@
 /** The fields of the set panel with which operators begin, change and end a crew battle. */
 
-import { element, make, setAttribute, setText } from "../dom.js";
+import { element, loadStylesheet, make, setAttribute, setText } from "../dom.js";
 import { addTexts, text } from "../texts/texts.js";
 
-await Promise.all([addTexts(import.meta.url), loadStylesheet()]);
+await Promise.all([addTexts(import.meta.url), loadStylesheet(import.meta, "crew_fields.css")]);
 
 /** @typedef {import("../slpstream_types.js").SetScore} SetScore */
 
@@ -102,13 +102,4 @@ function newStocksField(kind, max) {
  */
 function labelled(kind, words, field) {
   return make(kind, element("span", words), " ", field);
-}
-
-/** The fields are shown without their style if it cannot be loaded. */
-function loadStylesheet() {
-  const link = element("link", "", { rel: "stylesheet", href: new URL("crew_fields.css", import.meta.url).href });
-  return new Promise((resolve) => {
-    link.onload = link.onerror = resolve;
-    document.head.append(link);
-  });
 }

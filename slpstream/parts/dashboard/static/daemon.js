@@ -50,14 +50,17 @@ export class Daemon {
   #hasNoGames = false;
   /** @type {Map<string, {sum: number, count: number}>} */ #published = new Map();
   #onChange;
+  #hasDrawn;
 
   /**
    * @param {string | undefined} token
    * @param {() => void} onChange
+   * @param {Promise<unknown>} hasDrawn  Everything but the stations is requested after the first picture.
    */
-  constructor(token, onChange) {
+  constructor(token, onChange, hasDrawn) {
     this.api = new Api(token, { timeoutMs: TIMEOUT_MS });
     this.#onChange = onChange;
+    this.#hasDrawn = hasDrawn;
     /** Whether it serves stations of other machines: then it has neither replays of sets nor an audit. */
     this.isGateway = false;
     /** As `/v1/stations` describes them. @type {Body[]} */
@@ -123,6 +126,8 @@ export class Daemon {
     }
     this.health.refusal = "";
     this.stations = stations.body.stations;
+    this.#onChange();
+    await this.#hasDrawn;
     const ready = await this.api.get("readyz");
     const { status, missing, starting } = ready.body;
     this.#setHealth(status, stateText(missing.length === 0 && starting ? "starting" : status), missing);

@@ -17,6 +17,7 @@ import { setOf } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { addTexts, fillTexts, number, text } from "../texts/texts.js";
+import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
 import { attentionOf, remarkOf } from "./attention.js";
 import { setUpBracketLink } from "./bracket_link.js";
@@ -61,6 +62,8 @@ const MAX_CARDS = 16;
 const DRAW_MS = 100;
 /** The wall draws frames by itself; this is for everything else. */
 const DRAW_WALL_MS = 250;
+/** The page asks for the rest after its first picture, and after this time in any case, as for a hidden page. */
+const MAX_FIRST_PICTURE_MS = 2000;
 const FIRST_RUN = "#first-run";
 const EDITOR = "#editor";
 const REMOTE = "#remote";
@@ -82,6 +85,7 @@ const matches = new Map();
 let drawnAt = -Infinity;
 let subscribedRate = RATE;
 let drawing = false;
+let askedForBracket = false;
 let askedForLinks = false;
 /** @type {StationDetail | GameDetail | Remote | null} */
 let detail = null;
@@ -102,7 +106,10 @@ let overview = "";
 
 /** The venue wall and the offer of a demo; each `null` without its part. */
 const [wall, demoOffer] = await Promise.all([loadWall(), loadDemoOffer()]);
-const daemon = new Daemon(token, drawSoon);
+/** Called after the first picture. @type {(value?: unknown) => void} */
+let hasDrawn = () => {};
+const firstPicture = new Promise((resolve) => (hasDrawn = resolve));
+const daemon = new Daemon(token, drawSoon, Promise.race([firstPicture, sleep(MAX_FIRST_PICTURE_MS)]));
 const feed = new Stream({
   station: "*",
   topics: ["game", "frame", "event"],
@@ -115,7 +122,6 @@ const feed = new Stream({
   onChange: drawSoon,
 });
 const login = new Login(find(".login"), daemon);
-setUpBracketLink(find(".to-bracket"), daemon);
 const search = new GameSearch(find(".search"), daemon, drawSoon);
 const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon, demoOffer);
 onArrival(() => {
@@ -178,7 +184,7 @@ function draw() {
   drawnAt = performance.now();
   const { stations, health } = daemon;
   document.body.classList.toggle("stale", health.state === "unreachable" || feed.connection !== "open");
-  find(".loading").hidden = health.state !== "connecting";
+  find("p.loading").hidden = stations.length > 0 || health.state !== "connecting";
   find(".empty").hidden = stations.length > 0 || health.state !== "ready";
   followDemo();
   daemon.onAir = feed.onAir;
@@ -196,6 +202,13 @@ function draw() {
   drawFirstRun();
   detail?.draw(daemon);
   editor?.draw(stations);
+  if (health.responseMs !== null && !(detail instanceof StationDetail && detail.isLoading)) {
+    requestAnimationFrame(() => setTimeout(hasDrawn));
+  }
+  if (!askedForBracket && health.state !== "connecting") {
+    askedForBracket = true;
+    setUpBracketLink(find(".to-bracket"), daemon);
+  }
   if (!askedForLinks && daemon.games !== null) {
     askedForLinks = true;
     showLinks();

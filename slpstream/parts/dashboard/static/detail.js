@@ -188,12 +188,17 @@ export class StationDetail {
     const isDemo = described?.demo === true;
     find(".end-demo", root).hidden = !isDemo;
     find(".on-air", root).hidden = daemon.onAir?.station !== this.#station;
-    this.#onAirButton?.draw(daemon);
-    this.#setPanel.draw(daemon, view.set);
+    const hasStage = !this.isLoading; // everything else is requested later
+    if (hasStage) {
+      this.#onAirButton?.draw(daemon);
+    }
+    if (hasStage || view.set !== null) {
+      this.#setPanel.draw(daemon, view.set, hasStage);
+    }
     find(".remote-address", root).hidden = isDemo;
     if (isDemo) {
       find(".set", root).hidden = true; // a demo belongs to no set
-    } else if (described) {
+    } else if (described && hasStage) {
       this.#moments.draw(daemon); // the index has no games of a demo
       this.#controllers.draw(daemon);
     }
@@ -201,11 +206,17 @@ export class StationDetail {
     if (!view.catchingUp) {
       this.#drawGame(daemon, ["playing", "stalled"].includes(state));
     }
-    const arrived = this.#feed.connection === "open" && view.state !== "unknown" && !view.catchingUp && this.#setPanel.hasArrived;
+    const arrived = this.#feed.connection === "open" && view.state !== "unknown" && !view.catchingUp;
     const hasGame = this.#match.game !== null || this.#lastGame?.match != null;
     const awaitsGame = !hasGame && (state === "playing" || described?.files?.finished > 0);
     const panels = isDemo || (this.#moments.hasArrived && this.#controllers.hasArrived);
-    this.#curtain.draw((arrived && !awaitsGame && panels) || !exists || this.#feed.problem !== "");
+    const isOver = !exists || this.#feed.problem !== "";
+    this.#curtain.draw((arrived && !awaitsGame) || isOver, (panels && this.#setPanel.hasArrived) || isOver);
+  }
+
+  /** Whether the stage has not appeared yet. */
+  get isLoading() {
+    return this.#curtain.isClosed;
   }
 
   /**
@@ -309,9 +320,10 @@ export class StationDetail {
   }
 }
 
-/** Hides a panel until all of it has arrived. */
+/** Hides a panel until its stage and players have arrived, and everything else until all of it has. */
 class Curtain {
   #root;
+  #onChange;
   #openedAt = performance.now();
 
   /**
@@ -320,14 +332,27 @@ class Curtain {
    */
   constructor(root, onChange) {
     this.#root = root;
-    root.classList.add("loading");
+    this.#onChange = onChange;
+    root.classList.add("loading", "incomplete");
     setTimeout(onChange, MAX_LOADING_MS);
   }
 
-  /** @param {boolean} hasArrived */
-  draw(hasArrived) {
-    if (hasArrived || performance.now() - this.#openedAt >= MAX_LOADING_MS) {
+  get isClosed() {
+    return this.#root.classList.contains("loading");
+  }
+
+  /**
+   * @param {boolean} hasStage
+   * @param {boolean} [hasRest]
+   */
+  draw(hasStage, hasRest = hasStage) {
+    const isLate = performance.now() - this.#openedAt >= MAX_LOADING_MS;
+    if (this.isClosed && (hasStage || isLate)) {
       this.#root.classList.remove("loading");
+      this.#onChange();
+    }
+    if (!this.isClosed && (hasRest || isLate)) {
+      this.#root.classList.remove("incomplete");
     }
   }
 }
@@ -387,8 +412,8 @@ export class GameDetail {
     setText(find(".when", root), own ? text("detail.own_clock", { moment: shown, own: date(new Date(own)) }) : shown);
     setText(find(".result", root), players.length ? resultOf(game) : "");
     const melee = game.format === FORMAT;
-    if (melee) {
-      this.#controllers.draw(daemon);
+    if (melee && !this.#curtain.isClosed) {
+      this.#controllers.draw(daemon); // the end of the panel
     }
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee || stats === null || !players.length;
@@ -400,7 +425,7 @@ export class GameDetail {
       const history = PercentHistory.fromStats(stats);
       summary.show({ players, history, stats, toFrame: history.lastFrame, ended: true });
     }
-    const hasStats = !melee || (stats !== null && this.#controllers.hasArrived && !this.#replay.isLoading);
+    const hasStats = !melee || (stats !== null && !this.#replay.isLoading);
     this.#curtain.draw((hasLoaded && hasStats) || this.#finished.note !== "");
   }
 }

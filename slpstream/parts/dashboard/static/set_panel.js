@@ -97,15 +97,18 @@ export class SetPanel {
   /**
    * @param {Daemon} daemon
    * @param {SetScore | null} set  The set from the stream.
+   * @param {boolean} withChanges
    */
-  draw(daemon, set) {
+  draw(daemon, set, withChanges) {
     this.#daemon = daemon;
     this.#requests.draw(daemon, set);
     const shown = this.set;
     this.#root.hidden = shown?.sides === undefined;
     if (shown?.sides !== undefined) {
       this.#show(shown);
-      this.#changes.draw(daemon, shown);
+      if (withChanges) {
+        this.#changes.draw(daemon, shown);
+      }
     }
     const problem = find(".set-problem", this.#root);
     problem.hidden = this.#requests.problem === "";

@@ -4,7 +4,7 @@
  */
 
 import { copyText } from "../copying.js";
-import { element, find, setAttribute, setText } from "../dom.js";
+import { element, find, loadStylesheet, setAttribute, setText } from "../dom.js";
 import { SCENES, TICKER } from "../scene_names.js";
 import { ASPECTS } from "../scene_options.js";
 import { addTexts, text } from "../texts/texts.js";
@@ -41,11 +41,7 @@ const CLOSED = new Set(["more"]);
  * @param {{base: URL, token: string | undefined}} daemon
  */
 export async function openEditor(root, daemon) {
-  const link = element("link", "", { rel: "stylesheet", href: new URL("editor.css", import.meta.url).href });
-  await new Promise((resolve) => {
-    link.onload = link.onerror = resolve;
-    document.head.append(link);
-  });
+  await loadStylesheet(import.meta, "editor.css");
   return new Editor(root, daemon);
 }
 

@@ -2,13 +2,13 @@
 
 import { Api } from "../api.js";
 import { find, make, setData, setText } from "../dom.js";
+import { portraitPicture, stagePicture } from "../icons/icons.js";
 import { arrivals } from "../late.js";
 import { colourOf } from "../player_colour.js";
 import { minutesText } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
 import { drawExtra, drawInk, drawName, drawPicture, drawSponsor } from "./card.js";
 import { isExample, openScene, preparePage, station } from "./page.js";
-import { portraitPicture, stagePicture } from "./pictures.js";
 import { Results } from "./results.js";
 import { SceneState } from "./state.js";
 

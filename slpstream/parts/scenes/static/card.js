@@ -1,13 +1,13 @@
 /** Draws one player of the live scene, changing only what differs. */
 
 import { find, make, setData, setText } from "../dom.js";
+import { characterPicture, sponsorLogo } from "../icons/icons.js";
 import { arrivals } from "../late.js";
 import { colourOf } from "../player_colour.js";
 import { damageColour } from "../slippi.js";
 import { language, number, text } from "../texts/texts.js";
 import { inkOn, isDark, luminance, parsed, readable } from "./colours.js";
 import { fit } from "./fit.js";
-import { characterPicture, sponsorLogo } from "./pictures.js";
 import { pointsWords, stocksWords } from "./words.js";
 
 /**

@@ -9,7 +9,7 @@ import { minutesText, timerStart } from "../slippi.js";
 import { text } from "../texts/texts.js";
 import { aligned, coloured, figure, heading, lengthOf, openBoard, plate, rebuild } from "./boards.js";
 import { percentChart } from "./chart.js";
-import { station } from "./page.js";
+import { currentStation } from "./page.js";
 import { canShow, peopleOf, sidesOf } from "./people.js";
 import { placeWords, resultWords, stocksWords, winnersOf } from "./words.js";
 
@@ -26,7 +26,7 @@ loadAttackNames();
 /** @param {import("./boards.js").Board} board */
 function draw({ element, state, results }) {
   const { set: newest, game: current } = state.view;
-  const gameId = state.lastGameId ?? results.newest(station);
+  const gameId = state.lastGameId ?? results.newest(currentStation());
   if (gameId === "") {
     return false;
   }

@@ -11,7 +11,7 @@ import "../stage_view.js";
 import { hasText, number, text } from "../texts/texts.js";
 import { fitted, openBoard, rebuild } from "./boards.js";
 import { Clip, showFighters } from "./clip.js";
-import { station } from "./page.js";
+import { currentStation } from "./page.js";
 import { peopleOf } from "./people.js";
 import { placeWords } from "./words.js";
 
@@ -70,16 +70,23 @@ function draw({ element, options, state, results }) {
     asked = games;
     load(results.get);
   }
-  // All of them are fetched in advance.
-  const known = moments.map(({ gameId }) => ({ game: results.known(gameId, state.view.game), stats: results.stats(gameId) }));
-  if (moments.length === 0 || known.some(({ game }) => game === null)) {
+  const moment = moments[place];
+  const game = moment === undefined ? null : results.known(moment.gameId, state.view.game);
+  if (game === null) {
     return clips.size > 0 && moments.length > 0;
   }
-  const moment = moments[place];
-  const { game, stats } = known[place];
-  const next = (place + 1) % moments.length;
-  const shown = clipOf(moment, /** @type {Game} */ (game), results);
-  const wanted = [shown, clipOf(moments[next], /** @type {Game} */ (known[next].game), results)];
+  const stats = results.stats(moment.gameId);
+  const shown = clipOf(moment, game, results);
+  const wanted = [shown];
+  if (stats !== null) {
+    // The next one is fetched after the first picture, and before it is shown.
+    const next = moments[(place + 1) % moments.length];
+    const nextGame = results.known(next.gameId, state.view.game);
+    results.stats(next.gameId);
+    if (nextGame !== null) {
+      wanted.push(clipOf(next, nextGame, results));
+    }
+  }
   [...clips].filter(([, clip]) => !wanted.includes(clip)).forEach(([key]) => clips.delete(key));
   const gameSet = setOf(game, set);
   showFighters(stage, gameSet, options);
@@ -164,7 +171,7 @@ async function load(get) {
   }
   asking = true;
   try {
-    const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(station)}&order=best&limit=${MAX_MOMENTS}`);
+    const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(currentStation())}&order=best&limit=${MAX_MOMENTS}`);
     if (status === Status.OK) {
       const shown = moments[place];
       moments = body.highlights;

@@ -32,12 +32,15 @@ await addTexts(import.meta.url);
  * @property {(now: number) => number | null} draw  Draws, and returns when to draw again without a message.
  */
 
-/**
- * The station in the address: `/scenes/{scene}/{station}`, or `/overlay/{station}`. For `on-air`, the station on air as soon as
- * it is known; it changes when another one goes on air.
- */
-export let station = decodeURIComponent(location.pathname.split("/").pop() ?? "");
+/** The station in the address: `/scenes/{scene}/{station}`, or `/overlay/{station}`. */
+export const station = decodeURIComponent(location.pathname.split("/").pop() ?? "");
 const followsOnAir = station === ON_AIR;
+let current = station;
+
+/** The station that is shown. For `on-air`, it is the station on air as soon as that is known, and it can change. */
+export function currentStation() {
+  return current;
+}
 
 /** Whether the scene shows a made-up set. */
 export const isExample = location.hash === "#example";
@@ -77,7 +80,7 @@ export function openScene(options, { stations, topics, fields, take, draw }) {
     if (message.type !== "on_air") {
       take(message, performance.now());
     } else if (followsOnAir) {
-      station = message.station ?? ON_AIR;
+      current = message.station ?? ON_AIR;
       take(message, performance.now());
     }
   }, isExample ? 0 : options.delay);
@@ -165,7 +168,7 @@ function refusalWords({ problem, problemCode }, token) {
     case CloseCode.NOT_AUTHORISED:
       return text(token === undefined ? "problem.no_token" : "problem.wrong_token");
     case CloseCode.NOT_FOUND:
-      return text("problem.unknown_station", { station });
+      return text("problem.unknown_station", { station: current });
     default:
       return problem;
   }

@@ -10,7 +10,7 @@ import "../stage_view.js";
 import { text } from "../texts/texts.js";
 import { openBoard } from "./boards.js";
 import { Clip, showFighters } from "./clip.js";
-import { station } from "./page.js";
+import { currentStation } from "./page.js";
 import { peopleOf } from "./people.js";
 import { placeWords } from "./words.js";
 
@@ -36,7 +36,7 @@ loadAttackNames();
 /** @param {import("./boards.js").Board} board */
 function draw({ element, options, state, results }) {
   const { game: current } = state.view;
-  const last = () => state.lastGameId ?? results.newest(station);
+  const last = () => state.lastGameId ?? results.newest(currentStation());
   const wanted = lastLoss(state) ?? lastLossOf(current?.gameId ?? "", results) ?? lastLossOf(last(), results);
   if (wanted === null) {
     return shown !== null;

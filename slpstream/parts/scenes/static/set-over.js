@@ -1,12 +1,12 @@
 /** The end of a set on the live scene: a plate across the picture with the winner, the score and the games, one after another. */
 
 import { make } from "../dom.js";
+import { stagePicture } from "../icons/icons.js";
 import { arrivals } from "../late.js";
 import { colourOf } from "../player_colour.js";
 import { playerOfSet } from "../slippi.js";
 import { text } from "../texts/texts.js";
 import { drawInk, drawName, drawPicture } from "./card.js";
-import { stagePicture } from "./pictures.js";
 import { scoreWords, sideWords, stageOf } from "./words.js";
 
 /**

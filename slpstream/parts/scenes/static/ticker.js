@@ -2,11 +2,11 @@
 
 import { Api } from "../api.js";
 import { find, make, setText } from "../dom.js";
+import { sponsorLogo, sponsorsWithLogo } from "../icons/icons.js";
 import { StationView } from "../slpstream.js";
 import { number, text } from "../texts/texts.js";
 import { openScene, preparePage } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
-import { sponsorLogo, sponsorsWithLogo } from "./pictures.js";
 import { StationNames } from "./station_names.js";
 
 /** @typedef {import("../slpstream_types.js").SetScore} SetScore */

@@ -5,7 +5,7 @@
  * times a second. The options are in the fragment of the address, so a wall can be bookmarked.
  */
 
-import { element, find, setAttribute, setText } from "../dom.js";
+import { element, find, loadStylesheet, setAttribute, setText } from "../dom.js";
 import { addTexts, language, number, text } from "../texts/texts.js";
 import { fitNames } from "./names.js";
 import { DEFAULTS, SIZES, SORTS, STATES, hashOf, isWall, optionsOf } from "./options.js";
@@ -54,17 +54,8 @@ const PHONE_PX = 600;
  * @param {() => void} onChange  Called when the options have changed.
  */
 export async function openWall(root, sceneOf, onChange) {
-  await Promise.all(["wall.css", "../icons/icons.css"].map(loadStyle));
+  await Promise.all(["wall.css", "../icons/icons.css"].map((file) => loadStylesheet(import.meta, file)));
   return new Wall(root, sceneOf, onChange);
-}
-
-/** @param {string} file */
-function loadStyle(file) {
-  const link = element("link", "", { rel: "stylesheet", href: new URL(file, import.meta.url).href });
-  return new Promise((resolve) => {
-    link.onload = link.onerror = resolve;
-    document.head.append(link);
-  });
 }
 
 export class Wall {

@@ -1,7 +1,7 @@
-/** The bundled glyphs: which file shows a character or a stage, and their shapes for drawing on a canvas. */
+/** The bundled glyphs: which one shows a character or a stage, and their shapes for drawing on a canvas. */
 
 import { arrived } from "../late.js";
-import { sleep } from "../timing.js";
+import { loadFile } from "../tables.js";
 
 /** Width and height of a character's glyph. */
 export const GLYPH_SIZE = 64;
@@ -15,18 +15,24 @@ const ALIKE = Object.freeze({
 });
 const [FIRST_VERSUS, LAST_VERSUS] = [2, 32];
 const [FIRST_TARGETS, LAST_TARGETS] = [33, 58];
-const RETRY_MS = 2000;
 
 /**
  * The shape of a glyph, and its contours one by one: filled, they cover its openings too.
  * @typedef {{whole: Path2D, contours: readonly Path2D[]}} Shape
  */
 
-/** By name; `null` until loaded. @type {Map<string, Shape | null>} */
-const shapes = new Map();
+/**
+ * The drawn path of each glyph.
+ * @typedef {Record<"characters" | "stages", Record<string, string>>} Glyphs
+ */
+
+/** @type {Promise<Glyphs> | null} */
+let loading = null;
+/** By the id of the character, once they are loaded. @type {Map<number, Shape> | null} */
+let shapes = null;
 
 /**
- * The name of the file in `stages/` that shows a stage.
+ * The name of the glyph of `stages` that shows a stage.
  * @param {number} stageId
  */
 export function stageGlyph(stageId) {
@@ -37,11 +43,17 @@ export function stageGlyph(stageId) {
 }
 
 /**
- * The name of the file in `characters/` that shows a character.
+ * The name of the glyph of `characters` that shows a character.
  * @param {number} characterId
  */
 export function characterGlyphName(characterId) {
   return Number.isInteger(characterId) && characterId >= 0 && characterId < CHARACTERS ? String(characterId) : "unknown";
+}
+
+/** Loads all glyphs, once. */
+export function loadGlyphs() {
+  loading ??= loadFile("icons/glyphs.json");
+  return loading;
 }
 
 /**
@@ -50,29 +62,19 @@ export function characterGlyphName(characterId) {
  * @returns {Shape | null}
  */
 export function characterShape(characterId) {
-  const name = characterGlyphName(characterId);
-  if (name !== "unknown" && !shapes.has(name)) {
-    shapes.set(name, null);
-    loadShape(name);
+  if (shapes === null) {
+    shapes = new Map();
+    loadShapes(shapes);
   }
-  return shapes.get(name) ?? null;
+  return shapes.get(characterId) ?? null;
 }
 
-/** @param {string} name */
-async function loadShape(name) {
-  for (;;) {
-    try {
-      const response = await fetch(new URL(`characters/${name}.svg`, import.meta.url));
-      const [, shape] = (await response.text()).match(/ d="([^"]+)"/) ?? [];
-      if (response.ok && shape !== undefined) {
-        const contours = (shape.match(/M[^M]+/g) ?? []).map((contour) => new Path2D(contour));
-        shapes.set(name, { whole: new Path2D(shape), contours });
-        arrived();
-        return;
-      }
-    } catch {
-      // The daemon is unreachable at the moment.
-    }
-    await sleep(RETRY_MS);
+/** @param {Map<number, Shape>} loaded */
+async function loadShapes(loaded) {
+  const { characters } = await loadGlyphs();
+  for (let id = 0; id < CHARACTERS; id++) {
+    const contours = (characters[id].match(/M[^M]+/g) ?? []).map((contour) => new Path2D(contour));
+    loaded.set(id, { whole: new Path2D(characters[id]), contours });
   }
+  arrived();
 }

@@ -12,7 +12,7 @@ import { arrived } from "../late.js";
 import { costumeName } from "../slippi.js";
 import { loadFile } from "../tables.js";
 import { sleep } from "../timing.js";
-import { characterGlyphName, stageGlyph } from "./glyphs.js";
+import { characterGlyphName, loadGlyphs, stageGlyph } from "./glyphs.js";
 
 /**
  * Paths below `/custom/`.
@@ -68,7 +68,7 @@ export function portraitPicture(characterId, costumeIndex) {
  */
 export function stagePicture(stageId) {
   const file = own.stages[stageId];
-  const drawn = () => glyphPicture("stage-picture", `stages/${stageGlyph(stageId)}`, "0 0 64 36");
+  const drawn = () => glyphPicture("stage-picture", "stages", stageGlyph(stageId), "0 0 64 36");
   return file === undefined ? drawn() : ownPicture("stage-picture", file, drawn);
 }
 
@@ -104,7 +104,7 @@ function plainName(name) {
  * @param {number} costumeIndex
  */
 function characterGlyph(characterId, costumeIndex) {
-  const picture = glyphPicture("character-picture", `characters/${characterGlyphName(characterId)}`, "0 0 64 64");
+  const picture = glyphPicture("character-picture", "characters", characterGlyphName(characterId), "0 0 64 64");
   const { colour, ink } = swatch(characterId, costumeName(characterId, costumeIndex));
   picture.style.setProperty("--costume", colour);
   picture.style.setProperty("--costume-ink", ink);
@@ -123,19 +123,21 @@ function ownOf(pictures, characterId, costumeIndex) {
 }
 
 /**
- * @param {string} kind      Class of the element.
- * @param {string} file      Path without its suffix.
+ * @param {string} kind  Class of the element.
+ * @param {"characters" | "stages"} folder
+ * @param {number | string} name
  * @param {string} viewBox
  */
-function glyphPicture(kind, file, viewBox) {
+function glyphPicture(kind, folder, name, viewBox) {
   const picture = document.createElement("span");
   picture.className = `${kind} glyph`;
   picture.setAttribute("aria-hidden", "true");
   const drawing = document.createElementNS(SVG, "svg");
   drawing.setAttribute("viewBox", viewBox);
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `${new URL(`${file}.svg`, import.meta.url)}#glyph`);
-  drawing.append(use);
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("fill", "currentColor");
+  loadGlyphs().then((glyphs) => path.setAttribute("d", glyphs[folder][name]));
+  drawing.append(path);
   picture.append(drawing);
   return picture;
 }
