@@ -14,8 +14,10 @@ import trio
 
 from slpstream.config import Config, StationConfig
 from slpstream.daemon.stations import RunningStation
+from slpstream.model.messages import Cursor
 from slpstream.parts.interface import Host, Part, RunningPart
-from slpstream.stream.channel import Channel
+from slpstream.stream.channel import Channel, Send
+from slpstream.stream.subscription import Start
 
 
 class _Running(NamedTuple):
@@ -35,7 +37,9 @@ class RunningParts:
         self._running: dict[str, _Running] = {}
         for part in declared:
             if part.start and part.wanted(host.config):
-                self._running[part.name] = _Running(part.label, resolve_name(part.start)(host))
+                running = self._running[part.name] = _Running(part.label, resolve_name(part.start)(host))
+                for message in part.messages:
+                    host.hub.sources[message.type] = partial(self._send_messages, running, message.type)
 
     @property
     def by_name(self) -> Mapping[str, RunningPart]:
@@ -75,6 +79,12 @@ class RunningParts:
             for label, part in self._running.values():
                 follow = partial(part.follow, channel)
                 nursery.start_soon(partial(self._errors.keep_running, label, follow, station=channel.station))
+
+    async def _send_messages(
+        self, running: _Running, kind: str, channel: Channel, start: Start | Cursor, send: Send
+    ) -> None:
+        with self._errors.contain(running.label, station=channel.station):
+            await running.part.send_messages(kind, channel, start, send)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         """Tell all parts that the set of the given station has changed. `payload` is that of its `set` message."""

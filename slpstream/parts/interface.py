@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from slpstream.daemon.running_parts import RunningParts
     from slpstream.daemon.sets import StationSets
     from slpstream.daemon.stations import RunningStation, RunningStations
+    from slpstream.model.messages import Cursor
     from slpstream.store import GameIndex
-    from slpstream.stream.channel import Channel, Hub
+    from slpstream.stream.channel import Channel, Hub, Send
     from slpstream.stream.on_air import OnAir
+    from slpstream.stream.subscription import Start
     from slpstream.system.internal_errors import InternalErrors
     from slpstream.system.metrics import Metrics
     from slpstream.web.access import Access
@@ -59,6 +61,14 @@ class Page(NamedTuple):
     """Whether the page may contain other pages of this server."""
 
 
+class Message(NamedTuple):
+    """A type of messages that subscriptions get if they ask for it with `also`. It isn't in the log of a game."""
+
+    type: str
+    payload: str
+    """Its members, as the page about messages describes them."""
+
+
 class Part(NamedTuple):
     """The declaration of a part."""
 
@@ -90,6 +100,7 @@ class Part(NamedTuple):
     whether a station exists, a function of its name, and the folder with the user's own files, or `None`. It returns a
     list of `starlette.routing.Route`."""
     commands: Sequence[Command] = ()
+    messages: Sequence[Message] = ()
     functions: Mapping[str, str] = MappingProxyType({})
     """Functions that the part implements for the core, for commands and for other parts, each as `module:function`, by
     the names under which they are looked up."""
@@ -137,6 +148,12 @@ class RunningPart:
         """Follow a station until cancelled.
 
         This is called in a task that ends with the station and, after a bug, again.
+        """
+
+    async def send_messages(self, kind: str, channel: Channel, start: Start | Cursor, send: Send) -> None:
+        """Send the messages of a declared type about a station to one subscription, which begins at `start`.
+
+        This is called for each subscription that asks for them, in a task that ends with it.
         """
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slpstream import parts as folder
 from slpstream.model.errors import ConfigError
-from slpstream.parts.interface import Command, Part, RunningPart
+from slpstream.parts.interface import Command, Message, Part, RunningPart
 from slpstream.system.metric_row import Row
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def _names(part: Part) -> Mapping[str, set[str]]:
             key for each in part.sections if each.name == "stations" for key in each.struct.__struct_fields__
         },
         "command": {command.name for command in part.commands},
+        "message": {message.type for message in part.messages},
         "metric": {row.name for row in part.metrics},
         "page": {page.path for page in part.pages},
         "function": set(part.functions),
@@ -109,6 +110,11 @@ def sections() -> list[Section]:
 def metric_rows() -> list[Row]:
     """Return the metrics of all parts."""
     return [row for part in parts() for row in part.metrics]
+
+
+def messages() -> list[Message]:
+    """Return the types of messages of all parts."""
+    return [message for part in parts() for message in part.messages]
 
 
 def labels() -> list[str]:

@@ -6,7 +6,7 @@ write it with one call per subscriber. A channel never waits for a subscriber, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -19,6 +19,7 @@ from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
 from slpstream.stream.on_air import ChosenBy, OnAir
+from slpstream.stream.subscription import Start
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import InternalErrors
 
@@ -273,6 +274,12 @@ def _before(messages: Sequence[LogMessage], message: LogMessage, head: tuple[int
     return messages[at - 1].position if at else Position(*head)
 
 
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Sends the payload of a message to one subscription. Waits until a lossless one has room for it."""
+MessageSource = Callable[[Channel, Start | Cursor, Send], Awaitable[None]]
+"""Sends the messages of one type about a station to one subscription, which begins at the cursor, until cancelled."""
+
+
 class Hub:
     """All channels, by the names of their stations. You can add and remove channels while the daemon is running."""
 
@@ -280,6 +287,8 @@ class Hub:
         """If you don't pass `on_air`, then it isn't possible to subscribe to the station on air."""
         self.channels: dict[str, Channel] = {}
         self.on_air = on_air
+        self.sources: dict[str, MessageSource] = {}
+        """The sources of the messages that aren't in a log, by their type."""
         self._changed = trio.Event()
 
     def add(self, channel: Channel) -> None:
@@ -346,6 +355,10 @@ class WantedChannels:
 
     def _resolved(self, name: str) -> str | None:
         return self._hub.on_air.station_id if name == ON_AIR and self._hub.on_air is not None else name
+
+    def sources(self, types: Iterable[str]) -> dict[str, MessageSource]:
+        """Return the sources of the given types of messages. Unknown types are ignored."""
+        return {kind: self._hub.sources[kind] for kind in types if kind in self._hub.sources}
 
     @property
     def follow_on_air(self) -> bool:

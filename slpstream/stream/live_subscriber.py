@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import trio
@@ -92,6 +92,15 @@ class Recipient:
             await self._drained.wait()
         self.outbox.put(data)
         self._wake_if_waiting()
+
+    async def send_unlogged(self, kind: str, station: str, payload: Mapping[str, Any]) -> None:
+        """Send a message that isn't in a log. A slow conflating subscriber only gets the newest of its type."""
+        data = self.view.status({"type": kind, "station": station, **payload})
+        if self.delivery == "lossless":
+            await self.put_slowly(data)
+        else:
+            self._put(data, (station, kind))
+            await trio.lowlevel.checkpoint()
 
     def flushed(self) -> None:
         """Note that the connection has written everything that was in the outbox."""

@@ -13,13 +13,14 @@ message that was queued.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import trio
 
 from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage
-from slpstream.stream.channel import Channel, WantedChannels
+from slpstream.stream.channel import Channel, MessageSource, WantedChannels
 from slpstream.stream.game import Game
 from slpstream.stream.games import StationReader
 from slpstream.stream.live_subscriber import LiveSubscriber, Recipient
@@ -41,6 +42,7 @@ class Subscriber(Recipient):
         self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
     ) -> None:
         super().__init__(subscription, encoding, outbox, wake_writer)
+        self.sources: dict[str, MessageSource] = {}
         self._stations: list[StationDelivery] = []
         self._possible_owners = 0  # stations that may still own the cursor
         self._told_on_air: dict[str, Any] | None = None
@@ -76,6 +78,7 @@ class Subscriber(Recipient):
         """Run a `StationDelivery` for each channel, and keep track of channels that are added and removed."""
         left_at: dict[str, Cursor | None] = {}
         self._tell_on_air(channels)
+        self.sources = channels.sources(self.subscription.also)
         self._stations = [StationDelivery(self, channel) for channel in channels]
         self._possible_owners = len(self._stations) + channels.follow_on_air  # the next one on air may own it
         for station in self._stations:
@@ -140,9 +143,15 @@ class StationDelivery(LiveSubscriber):
         with self._scope:
             try:
                 await self._begin()
-                while True:
-                    await self._catch_up()
-                    await self._behind.wait()
+                asked = self._subscriber.subscription.cursor_of(self._station)
+                start: Start | Cursor = self.cursor() or ("start" if asked == "start" else "live")
+                async with trio.open_nursery() as nursery:
+                    for kind, source in self._subscriber.sources.items():
+                        send = partial(self._subscriber.send_unlogged, kind, self._station)
+                        nursery.start_soon(source, self.channel, start, send)
+                    while True:
+                        await self._catch_up()
+                        await self._behind.wait()
             finally:
                 self.leave()
 

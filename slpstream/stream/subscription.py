@@ -36,6 +36,8 @@ class Subscription(msgspec.Struct, frozen=True):
 
     stations: tuple[str, ...] | None = None
     topics: frozenset[Topic] = frozenset(TOPICS)
+    also: tuple[str, ...] = ()
+    """The types of further messages, which parts send."""
     frames: FramesMode = "live"
     finality: bool = True
     """Whether `finalized` messages are included. A game has as many of them as frames, at any rate."""
@@ -67,6 +69,7 @@ class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
         ),
     ] = None
     topics: Annotated[list[Topic] | None, Meta(description="Default: all.")] = None
+    also: Annotated[list[str] | None, Meta(description="Types of messages that parts send. Default: none.")] = None
     frames: Annotated[
         FramesMode,
         Meta(
@@ -102,7 +105,7 @@ class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 _STARTS: Mapping[str, Start] = {"live": "live", "start": "start"}
 _BOOLEANS: Mapping[str, bool] = {"true": True, "false": False}
-_LIST_KEYS = ("stations", "topics", "fields")
+_LIST_KEYS = ("stations", "topics", "also", "fields")
 
 
 def parse_subscription(request: Mapping[str, Any]) -> Subscription:
@@ -116,7 +119,7 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
     stations = None if wanted.stations in (None, "*", ["*"]) else tuple(dict.fromkeys(wanted.stations or ()))
     if stations == ():
         raise ProtocolViolation("subscribe: stations has at least one name")
-    for key, names in (("stations", stations), ("fields", wanted.fields)):
+    for key, names in (("stations", stations), ("also", wanted.also), ("fields", wanted.fields)):
         limit = MAX_FIELDS if key == "fields" else MAX_NAMES
         if names is not None and (len(names) > limit or any(not 0 < len(name) <= _FIELD_LENGTH for name in names)):
             raise ProtocolViolation(f"subscribe: {key} has at most {limit} names of 1 to {_FIELD_LENGTH} characters")
@@ -124,6 +127,7 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
     return Subscription(
         stations=stations,
         topics=frozenset(TOPICS if wanted.topics is None else wanted.topics),
+        also=tuple(dict.fromkeys(wanted.also or ())),
         frames=wanted.frames,
         finality=wanted.finality,
         rate=wanted.rate,

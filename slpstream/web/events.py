@@ -233,6 +233,7 @@ class EventsParameters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True,
 
     station: Annotated[str, Meta(min_length=1, description="Id of one station, or `on-air`.")]
     topics: Annotated[str | UnsetType, Meta(description="Some of `game,frame,event,stats,diagnostic`.")] = UNSET
+    also: Annotated[str | UnsetType, Meta(description="Types of messages that parts send.")] = UNSET
     frames: Annotated[str | UnsetType, Meta(description="`live` or `finalized`.")] = UNSET
     rate: Annotated[str | UnsetType, Meta(description="Frames per second of game time.")] = UNSET
     fields: Annotated[str | UnsetType, Meta(description="Keeps only these fields of frames.")] = UNSET

@@ -44,6 +44,7 @@ def test_default_subscription_has_everything() -> None:
         ({"topics": ["game", "stats"]}, {"topics": frozenset({"game", "stats"})}),
         ({"topics": []}, {"topics": frozenset()}),
         ({"topics": None}, {"topics": frozenset(TOPICS)}),
+        ({"also": ["odds", "claps", "odds"]}, {"also": ("odds", "claps")}),
         ({"frames": "finalized"}, {"frames": "finalized"}),
         ({"rate": 30}, {"rate": 30}),
         ({"finality": False}, {"finality": False}),

@@ -14,6 +14,7 @@ from slpstream.model.delta import SUBPROTOCOL as DELTA
 from slpstream.model.errors import SubscriberError
 from slpstream.model.messages import DROPPABLE_TYPES, PAYLOADS, STATUS_PAYLOADS
 from slpstream.model.topics import TOPIC_OF_TYPE
+from slpstream.parts import registry
 from slpstream.stream.subscription import SubscribeRequest
 
 _SUBPROTOCOLS = {
@@ -42,6 +43,7 @@ def description() -> dict[str, Any]:
                 for kind, topic in TOPIC_OF_TYPE.items()
             ),
             *({"type": kind, "droppable": False, "payload": payload} for kind, payload in STATUS_PAYLOADS.items()),
+            *({"type": each.type, "droppable": True, "payload": each.payload} for each in registry.messages()),
         ],
         "closeCodes": [{"code": code, "description": what} for code, what in sorted(_close_codes().items())],
     }

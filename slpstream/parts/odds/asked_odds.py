@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
+from weakref import WeakValueDictionary
 
 import trio
 from msgspec import UNSET
 
 from slpstream.config.checks import expanded
 from slpstream.model.errors import ConfigError, CursorGone
-from slpstream.model.messages import START
+from slpstream.model.messages import Cursor
 from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.odds.followed_game import FollowedGame
 from slpstream.parts.odds.log_odds import LogOdds
 from slpstream.parts.odds.model import ModelError, OddsModel, packaged_model, read_model
 from slpstream.parts.odds.part import Odds
 from slpstream.parts.odds.schemas import GameOddsFound, OddsPoint, OddsQuery
+from slpstream.parts.odds.sent_odds import send_odds
+from slpstream.stream.channel import Channel, Send
 from slpstream.stream.game import Game
+from slpstream.stream.subscription import Start
 
 _KEPT_GAMES = 32
-_MESSAGES_PER_TURN = 250
-"""These take about a millisecond. After that, other tasks may run."""
-
-
-class _Asked:
-    """A game that was asked for, and how far its log was read."""
-
-    def __init__(self, log: Game, model: OddsModel) -> None:
-        self.log = log
-        self.odds = LogOdds(model)
-        self.position = START
 
 
 class AskedOdds(RunningPart):
@@ -38,7 +32,9 @@ class AskedOdds(RunningPart):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._model = _configured_model(host.config.section(Odds).model)
-        self._games: OrderedDict[str, _Asked] = OrderedDict()
+        self._followed: WeakValueDictionary[str, FollowedGame] = WeakValueDictionary()
+        """The games that somebody asked for, as long as a subscription has them or they are kept."""
+        self._kept: OrderedDict[str, FollowedGame] = OrderedDict()
         self._computing = trio.Lock()
 
     async def odds(self, game_id: str, query: OddsQuery) -> GameOddsFound | None:
@@ -47,30 +43,27 @@ class AskedOdds(RunningPart):
             log = await self._host.games.log(game_id)
             if log is None:
                 return None
-            asked = self._games.get(game_id)
-            if asked is None or asked.log is not log:
-                asked = self._games[game_id] = _Asked(log, self._model)
-            self._games.move_to_end(game_id)
-            while len(self._games) > _KEPT_GAMES:
-                self._games.popitem(last=False)
+            asked = self._kept[game_id] = self._follow(log)
+            self._kept.move_to_end(game_id)
+            while len(self._kept) > _KEPT_GAMES:
+                self._kept.popitem(last=False)
             try:
-                await _read_on(asked)
+                await asked.read_on()
             except CursorGone:  # the file was replaced, so the next request begins again
-                del self._games[game_id]
+                del self._kept[game_id]
+                self._followed.pop(game_id, None)
                 return None
             return _found(game_id, asked.odds, query)
 
+    async def send_messages(self, kind: str, channel: Channel, start: Start | Cursor, send: Send) -> None:
+        """Send the odds of a station to one subscription."""
+        await send_odds(channel, start, send, self._follow)
 
-async def _read_on(asked: _Asked) -> None:
-    """Read the messages that are new."""
-    taken = 0
-    while messages := await asked.log.log_reader.messages("finalized", asked.position):
-        for message in messages:
-            asked.odds.take(message)
-            asked.position = message.position
-            taken += 1
-            if taken % _MESSAGES_PER_TURN == 0:
-                await trio.lowlevel.checkpoint()
+    def _follow(self, log: Game) -> FollowedGame:
+        followed = self._followed.get(log.game_id)
+        if followed is None or followed.log is not log:
+            followed = self._followed[log.game_id] = FollowedGame(log, self._model)
+        return followed
 
 
 def _found(game_id: str, odds: LogOdds, query: OddsQuery) -> GameOddsFound:

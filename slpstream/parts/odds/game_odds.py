@@ -146,12 +146,17 @@ class GameOdds:
         self.players = [player.player_index for player in setup.players]
         self._fighters = [_Fighter(player.start_stocks) for player in setup.players]
         self._second = self._point = -1
+        self._posts: Mapping[int, Post] = {}
 
     def take(self, number: int, posts: Mapping[int, Post]) -> Point | None:
         """Add a frame, and return its odds if it has any.
 
         A frame has no odds if a player is missing or a value can't be right.
         """
+        point = number // _FRAMES_PER_POINT
+        if posts == self._posts and point <= self._point:
+            return None  # most frames change nothing
+        self._posts = posts
         first, second = self._fighters
         one, two = (posts.get(index) for index in self.players)
         if one is None or two is None or not (_is_possible(one, first) and _is_possible(two, second)):
@@ -161,7 +166,7 @@ class GameOdds:
             first.take(one.percent, one.stocks_remaining),  # type: ignore[arg-type]
             second.take(two.percent, two.stocks_remaining),  # type: ignore[arg-type]
         )
-        point, whole = number // _FRAMES_PER_POINT, number // FRAMES_PER_SECOND
+        whole = number // FRAMES_PER_SECOND
         if point <= self._point and True not in lost:
             return None
         for fighter in self._fighters:

@@ -71,18 +71,19 @@ class LogOdds:
 
     def take(self, message: LogMessage) -> Point | None:
         """Add a message, and return the odds if it has any."""
+        if message.frame is not None:  # sixty times a second
+            if self._game is None:
+                return None
+            point = self._game.take(message.frame, _posts_of(message))
+            if point is not None:
+                self.points.append(point)
+            return point
         if message.type == "game_start":
             self._begin(message)
         elif message.type == "game_end":
             self.is_over = True
-        elif self._game is not None:
-            if message.frame is not None:
-                point = self._game.take(message.frame, _posts_of(message))
-                if point is not None:
-                    self.points.append(point)
-                return point
-            if message.type == "event":
-                self._event(message)
+        elif message.type == "event" and self._game is not None:
+            self._event(message)
         return None
 
     def turning_points(self) -> list[TurningPoint]:

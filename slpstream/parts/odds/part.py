@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from slpstream.config.sections import Section
-from slpstream.parts.interface import Command, Part
+from slpstream.parts.interface import Command, Message, Part
 
 
 class Odds(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -25,6 +25,14 @@ PART = Part(
     sections=[Section("odds", Odds)],
     start="slpstream.parts.odds.asked_odds:AskedOdds",
     endpoints="slpstream.parts.odds.endpoints:endpoints",
+    messages=[
+        Message(
+            "odds",
+            "`gameId`, `frame`, `frameCursor` (of this frame in the `finalized` log), `players`, `odds` (the chance of "
+            "the first of them to win, from 0 to 1), `stocks`: twice a second of game time, and when a stock is lost; "
+            "see `slpstream/parts/odds/docs.md`",
+        )
+    ],
     commands=[
         Command("odds", "Show who was likely to win, and score or fit the model.", "slpstream.parts.odds.cli:command")
     ],

@@ -57,6 +57,8 @@ def messages_page() -> Iterator[str]:
         yield f"| `{kind}` | {topic} | {dropped} | {PAYLOADS[kind]} |"
     for kind, payload in STATUS_PAYLOADS.items():
         yield f"| `{kind}` | status | no | {payload} |"
+    for message in registry.messages():
+        yield f"| `{message.type}` | `also` | yes | {message.payload} |"
 
 
 def metrics_page() -> Iterator[str]:

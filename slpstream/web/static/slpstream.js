@@ -26,6 +26,7 @@
  * @typedef {object} Subscription
  * @property {string[] | "*"} [stations]    Station names, or `on-air` for the station on air. Default: all.
  * @property {import("./slpstream_types.js").Topic[]} [topics]  Default: all.
+ * @property {string[]} [also]              Types of messages that parts send, such as `odds`. Default: none.
  * @property {import("./slpstream_types.js").FramesMode} [frames]  Default: `live`.
  * @property {import("./slpstream_types.js").Delivery} [delivery]  Default: `conflate`.
  * @property {boolean} [finality]           Whether to receive `finalized` messages, as many as there are frames. Default: yes.

@@ -353,6 +353,16 @@ export {};
  * @property {number[]} frames         The frame in which each step happened.
  * @property {number} knownFrame       The frame in which it was known.
  *
+ * @typedef {object} OddsMessage  To subscriptions that ask for it (`also`), see `slpstream/parts/odds/docs.md`.
+ * @property {"odds"} type
+ * @property {string} station
+ * @property {string} gameId
+ * @property {number} frame
+ * @property {string} frameCursor      Cursor of this frame in the `finalized` log.
+ * @property {number[]} players        The two players.
+ * @property {number} odds             Chance of the first of them to win, from 0 to 1.
+ * @property {number[]} stocks         Of both.
+ *
  * @typedef {{type: "lagged", missed: number, station?: string}} LaggedMessage
  * @typedef {{type: "error", code: number, message: string}} ErrorMessage
  */
@@ -361,7 +371,7 @@ export {};
  * @typedef {GameStartMessage | FrameMessage | FinalizedMessage | GameEventMessage | StatsMessage | GameEndMessage
  *     | MetadataMessage | DiagnosticMessage} LogMessage
  * @typedef {HelloMessage | SnapshotMessage | StationMessage | SetMessage | OnAirMessage | SituationMessage
- *     | LaggedMessage | ErrorMessage} StatusMessage
+ *     | OddsMessage | LaggedMessage | ErrorMessage} StatusMessage
  * @typedef {LogMessage | StatusMessage} Message
  */
 
@@ -383,6 +393,7 @@ export {};
  * @property {SetMessage} set
  * @property {OnAirMessage} on_air
  * @property {SituationMessage} situation
+ * @property {OddsMessage} odds
  * @property {LaggedMessage} lagged
  * @property {ErrorMessage} error
  * @property {string} connection      `connecting`, `open`, `waiting`, `closed`.
