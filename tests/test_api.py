@@ -226,4 +226,4 @@ def test_examples_of_the_page_run(
     exec(compile(example, "python.md", "exec"), {})
     printed = capsys.readouterr().out
     assert '"type":"game_end"' in printed
-    assert printed.endswith("Setup 1 game_end\nSetup 2 game_end\n")
+    assert sorted(printed.splitlines()[-2:]) == ["Setup 1 game_end", "Setup 2 game_end"]

@@ -49,6 +49,7 @@ OWN: Mapping[str, str] = {
     "parts/controllers/checked_games.py": _LOG,
     "parts/controllers/samples.py": _LOG,
     "parts/handover/contents.py": _STORED,
+    "web/combined.py": _SHIPPED,
     "formats/name_tables.py": _SHIPPED,
     "formats/slippi/action_states.py": _SHIPPED,
     "formats/slippi/packed_frame.py": "a frame that was encoded the line before",
