@@ -104,7 +104,7 @@ def test_each_message_arrives_once_although_the_daemon_is_killed(
         daemon.kill()
     for kind, messages in received.items():
         assert [message for message in messages if "cursor" in message and message["type"] != "snapshot"] == expected
-        assert [message["type"] for message in messages].count("hello") == 2
+        assert [message["type"] for message in messages].count("hello") >= 2
         assert cursors[kind] == {"station": expected[-1]["cursor"]}
         check_types(messages, message_types)
 
@@ -163,5 +163,5 @@ def test_daemon_that_is_not_there_yet(tmp_path: Path, caplog: pytest.LogCaptureF
         program.join(DEADLINE_SECONDS)
         client.close()
     assert [message["type"] for message in found] == ["hello"]
-    assert [record.name for record in caplog.records] == ["slpstream.client"]
-    assert "connecting again" in caplog.text
+    assert {record.name for record in caplog.records} == {"slpstream.client"}
+    assert caplog.messages[0].endswith(f"all attempts to connect to 127.0.0.1:{port} failed; connecting again")
