@@ -26,7 +26,6 @@ DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
     "docs/explanation/threat_model.md": ["demo"],
     "docs/howto/consoles.md": ["consoles"],
     "docs/howto/outputs.md": ["deliveries", "jsonl", "webhooks"],
-    "docs/howto/sets.md": ["highlights", "situations"],
     "docs/production/index.md": ["highlights", "marks", "obs", "on_air", "playback_dolphin", "text_files"],
     "docs/production/remote_controls.md": ["marks", "on_air", "playback_dolphin"],
     "docs/reference/replay_log.md": ["verify"],
