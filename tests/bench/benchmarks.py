@@ -38,6 +38,7 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "one_station": scenarios.one_station,
     "latency": scenarios.latency,
     "sixty_four": scenarios.sixty_four,
+    "odds": scenarios.odds,
     "idle": scenarios.idle,
     "many_stations": scenarios.many_stations,
     "disturbed": scenarios.disturbed,

@@ -62,6 +62,20 @@ def sixty_four(form: Form) -> list[Figure]:
     ]
 
 
+def odds(form: Form) -> list[Figure]:
+    """64 stations with one subscriber each that also asks for the odds, compared with subscribers that do not."""
+    count = 8 if form.short else 64
+    loads = [Load(count, form.seconds(15), query=query) for query in ("", "also=odds")]
+    pairs = [[measure(load) for load in loads] for _ in range(form.times)]
+    # In the short form, the daemon may use less than a tick of the clock.
+    ratios = [more.daemon_cpu / less.daemon_cpu if less.daemon_cpu else 1.0 for less, more in pairs]
+    runs = [more for _, more in pairs]
+    return [
+        Figure(f"{count} stations with odds, CPU a frame", _microseconds(runs, count), "µs", None, _load(runs)),
+        Figure(f"{count} stations with odds, CPU, ratio to without", ratios, "x", 1.05, _worst(runs)),
+    ]
+
+
 def idle(form: Form) -> list[Figure]:
     """64 stations whose games are paused: CPU time while nothing happens."""
     count = 8 if form.short else 64
