@@ -37,6 +37,7 @@ export const SIZES = Object.freeze(/** @type {const} */ (["name", "score", "perc
  * @property {string[]} casters        Names with handles, such as `Mika @mika`; empty for those of the set.
  * @property {boolean} sponsors        Shows the logos in the overlay folder, one after another.
  * @property {Partial<Record<(typeof SIZES)[number], number>>} sizes  Factors.
+ * @property {boolean} odds            Shows how likely each of two sides is to win the game, or the turning point.
  * @property {number} delay            Milliseconds.
  * @property {number} scale
  * @property {number} hold             Milliseconds.
@@ -60,6 +61,7 @@ const defaults = () => ({
   casters: [],
   sponsors: false,
   sizes: {},
+  odds: false,
   delay: 0,
   scale: 1,
   hold: 10_000,
@@ -96,6 +98,7 @@ export const OPTIONS = {
   casters: { kind: "names", max: 3, scenes: ["casters"] },
   sponsors: { kind: "switch", scenes: ["ticker"] },
   sizes: { kind: "sizes", values: SIZES, min: 0.5, max: 2 },
+  odds: { kind: "switch", scenes: ["live", "game-result"] },
   delay: { kind: "duration", max: 60_000 },
   scale: { kind: "factor", min: 0.25, max: 4 },
   hold: { kind: "duration", max: 3_600_000, scenes: LIVE },

@@ -151,6 +151,10 @@ class Messages(ABC):
     def event(self, kind: str, frame: int, player: int, **payload: Any) -> None:
         self.log("event", frame + 201, kind=kind, frame=frame, playerIndex=player, **payload)
 
+    def odds(self, frame: int, odds: float, game: str = GAME) -> None:
+        message = {"type": "odds", "station": "station", "gameId": game, "frame": frame, "players": [0, 1]}
+        self.send(message | {"odds": odds, "stocks": [2, 3]})
+
     def combo(self, frame: int, *damages: float, kind: str = "combo_extended") -> None:
         """An event about a combo of player 0 on player 1."""
         moves = [{"playerIndex": 0, "frame": frame, "moveId": 2, "hitCount": 1, "damage": damage} for damage in damages]
@@ -197,21 +201,21 @@ class Station(Messages):
     """The daemon's end of a page's websocket, for one station. It can feed several pages in turn."""
 
     def __init__(self, page: Page, state: str = "playing") -> None:
-        self._routes: list[WebSocketRoute] = []
+        self.routes: list[WebSocketRoute] = []
         self._page = page
         self._state = state
         page.route_web_socket("**/v1/stream**", self._connected)
 
     def _connected(self, route: WebSocketRoute) -> None:
-        self._routes.append(route)
+        self.routes.append(route)
         self.send({"type": "hello", "protocol": 1, "version": "0", "stations": ["station"]})
         self.station(self._state, GAME if self._state == "playing" else "")
 
     def send(self, message: Mapping[str, Any]) -> None:
-        self._routes[-1].send(json.dumps(message))
+        self.routes[-1].send(json.dumps(message))
 
     def lose_connection(self) -> None:
-        self._routes[-1].close(code=1001)
+        self.routes[-1].close(code=1001)
 
 
 def opened(page: Page, address: str, state: str = "playing") -> Station:

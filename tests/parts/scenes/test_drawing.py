@@ -117,6 +117,8 @@ def recorded_set() -> Recording:
     set.moment("before the first game")
     set.begin(1)
     set.score(0)
+    set.odds(1170, 0.5)
+    set.odds(1200, 0.3)
     set.moment("in game")
     set.combo(1200, 10, 4, 7.5, 12, 12)
     set.ko(1201, 0, 1, 187)
@@ -133,6 +135,7 @@ def recorded_set() -> Recording:
     set.begin(5)
     set.score(4)
     set.frame(1300, 134, 47, stocks=(1, 1))
+    set.odds(1290, 0.0031)
     set.moment("match point")
     set.start(*BOTH, stage=28, summary={"suddenDeath": True})
     set.frame(1400, 300, 300, stocks=(1, 1))
@@ -234,7 +237,8 @@ def test_no_text_overlaps_another(
     with open_page(browser) as watched:
         watched.page.add_init_script(path=DRAWING)
         for layout in LAYOUTS if scene == "live" else ("",):
-            query = f"lang={language}" + (f"&layout={layout}" if layout else "")
+            odds = "&odds=1" if layout in ("sides", "top") or scene == "game-result" else ""
+            query = f"lang={language}{odds}" + (f"&layout={layout}" if layout else "")
             assert problems(watched.page, empty_daemon, scene, query, names) == {}, layout or scene
         watched.check(empty_daemon.url)
 

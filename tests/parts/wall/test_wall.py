@@ -124,6 +124,8 @@ def messages(
         for i in range(len(names))
     }
     yield logged | {"type": "frame", "cursor": "c/l9.0", "frame": {"frame": 900, "players": values}}
+    if len(names) == 2:
+        yield logged | {"type": "odds", "frame": 900, "players": [0, 1], "odds": 0.304, "stocks": [4, 3]}
     if moment != PLAYING:
         yield logged | {"type": "game_end", "cursor": "c/l99.0", "reason": "game_end", "winners": [{"playerIndex": 0}]}
 
@@ -304,8 +306,10 @@ def test_tiles_fit_into_the_window(
 ) -> None:
     """Nothing leaves its tile, no word is broken, and the page does not scroll."""
     stations, live = moments(count)
-    with made_up(browser, empty_daemon, stations, live=live, viewport=viewport) as (watched, url):
+    with made_up(browser, empty_daemon, stations, "?odds=1#wall", live, viewport=viewport) as (watched, url):
         page = watched.page
+        playing = [each for each in live if each[0]["state"] == PLAYING and each[-1]["type"] == "odds"]
+        expect(page.locator(".tile .advantage").filter(visible=True)).to_have_count(len(playing))
         expect(page.locator(".tile")).to_have_count(count)
         expect(page.locator(".tile .character-picture")).to_have_count(sum(len(each[1]["players"]) for each in live))
         for options in ("", "?featured=1", "?size=large", "?size=medium", "?size=small"):
@@ -350,6 +354,7 @@ def test_tile_between_games_shows_the_set(browser: Browser, empty_daemon: Daemon
         expect(tiles.nth(2).locator(".player-name")).to_have_text(["Mika", "Orla", "Juno", "Quill"])
         expect(tiles.nth(3).locator(".next")).to_have_text("Up next")
         expect(tiles.nth(3).locator(".player-name")).to_have_text(["Orla", "Quill"])
+        expect(watched.page.locator(".advantage")).to_have_count(0)
         check_with_axe(watched.page)
         watched.check(url)
 

@@ -13,6 +13,7 @@ import { clone, fill, find, setAttribute, setText, element } from "../dom.js";
 import { clockText, placeName, playersOf, resultOf, winnersOf } from "../game_words.js";
 import { onArrival } from "../late.js";
 import { Match } from "../match.js";
+import { subscription } from "../odds_option.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
@@ -117,6 +118,7 @@ const feed = new Stream({
   rate: RATE,
   finality: false,
   base: ROOT,
+  ...(wall === null ? {} : subscription),
   ...access,
   onMessage: take,
   onChange: drawSoon,

@@ -5,6 +5,7 @@ import { clone, find, setAttribute, setText } from "../dom.js";
 import { clockText, placeName, playersOf, resultOf, whoText, winnersOf } from "../game_words.js";
 import { arrivals } from "../late.js";
 import { Match, PercentHistory } from "../match.js";
+import { advantage, subscription } from "../odds_option.js";
 import { STAGE_FIELDS } from "../replay.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, FORMAT, minutesText, timerStart } from "../slippi.js";
@@ -54,6 +55,8 @@ export class StationDetail {
   /** An earlier game, while a moment of it is on the stage. @type {FinishedGame | null} */ #earlier = null;
   /** The moment to show once its game has arrived. @type {import("./moments.js").Moment | null} */ #moment = null;
   #shortcuts;
+  /** The odds of the game, if the page shows them. */
+  #bar = advantage === null ? null : new advantage.Bar();
   /** @type {Daemon | null} */ #daemon = null;
   #summaryAt = -Infinity;
   #summaryKey = "";
@@ -75,11 +78,15 @@ export class StationDetail {
       ...this.#options,
       topics: ["game", "frame", "event", "stats"],
       fields: [...FIELDS, ...STAGE_FIELDS],
+      ...subscription,
       onMessage: (message) => this.#receive(message),
     });
     this.#match = new Match(this.#feed.station(station));
     const parts = stageParts(this.#root);
     this.#stageView = parts.stage;
+    if (this.#bar !== null) {
+      this.#stageView.before(this.#bar.root);
+    }
     this.#replay = new InstantReplay({ ...parts, live: this.#match, onChange, onLive: () => (this.#earlier = null) });
     this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
     this.#loadOnAirButton();
@@ -107,6 +114,7 @@ export class StationDetail {
 
   /** @param {import("../match.js").Message} message */
   #receive(message) {
+    this.#bar?.take(message);
     this.#match.take(message);
     if (message.type === "snapshot" && this.#past?.match.gameId !== message.gameId) {
       this.#loadPast();
@@ -287,6 +295,7 @@ export class StationDetail {
     const time = displayed === null ? "" : over ? minutesText(match.durationSeconds) : clockText(displayed);
     setText(find(".clock", root), time);
     setText(find(".result", root), over ? resultOf(game, set) : "");
+    this.#bar?.draw(replayed === null && !ended ? game : null, players);
     showPlayers(find(".players", root), players, winnersOf(displayed, shownSet), shownSet);
     this.#stageView.hidden = displayed?.format !== FORMAT || over;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));

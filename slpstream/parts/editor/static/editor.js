@@ -26,7 +26,7 @@ await addTexts(import.meta.url);
 /** The groups of options. Options without a group are in the last one. @type {readonly [string, OptionName[]][]} */
 const GROUPS = [
   ["look", ["theme", "layout", "at", "fill", "scale"]],
-  ["game", ["aspect", "hud"]],
+  ["game", ["aspect", "hud", "odds"]],
   ["parts", ["show", "players", "casters", "sponsors"]],
   ["sizes", ["sizes"]],
   ["time", ["motion", "hold", "delay"]],

@@ -50,6 +50,8 @@ const LOSSES = [
     { frame: 13_300, percent: 109, moveId: UP_SMASH },
   ],
 ];
+/** The largest swing of the odds in that game. */
+const TURNING_POINT = { playerIndex: 0, startFrame: 7600, before: 0.47, after: 0.81 };
 const FINAL_PERCENT = 64;
 const STOCKS = 4;
 
@@ -103,6 +105,7 @@ export async function answerExample(path) {
     "/v1/games": () => ({ games: gamesOfSet().map((game) => finishedGame(game.gameId)).reverse() }),
     "/v1/highlights": () => ({ highlights: highlights() }),
     stats,
+    odds: () => ({ final: true, turningPoints: [TURNING_POINT] }),
     frames: () => ({ frames: framesBetween(Number(url.searchParams.get("from")), Number(url.searchParams.get("to"))) }),
   });
   return { status: 200, body: (bodies[part ?? url.pathname] ?? (() => finishedGame(gameId)))() };
@@ -132,6 +135,11 @@ function playGame(send) {
     const frame = FIRST_FRAME + Math.floor(running * FRAMES_PER_SECOND);
     if (lastSeconds < END_SECONDS) {
       send({ type: "frame", gameId: GAME, frame: { frame, revision: 0, players: playersAt(running, percents, stocks) } });
+    }
+    if (lastSeconds < END_SECONDS && Math.floor(running * 2) > Math.floor(lastSeconds * 2)) {
+      const [own, other] = stocks.map((count, i) => 2 * count - percents[i] / 100);
+      const odds = stocks[1] === 0 ? 1 : 1 / (1 + Math.exp(other - own));
+      send({ type: "odds", gameId: GAME, frame, players: [0, 1], odds, stocks });
     }
     for (const { at, events } of steps) {
       if (at > lastSeconds && at <= seconds) {

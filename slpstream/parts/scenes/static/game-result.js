@@ -6,7 +6,7 @@ import { killsOf } from "../kills.js";
 import { PercentHistory } from "../match.js";
 import { setOf } from "../set_score.js";
 import { minutesText, timerStart } from "../slippi.js";
-import { text } from "../texts/texts.js";
+import { number, text } from "../texts/texts.js";
 import { aligned, coloured, figure, heading, lengthOf, openBoard, plate, rebuild } from "./boards.js";
 import { percentChart } from "./chart.js";
 import { currentStation } from "./page.js";
@@ -24,7 +24,7 @@ openBoard({ draw });
 loadAttackNames();
 
 /** @param {import("./boards.js").Board} board */
-function draw({ element, state, results }) {
+function draw({ element, options, state, results }) {
   const { set: newest, game: current } = state.view;
   const gameId = state.lastGameId ?? results.newest(currentStation());
   if (gameId === "") {
@@ -35,15 +35,16 @@ function draw({ element, state, results }) {
     return false;
   }
   const stats = game.format === "slippi" ? results.stats(gameId) : null;
+  const turn = options.odds && stats !== null ? results.turningPoint(gameId) : null;
   const set = setOf(game, newest);
   const people = peopleOf(game, set);
   const won = winnersOf(game, set);
   const { lastFrame = 0 } = stats ?? {};
   const names = people.map(({ name, sponsor, character }) => [name, sponsor, character]);
-  const shown = [gameId, names, won, game.end.durationSeconds, lastFrame, set?.games?.length, newest?.event, set?.round];
+  const shown = [gameId, names, won, game.end.durationSeconds, lastFrame, set?.games?.length, newest?.event, set?.round, turn];
   rebuild(element, shown, () => {
-    const number = (set?.games ?? []).findIndex((each) => each.gameId === gameId);
-    const which = number === -1 ? "" : text("scene.game_number", { number: String(number + 1 + (set?.olderGames ?? 0)) });
+    const place = (set?.games ?? []).findIndex((each) => each.gameId === gameId);
+    const which = place === -1 ? "" : text("scene.game_number", { number: String(place + 1 + (set?.olderGames ?? 0)) });
     const [left, right] = sidesOf(people, set).map((side, i) =>
       make(
         `section.side.${i === 0 ? "left" : "right"}`,
@@ -53,11 +54,35 @@ function draw({ element, state, results }) {
     const parts = [heading(newest === null ? null : { ...newest, round: set?.round }, which, placeWords(game), lengthOf(game.end?.durationSeconds))];
     const middle = make("section.middle", make("p.outcome", resultWords(game, set)));
     if (stats !== null) {
+      middle.append(...turningPoint(turn, people, stats));
       middle.append(percentChart(PercentHistory.fromStats(stats), people, stats.lastFrame), comparison(stats, sidesOf(people, set)));
     }
     return [...parts, aligned(make("div.columns", left, middle, right))];
   });
   return true;
+}
+
+/**
+ * The line about the largest swing of the odds.
+ * @param {ReturnType<import("./results.js").Results["turningPoint"]>} turn
+ * @param {Person[]} people
+ * @param {Stats} stats
+ */
+function turningPoint(turn, people, stats) {
+  const person = people.find(({ index }) => index === turn?.playerIndex);
+  if (turn === null || person === undefined) {
+    return [];
+  }
+  const [before, after] = [turn.before, turn.after].map((chance) => number(chance, { style: "percent" }));
+  return [
+    make(
+      "p.turning-point",
+      make("span.title", text("scene.turning_point")),
+      make("span.time", minutesText(Math.max(0, turn.startFrame - timerStart(stats)) / 60)),
+      make("bdi.who", person.tag),
+      make("span.swing", `${before} → ${after}`),
+    ),
+  ];
 }
 
 /**

@@ -5,6 +5,7 @@
 
 import { CONTROLLER_FIELDS } from "../controller.js";
 import { find, make, setText } from "../dom.js";
+import { advantage, subscription } from "../odds_option.js";
 import { isLeft, scoreOf } from "../set_score.js";
 import { FIELDS, FORMAT, clock, minutesText } from "../slippi.js";
 import { text } from "../texts/texts.js";
@@ -33,6 +34,10 @@ const casters = find(".casters");
 const setOver = find(".set-over");
 const info = find(".info");
 const state = new SceneState(station, options.hold);
+const bar = advantage === null ? null : new advantage.Bar();
+if (bar !== null) {
+  find(".top").prepend(bar.root);
+}
 
 document.title = `${station} · slpstream overlay`;
 overlay.dataset.show = options.show.join(" ");
@@ -41,7 +46,11 @@ openScene(options, {
   stations: [station],
   topics: shows.has("combo") || shows.has("stocks") ? ["game", "frame", "event"] : ["game", "frame"],
   fields: [...FIELDS, ...(shows.has("controller") ? CONTROLLER_FIELDS : [])],
-  take: (message, now) => state.take(message, now),
+  ...subscription,
+  take: (message, now) => {
+    bar?.take(message);
+    state.take(message, now);
+  },
   draw,
 });
 
@@ -111,6 +120,7 @@ function draw(now) {
       matchPoint: playing && shows.has("score") && state.hasSetPoint(player) && isOneStockAhead(people, player),
     });
   });
+  bar?.draw(playing ? game : null, shown);
   return state.changesAt(now);
 }
 

@@ -26,6 +26,7 @@ await addTexts(import.meta.url);
  * @typedef {object} Scene
  * @property {string[] | "*"} stations
  * @property {import("../slpstream_types.js").Topic[]} topics
+ * @property {string[]} [also]     Types of messages that parts send.
  * @property {string[]} [fields]   Fields of a frame. Default: whole frames.
  * @property {(message: Record<string, any>, now: number) => void} take  Receives each message when it is due, and the
  *     page's own: `connection` and `reset`. Pages of the station on air also receive `on_air`, when that station changes.
@@ -74,7 +75,7 @@ export function preparePage(defaults = {}) {
  * @param {Scene} scene
  * @returns {() => void} Draws soon.
  */
-export function openScene(options, { stations, topics, fields, take, draw }) {
+export function openScene(options, { stations, topics, also = [], fields, take, draw }) {
   // People who adjust a scene should not wait for the made-up set.
   const playout = new Playout((message) => {
     if (message.type !== "on_air") {
@@ -134,6 +135,7 @@ export function openScene(options, { stations, topics, fields, take, draw }) {
   const client = connect({
     stations,
     topics,
+    ...(also.length === 0 ? {} : { also }),
     ...(fields === undefined ? {} : { fields }),
     protocol: options.delta ? "delta" : "json",
     token: options.token,

@@ -69,6 +69,16 @@ export class Results {
   }
 
   /**
+   * The largest turning point of a game, with the chances of the player who gained; `null` until it is known, and if there is none.
+   * @param {string} gameId
+   * @returns {{playerIndex: number, startFrame: number, before: number, after: number} | null}
+   */
+  turningPoint(gameId) {
+    const path = `v1/games/${encodeURIComponent(gameId)}/odds`;
+    return this.#fetched(path, ({ final }) => final, ({ turningPoints: [largest = null] }) => largest);
+  }
+
+  /**
    * The part `overall` of a game's final stats, by player index; `null` until it is known.
    * @param {string} gameId
    * @returns {Record<string, any>[] | null}

@@ -4,6 +4,7 @@ import { element, fill, find, setAttribute, setData, setText } from "../dom.js";
 import { fighterOf } from "../fighters.js";
 import { clockText, placeName, playersOf, winnersOf } from "../game_words.js";
 import { arrivals, arrived } from "../late.js";
+import { advantage } from "../odds_option.js";
 import { colourOf } from "../player_colour.js";
 import { inShownOrder, lengthText, scoreOf } from "../set_score.js";
 import { playerOfSet, pointsText, stageOutline, stocksText } from "../slippi.js";
@@ -64,6 +65,8 @@ export class Tile {
   /** Whether the tile is within the window. */
   visible = false;
   /** Names that have changed since they were fitted. @type {Set<HTMLElement>} */ unfitted = new Set();
+  /** The odds of the game, if the page shows them. */
+  #bar = advantage === null ? null : new advantage.Bar();
   #pacing = new Pacing();
   #stage;
   #picture;
@@ -80,6 +83,9 @@ export class Tile {
     this.root.innerHTML = PARTS;
     this.#stage = new MiniStage(/** @type {HTMLCanvasElement} */ (find("canvas", this.root)));
     this.#picture = find(".picture", this.root);
+    if (this.#bar !== null) {
+      this.#picture.after(this.#bar.root);
+    }
     const button = find(".scenes-of", this.root);
     button.addEventListener("click", () => openScenes(button));
   }
@@ -115,6 +121,7 @@ export class Tile {
 
   /** @param {import("../match.js").Message} message */
   take(message) {
+    this.#bar?.take(message);
     if (message.type === "game_start" || message.type === "snapshot") {
       this.#pacing.begin(message.rate ?? [60, 1]);
       this.#gameId = message.gameId;
@@ -198,6 +205,7 @@ export class Tile {
     const [first] = players;
     players.sort((a, b) => Number(a.team !== first.team) - Number(b.team !== first.team));
     this.#showScore(announced === null ? set : null, players);
+    this.#bar?.draw(isRunning ? game : null, players);
     const winners = announced === null ? winnersOf(game, set) : [];
     const list = find(".sides", root);
     setAttribute(list, "data-count", String(players.length));

@@ -113,4 +113,6 @@ export default {
   "page.loading": "Loading…",
   "page.dashboard": "Dashboard",
   "page.no_response": "The daemon is not responding. Trying again automatically.",
+
+  "odds.chances": "Chances to win: {left} {left_chance}, {right} {right_chance}",
 };

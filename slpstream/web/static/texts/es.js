@@ -113,4 +113,6 @@ export default {
   "page.loading": "Cargando…",
   "page.dashboard": "Panel",
   "page.no_response": "El servicio no responde. Se reintenta automáticamente.",
+
+  "odds.chances": "Probabilidades de ganar: {left} {left_chance}, {right} {right_chance}",
 };

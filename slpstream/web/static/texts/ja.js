@@ -113,4 +113,6 @@ export default {
   "page.loading": "読み込み中…",
   "page.dashboard": "ダッシュボード",
   "page.no_response": "デーモンが応答していません。自動的に再試行しています。",
+
+  "odds.chances": "勝率：{left} {left_chance}、{right} {right_chance}",
 };

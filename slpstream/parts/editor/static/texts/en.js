@@ -50,6 +50,7 @@ export default {
   "editor.option.scale": "Whole scene",
   "editor.option.aspect": "Shape",
   "editor.option.hud": "Percents, stocks and timer too",
+  "editor.option.odds": "Chances to win",
   "editor.option.at": "Place",
   "editor.option.fill": "Fills the picture",
   "editor.option.casters": "Names",

@@ -50,6 +50,7 @@ export default {
   "editor.option.scale": "Toda la escena",
   "editor.option.aspect": "Forma",
   "editor.option.hud": "También porcentajes, vidas y reloj",
+  "editor.option.odds": "Probabilidades de ganar",
   "editor.option.at": "Lugar",
   "editor.option.fill": "Llena la imagen",
   "editor.option.casters": "Nombres",

@@ -50,6 +50,7 @@ export default {
   "editor.option.scale": "全体",
   "editor.option.aspect": "形",
   "editor.option.hud": "ダメージ、ストック、時間も表示",
+  "editor.option.odds": "勝率",
   "editor.option.at": "位置",
   "editor.option.fill": "画面全体に表示",
   "editor.option.casters": "名前",

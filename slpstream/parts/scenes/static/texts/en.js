@@ -34,6 +34,7 @@ export default {
   "scene.problems": "Problems with the options",
   "scene.css_not_found": "css={path}: not found in the overlay folder",
   "scene.versus": "VS",
+  "scene.turning_point": "Turning point",
   "scene.game_number": "Game {number}",
   "scene.next_game": "Game {number} next",
   "scene.kills": "Kills",

@@ -34,6 +34,7 @@ export default {
   "scene.problems": "Problemas con las opciones",
   "scene.css_not_found": "css={path}: no está en la carpeta de overlays",
   "scene.versus": "VS",
+  "scene.turning_point": "Momento clave",
   "scene.game_number": "Partida {number}",
   "scene.next_game": "Sigue la partida {number}",
   "scene.kills": "KO",

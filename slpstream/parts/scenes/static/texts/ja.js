@@ -34,6 +34,7 @@ export default {
   "scene.problems": "オプションの問題",
   "scene.css_not_found": "css={path}: オーバーレイフォルダーにありません",
   "scene.versus": "VS",
+  "scene.turning_point": "転機",
   "scene.game_number": "第{number}試合",
   "scene.next_game": "次は第{number}試合",
   "scene.kills": "撃墜",
