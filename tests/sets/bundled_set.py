@@ -13,12 +13,15 @@ from slpstream.formats.slippi.another_game import as_another_game
 from slpstream.parts.demo.bundled import bundled_match
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
+from tests.synthetic.match import synthetic_match
 
 GAMES = 5
 STAGES = ["Battlefield", "Fountain of Dreams", "Pokémon Stadium", "Final Destination", "Dream Land N64"]
 WINNERS = ["Vixen", "Altea", "Vixen", "Altea", "Altea"]
 SCORES = ["1–0", "1–1", "2–1", "2–2", "2–3"]
 DECISIVE = "Altea: Forward Smash at 129% on Dream Land N64"
+_SHORT = ((47, 31), (37, 2), (46, 3), (21, 32), (40, 28))
+"""Seeds and stages of the short games."""
 
 
 @cache
@@ -29,8 +32,18 @@ def recorded(play: int) -> bytes:
 
 def game_of_the_set(play: int) -> tuple[bytes, datetime]:
     """A finished game and its start time, such that the whole set ends now."""
-    started_at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
-    return as_another_game(recorded(play), random_seed=play, started_at=started_at), started_at
+    return as_another_game(recorded(play), random_seed=play, started_at=_start_of(play)), _start_of(play)
+
+
+def short_game_of_the_set(play: int) -> bytes:
+    """A finished game of one stock with the same stage and the same winner, for tests that need few frames."""
+    seed, stage_id = _SHORT[play - 1]
+    match = synthetic_match(seed=seed, stage_id=stage_id, stocks=1)
+    return as_another_game(match, random_seed=play, started_at=_start_of(play))
+
+
+def _start_of(play: int) -> datetime:
+    return datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
 
 
 def add_game(folder: Path, play: int) -> None:

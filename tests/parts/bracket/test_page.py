@@ -23,7 +23,7 @@ from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import correct_set
 from tests.marks import release
 from tests.parts.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, section
-from tests.sets.bundled_set import GAMES, add_game
+from tests.sets.bundled_set import GAMES, short_game_of_the_set
 
 pytestmark = [pytest.mark.slow, pytest.mark.parts("dashboard")]
 
@@ -53,7 +53,7 @@ def venue(folder: Path, *, first: str = "altea") -> Iterator[tuple[DaemonProcess
 def play(daemon: DaemonProcess, folder: Path) -> None:
     """Play the set to its end, game by game."""
     for number in range(1, GAMES + 1):
-        add_game(folder / "setup-1", number)
+        (folder / "setup-1" / f"Game_{number}.slp").write_bytes(short_game_of_the_set(number))
         daemon.until(partial(_has_ended, daemon, number), 60)
     daemon.until(lambda: daemon.get("/v1/stations/setup-1/set").get("state") == "over", 60)
 

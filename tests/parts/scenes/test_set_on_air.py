@@ -1,7 +1,7 @@
 """A set of five games from its announcement to its end, with the dashboard of an operator and every scene open.
 
-Each game is written to the folder of a real daemon in two parts: first in progress, then to its end. Every page records
-the texts that it has shown, so that a wrong text is found even if it appears only for a moment.
+Each game, of one stock, is written to the folder of a real daemon in two parts: first in progress, then to its end.
+Every page records the texts that it has shown, so that a wrong text is found even if it appears only for a moment.
 
 A correction must be on every page within a second of the daemon's answer. A timer in each page counts the second; it
 fires late when the machine stalls, so a correction that was late somewhere is repeated, up to five times. A page that
@@ -22,21 +22,22 @@ from tests.browsers.pages import LONG_MS, WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.parts.scenes.on_air import scene_address
 from tests.replays.in_progress import begun
-from tests.sets.bundled_set import DECISIVE, GAMES, SCORES, STAGES, WINNERS, best_of_five, game_of_the_set
+from tests.sets.bundled_set import GAMES, SCORES, STAGES, WINNERS, best_of_five, short_game_of_the_set
 
 pytestmark = pytest.mark.parts("dashboard", "on_air")
 
 MAX_ATTEMPTS = 5
 TICK_MS = 50
 SECOND_TICKS = 1000 // TICK_MS
-DURATIONS = ("1:49", "1:35", "1:59", "1:53", "3:24")
+DURATIONS = ("0:10", "0:11", "0:10", "0:13", "0:07")
 LAST_STOCKS = (
-    "Vixen: Up Smash at 93%",
-    "Altea: Forward Smash at 92%",
-    "Vixen: Forward Smash at 155%",
-    "Altea: Forward Smash at 167%",
-    "Altea: Forward Smash at 129%",
+    "Vixen: Up Air at 81%",
+    "Altea: Forward Smash at 103%",
+    "Vixen: Forward Smash at 88%",
+    "Altea: Forward Smash at 111%",
+    "Altea: Forward Smash at 97%",
 )
+DECISIVE = f"{LAST_STOCKS[-1]} on {STAGES[-1]}"
 READ: Mapping[str, Mapping[str, str]] = {
     "live": {
         "names": ".player .name",
@@ -186,7 +187,7 @@ def test_a_set_of_five_games_on_air(browser: Browser, tmp_path: Path) -> None:
         air = Broadcast(watched, daemon)
         announce(air)
         for play in range(1, GAMES + 1):
-            end = begun(folder / f"Game_{play}.slp", game_of_the_set(play)[0])
+            end = begun(folder / f"Game_{play}.slp", short_game_of_the_set(play))
             during(air, play)
             if play == 3:
                 corrections_in_mid_game(air)
