@@ -17,6 +17,7 @@ from tests.project import IN_CI, ROOT
 
 WIDE = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
+FULL_HD = ViewportSize(width=1920, height=1080)
 LONG_MS = 60_000
 """The deadline for slow work of the daemon or a game."""
 ARTIFACTS = ROOT / "tests" / "artifacts"
@@ -56,7 +57,7 @@ class WatchedPage:
 @contextmanager
 def open_page(browser: Browser, **options: Any) -> Iterator[WatchedPage]:
     """Open a page of 1920x1080 pixels in a fresh browser context."""
-    context = browser.new_context(**({"viewport": {"width": 1920, "height": 1080}} | options))
+    context = browser.new_context(**({"viewport": FULL_HD} | options))
     try:
         yield WatchedPage(context.new_page())
     finally:

@@ -14,10 +14,10 @@ from itertools import product
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 from tests.browsers.axe import check_with_axe, needs_axe
-from tests.browsers.pages import PHONE, WIDE, open_page
+from tests.browsers.pages import FULL_HD, PHONE, WIDE, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
 from tests.parts.scenes.on_air import THEMES, game_picture
@@ -44,7 +44,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "docs, endpoint": ("/docs#operation-listGames", "#operation-listGames tbody"),
     "audit": ("/audit", ".setup h3"),
     "bracket": ("/bracket", ".queue .none"),
-    "commentary": ("/commentary/playing", "[role=log]"),
+    "commentary": ("/commentary/playing", "main p"),
     "unknown station": ("/overlay/nobody", "body[data-problem=unknown_station] h1"),
     "unknown page": ("/nothing", "body[data-problem=not_found] h1"),
 }
@@ -114,10 +114,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         yield site
 
 
-def opened(page: Page, site: DaemonProcess, name: str) -> None:
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One context for all tests, because a new one loads every script again."""
+    with open_page(browser, reduced_motion="reduce", bypass_csp=True) as watched:
+        yield watched.page.context
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    page = context.new_page()
+    yield page
+    page.close()
+
+
+def opened(page: Page, site: DaemonProcess, name: str, size: ViewportSize) -> None:
+    """Load a page in this size and with the light scheme."""
     address, complete = {**PAGES, **SCENES}[name]
     page.add_init_script(COUNT.replace("FIRST", json.dumps(FIRST.get(name, complete))))
     game = site.get("/v1/games?station=station")["games"][0]["gameId"] if "{game}" in address else ""
+    page.set_viewport_size(size)
+    page.emulate_media(color_scheme="light")
     page.goto(f"{site.url}{address.format(game=game)}")
     page.locator(complete).first.wait_for()
     requests = page.evaluate("async () => (await firstPicture).requests()")
@@ -139,23 +156,20 @@ LOOKS: Mapping[str, Sequence[tuple[ViewportSize, Literal["dark", "light"]]]] = {
 
 
 @pytest.mark.parametrize(("name", "looks"), [*product(PAGES, ["dark"]), *release(*product(PAGES, ["others"]))])
-def test_axe_finds_nothing_on_pages(browser: Browser, site: DaemonProcess, name: str, looks: str) -> None:
-    with open_page(browser, viewport=WIDE, reduced_motion="reduce", bypass_csp=True) as watched:
-        opened(watched.page, site, name)
-        if name not in ("first run", "login"):  # they push the stations down once they are needed
-            assert watched.page.evaluate(SHIFT) < MAX_SHIFT
-        for viewport, scheme in LOOKS[looks]:
-            watched.page.set_viewport_size(viewport)
-            watched.page.emulate_media(color_scheme=scheme)
-            check_with_axe(watched.page)
+def test_axe_finds_nothing_on_pages(page: Page, site: DaemonProcess, name: str, looks: str) -> None:
+    opened(page, site, name, WIDE)
+    if name not in ("first run", "login"):  # they push the stations down once they are needed
+        assert page.evaluate(SHIFT) < MAX_SHIFT
+    for viewport, scheme in LOOKS[looks]:
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=scheme)
+        check_with_axe(page)
 
 
 @pytest.mark.parametrize(("name", "theme"), [*product(SCENES, THEMES[:1]), *release(*product(SCENES, THEMES[1:]))])
-def test_axe_finds_nothing_on_scenes(browser: Browser, site: DaemonProcess, name: str, theme: str) -> None:
+def test_axe_finds_nothing_on_scenes(page: Page, site: DaemonProcess, name: str, theme: str) -> None:
     """Without contrasts, which axe cannot measure over a picture: separate tests measure those of scenes."""
-    with open_page(browser, reduced_motion="reduce", bypass_csp=True) as watched:
-        page = watched.page
-        opened(page, site, name)
-        page.evaluate("picture => { document.documentElement.style.background = picture; }", game_picture(1920, 1080))
-        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
-        check_with_axe(page, "page-has-heading-one")  # a scene is a picture over a video
+    opened(page, site, name, FULL_HD)
+    page.evaluate("picture => { document.documentElement.style.background = picture; }", game_picture(1920, 1080))
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    check_with_axe(page, "page-has-heading-one")  # a scene is a picture over a video

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, WebSocketRoute, exp
 from slpstream.parts.scenes.pages import STATION_SCENES
 from tests.browsers.axe import check_with_axe
 from tests.browsers.held import Held
-from tests.browsers.pages import PHONE, WIDE, WatchedPage, open_page
+from tests.browsers.pages import FULL_HD, PHONE, WIDE, WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
 from tests.parts.scenes.on_air import person
@@ -29,7 +29,6 @@ from tests.web.javascript import needs_node
 pytestmark = pytest.mark.parts("dashboard", "scenes")
 
 HD = ViewportSize(width=1280, height=720)
-FULL_HD = ViewportSize(width=1920, height=1080)
 UHD = ViewportSize(width=3840, height=2160)
 NAMES = (
     "Golden Guardians | Zain", "Captain Faceroll", "まりおとるいーじだいすき", "W" * 20, "i" * 24,
