@@ -173,7 +173,7 @@ class _Source(Generic[T]):
     def _wake(self) -> None:
         self._changed.notify_all()
         while self.wakes:
-            with suppress(RuntimeError):  # the event loop of the consumer has ended
+            with suppress(KeyError, RuntimeError):  # the consumer was cancelled just now, or its event loop has ended
                 self.wakes.pop()()
 
 
