@@ -109,6 +109,7 @@ MARKS: Mapping[str, str] = {
     "parts/pictures": "process",
     "parts/playback_dolphin/test_daemon.py": "process",
     "parts/reindex": "process",
+    "parts/scenes/test_board_contents.py": "process browser slow",
     "parts/scenes/test_drawing.py": "process browser slow",
     "parts/scenes/test_overlay_live.py": "process browser slow",
     "parts/scenes/test_overlay_options.py": "process browser slow",

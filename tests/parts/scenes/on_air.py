@@ -226,6 +226,15 @@ def opened(page: Page, address: str, state: str = "playing") -> Station:
     return station
 
 
+def announce(station: Station, page: Page, *names: str, **values: Any) -> None:
+    """Announce a set, with sets of other stations."""
+    details = {0: {"pronouns": "they/them", "seed": 1}, 1: {"seed": 3}}
+    given = {"state": "upcoming", "round": "Grand Final", "event": "The Big Field 12", "details": details} | values
+    station.set(names, **given)
+    for i in range(3 if "up-next" in page.url or "ticker" in page.url else 0):
+        station.set(("aMSa", "Golden Guardians | Hungrybox"), (1, i), station=f"setup{i + 1}", round="Losers Semis")
+
+
 OVERLAPS = """([left, top, width, height]) => {
   const area = (name) => parseFloat(getComputedStyle(document.documentElement).getPropertyValue(`--game-${name}`));
   const region = {

@@ -1,0 +1,162 @@
+"""The contents of all scenes except the live one; `test_scenes_boards.py` tests how they look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Browser, Page, expect
+
+from slpstream.parts.scenes.pages import STATION_SCENES, TICKER
+from tests.browsers.pages import WatchedPage, open_page
+from tests.daemons.process import DaemonProcess
+from tests.parts.scenes.on_air import GAME, announce, opened, person, scene_address
+from tests.sets.bundled_set import STAGES
+
+SCENES = (*STATION_SCENES[1:], TICKER)
+"""All but the live scene."""
+
+
+def test_result_of_a_game(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
+    """`test_set_on_air.py` covers the results of a whole set."""
+    page.goto(scene_address(played, "game-result"))
+    expect(page.locator(".outcome")).to_have_text("Altea wins")
+    expect(page.locator(".right .kill")).to_have_text(
+        ["0:09Forward Smash84%", "1:27Up Smash211%", "2:24Forward Smash123%", "3:23Forward Smash129%"]
+    )
+    expect(page.locator(".row dt").nth(1)).to_have_text("Openings per kill")
+    expect(page.locator(".row").nth(1).locator("dd")).to_have_text(["7.3", "5.5"])
+    expect(page.locator(".stocks-left")).to_have_text(["0 stocks", "1 stock"])
+    assert page.locator(".chart .loss").count() == 7
+    watched.check(played.url)
+
+
+def test_nothing_to_show_is_transparent(watched: WatchedPage, page: Page, empty_daemon: DaemonProcess) -> None:
+    for scene in SCENES:
+        page.goto(scene_address(empty_daemon, scene))
+        page.locator(".scene[data-phase=waiting]").wait_for()
+        assert page.locator("main").inner_text().strip() == "", scene
+        for element in ("html", "body", ".scene"):
+            expect(page.locator(element)).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    watched.check(empty_daemon.url)
+
+
+def test_doubles_and_swapped_sides(page: Page, played: DaemonProcess) -> None:
+    station = opened(page, scene_address(played, "versus"), "idle")
+    announce(station, page, "Aki", "Bo", "Cy", "Di")
+    expect(page.locator(".side.left .name")).to_have_text(["Aki", "Cy"])
+    expect(page.locator(".side.right .name")).to_have_text(["Bo", "Di"])
+    announce(station, page, "Aki", "Bo", "Cy", "Di", swapped=True)
+    expect(page.locator(".side.left .name")).to_have_text(["Bo", "Di"])
+
+
+def test_another_format_has_a_result(page: Page, played: DaemonProcess) -> None:
+    """The summary of a game has the same shape for every format."""
+    players = [{"index": i, "name": name, "character": {"name": "Blue Falcon"}} for i, name in enumerate(("Aki", "Bo"))]
+    summary = {"place": {"kind": "course", "name": "Mute City"}, "players": players, "winners": [1], "mode": "race"}
+    game: dict[str, Any] = {
+        "gameId": GAME, "format": "gci", "rate": [60, 1], "settings": {}, "summary": summary, "winners": [1],
+        "reason": "game_end", "durationSeconds": 81.0, "inProgress": False,
+    }  # fmt: skip
+    page.route(f"**/v1/games/{GAME}", lambda route: route.fulfill(json=game))
+    station = opened(page, scene_address(played, "game-result"))
+    station.log("game_start", 0, format="gci", rate=[60, 1], settings={}, summary=summary)
+    station.end(1, seconds=81.0)
+    expect(page.locator(".outcome")).to_have_text("Bo wins")
+    expect(page.locator(".detail")).to_have_text(["Mute City", "1:21"])
+    assert page.locator(".chart").count() == 0
+
+
+def test_result_that_is_not_recorded_yet(page: Page, played: DaemonProcess) -> None:
+    """The game has ended in the stream; the list of games shows it as neither running nor finished."""
+    game: dict[str, Any] = {
+        "gameId": GAME, "format": "slippi", "settings": {"stageId": 31, "players": [person(0, "Aki"), person(1, "Bo")]},
+        "winners": [], "reason": None, "inProgress": False,
+    }  # fmt: skip
+    page.route(f"**/v1/games/{GAME}", lambda route: route.fulfill(json=game))
+    page.route(f"**/v1/games/{GAME}/stats", lambda route: route.fulfill(status=404, json={}))
+    station = opened(page, scene_address(played, "game-result"))
+    station.start("Aki", "Bo")
+    with page.expect_response(f"**/v1/games/{GAME}"):
+        station.end(1)
+    expect(page.locator(".outcome")).to_have_text("Bo wins")
+    with page.expect_response(f"**/v1/games/{GAME}"):  # it is requested again
+        game |= {"winners": [0], "reason": "game_end"}
+    expect(page.locator(".outcome")).to_have_text("Aki wins")
+
+
+def test_lost_connection_keeps_the_board(page: Page, played: DaemonProcess) -> None:
+    station = opened(page, scene_address(played, "versus"), "idle")
+    announce(station, page, "Aki", "Bo")
+    expect(page.locator(".side.left .name")).to_have_text("Aki")
+    page.route_web_socket("**/v1/stream**", lambda route: route.close(code=1001))
+    station.lose_connection()
+    page.locator(".scene.stale").wait_for()
+    assert page.locator(".side.left .name").is_visible()
+
+
+def test_replay_shows_the_last_stock(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
+    page.goto(scene_address(played, "replay"))
+    expect(page.locator(".caption")).to_have_text("Altea: Forward Smash at 129%")
+    expect(page.locator(".kicker")).to_have_text("Replay ½×")
+    page.wait_for_function("() => Number(document.querySelector('stage-view')?.dataset.frame || 0) > 0")
+    first = int(page.locator("stage-view").get_attribute("data-frame") or 0)
+    page.wait_for_function(
+        "first => Number(document.querySelector('stage-view').dataset.frame) > first + 20", arg=first
+    )
+    watched.check(played.url)
+
+
+def test_ticker_shows_all_stations(browser: Browser, played: DaemonProcess) -> None:
+    with open_page(browser, reduced_motion="reduce") as watched:
+        page = watched.page
+        station = opened(page, scene_address(played, "ticker"), "idle")
+        station.set(("Aki", "Bo"), (1, 0), station="one", round="Pools")
+        station.set(("Cy", "Di"), (2, 3), station="two", state="over", winner=1, setId="1" * 32)
+        items = page.locator(".items .item")
+        expect(items).to_have_count(2)
+        texts = sorted(items.all_inner_texts())
+        assert [" ".join(text.split()) for text in texts] == ["one Aki 1 Bo 0 Live · Pools", "two Cy 2 Di 3 Final"]
+        expect(page.locator(".names.won")).to_have_text("Di")
+        assert page.evaluate("() => document.getAnimations().length") == 0
+
+
+def test_controllers_of_the_selected_players(page: Page, played: DaemonProcess) -> None:
+    station = opened(page, scene_address(played, "controller", "?players=2"))
+    station.start("Aki", "Bo")
+    station.frame(5, 0, 0)
+    expect(page.locator(".pad .name")).to_have_text(["Bo"])
+    expect(page.locator("controller-display")).to_have_attribute("data-buttons", "a")
+
+
+def test_player_today(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
+    page.goto(scene_address(played, "player", "?players=right&motion=0"))
+    expect(page.locator(".plate .name")).to_have_text("Altea")
+    expect(page.locator(".use .times")).to_have_text(["×3", "×2"])
+    expect(page.locator(".fact dd").nth(1)).to_have_text("3–2")
+    stats = [
+        played.get(f"/v1/games/{game['gameId']}/stats")["overall"][1]["openingsPerKill"]
+        for game in played.get("/v1/games?station=station")["games"]
+    ]
+    openings = sum(each["count"] for each in stats) / sum(each["total"] for each in stats)
+    expect(page.locator(".fact dd").nth(2)).to_have_text(f"{openings:.1f}")
+    expect(page.locator(".path-game .outcome")).to_have_text(["Lost", "Won", "Lost", "Won", "Won"])
+    watched.check(played.url)
+
+
+def test_highlights_follow_one_another(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
+    moments = played.get("/v1/highlights?set=station&order=best&limit=5")["highlights"]
+    games = [game["gameId"] for game in played.get("/v1/stations/station/set")["games"]]
+    page.goto(scene_address(played, "highlights"))
+    details = page.locator(".caption .details")
+    for place, moment in enumerate(moments[:2]):
+        number = games.index(moment["gameId"])
+        expect(page.locator(".kicker .count")).to_have_text(f"{place + 1}/{len(moments)}")
+        expect(details).to_contain_text(f"Game {number + 1} · {STAGES[number]}")
+        page.wait_for_function("() => Number(document.querySelector('stage-view')?.dataset.frame || 0) > 0")
+        expect(page.locator(".caption .name")).to_contain_text(moment["player"]["name"])
+    watched.check(played.url)
+
+
+def test_casters_of_the_address_come_before_those_of_the_set(page: Page, empty_daemon: DaemonProcess) -> None:
+    page.goto(scene_address(empty_daemon, "casters", "?casters=Bea%20@bea,Kim&motion=0#example"))
+    expect(page.locator(".caster .name:not([hidden])")).to_have_text(["Bea", "@bea", "Kim"])
