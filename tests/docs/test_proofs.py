@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.project import ROOT, deleted_part
 
-TEXTS = {
-    name: (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for name in ("explanation/threat_model.md", "reference/guarantees.md")
-}
-NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", "".join(TEXTS.values()))))
+THREATS = (ROOT / "docs/explanation/threat_model.md").read_text(encoding="utf-8")
+GUARANTEES = (ROOT / "docs/reference/guarantees.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", THREATS + GUARANTEES)))
 
 
-@pytest.mark.parametrize("page", TEXTS)
-def test_each_row_is_complete(page: str) -> None:
-    rows = [line.strip("|").split(" | ") for line in TEXTS[page].splitlines() if line.startswith("| ")][2:]
-    assert len(rows) > 10
-    for row in rows:
-        *texts, tests = (cell.strip() for cell in row)
-        assert len(texts) >= 3
-        assert all(texts), row
+def rows(text: str) -> list[list[str]]:
+    """The cells of each row of a table."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def proofs() -> list[list[str]]:
+    """The rows whose last cell has tests."""
+    return rows(THREATS) + rows(GUARANTEES.partition("## Tests")[2])
+
+
+def test_each_row_is_complete() -> None:
+    for *texts, tests in proofs():
+        assert all(texts)
         named = re.findall(r"`([^`]+)`", tests)
-        assert named, row
+        assert named, texts
         assert set(named) <= set(NAMED)
-        assert re.sub(r"`[^`]+`", "", tests).strip() == "", row
+        assert re.sub(r"`[^`]+`", "", tests).strip() == "", texts
+
+
+def test_each_guarantee_has_tests() -> None:
+    guarantees = rows(GUARANTEES.partition("## Tests")[0])
+    assert len(guarantees) > 15
+    assert all(len(row) == 4 and all(row) for row in guarantees)
+    outputs = [re.sub(r"\[(.*?)\]\([^)]*\)", r"\1", row[0]) for row in guarantees]
+    assert outputs == [row[0] for row in rows(GUARANTEES.partition("## Tests")[2])]
 
 
 def test_named_tests_exist() -> None:
