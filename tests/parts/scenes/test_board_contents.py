@@ -115,7 +115,7 @@ def test_ticker_shows_all_stations(browser: Browser, played: DaemonProcess) -> N
         items = page.locator(".items .item")
         expect(items).to_have_count(2)
         texts = sorted(items.all_inner_texts())
-        assert [" ".join(text.split()) for text in texts] == ["one Aki 1 Bo 0 Live · Pools", "two Cy 2 Di 3 Final"]
+        assert [" ".join(text.split()) for text in texts] == ["one Aki 1 Bo 0 Live · Pools", "two Cy 2 Di 3 Finished"]
         expect(page.locator(".names.won")).to_have_text("Di")
         assert page.evaluate("() => document.getAnimations().length") == 0
 
