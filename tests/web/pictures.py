@@ -48,6 +48,7 @@ REPLAY_FRAME = 12_190
 """A frame of the replay's last stock, shortly before the hit."""
 BOARDS = (
     ("versus", "varsity", ".foot"),
+    ("player", "dark", ".fact"),
     ("game-result", "light", ".chart"),
     ("set-result", "dark", ".decisive"),
     ("replay", "neon", "stage-view[data-frame]:not([data-frame=''])"),
@@ -217,6 +218,8 @@ def _boards(browser: Browser) -> Mapping[str, Image.Image]:
     """The scenes after a set of five games, by name."""
     pictures = {}
     with _station(browser, 5, viewport=SCREEN) as (url, _, page):
+        day = datetime(2026, 11, 21, 12, 30, tzinfo=UTC)  # on which the games were played
+        page.add_init_script(f"Date.now = () => {day.timestamp() * 1000};")
         for scene, theme, ready in BOARDS:
             page.emulate_media(reduced_motion="no-preference" if scene == "replay" else "reduce")
             page.goto(f"{url}/scenes/{scene}/Slippi?theme={theme}")
@@ -344,6 +347,7 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "obs_scenes.png": _of(_obs, "scenes"),
     "obs_game.png": _of(_obs, "game"),
     "scene_versus.png": _of(_boards, "versus"),
+    "scene_player.png": _of(_boards, "player"),
     "scene_game_result.png": _of(_boards, "game-result"),
     "scene_set_result.png": _of(_boards, "set-result"),
     "scene_replay.png": _of(_boards, "replay"),
