@@ -110,7 +110,8 @@ class CombinedFiles:
         except (OSError, ValueError) as error:
             reason = msgspec.json.encode(f"The modules of this page are loaded one by one. {error}").decode()
             return _Combined(f'console.warn({reason});\nimport "./{entry}";\n', modified)
-        pieces = [self._read("combined_modules.js").content, "await runModules({\n"]
+        head, modified = self._read("combined_modules.js")
+        pieces = [head, "await runModules({\n"]
         for address, module in modules.items():
             if address.endswith(".js"):
                 returned = ", ".join(f"{name}: {inside}" for name, inside in module.exported.items())
@@ -118,7 +119,7 @@ class CombinedFiles:
         tables = ",".join(f'"{each}":{table.body}' for each, table in modules.items() if each.endswith(".json"))
         source_map = f"combined.map.json?module={quote(entry)}"
         pieces.append(f'}}, {{ {tables} }}, "{entry}");\n//# sourceMappingURL={source_map}\n')
-        return _Combined("".join(pieces), max(module.modified_seconds for module in modules.values()))
+        return _Combined("".join(pieces), max(modified, *(module.modified_seconds for module in modules.values())))
 
     def source_map(self, entry: str) -> _Combined:
         """Return the source map of a script. It maps whole lines, and has a section for each module."""

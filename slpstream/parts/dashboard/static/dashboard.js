@@ -204,7 +204,7 @@ function draw() {
   drawFirstRun();
   detail?.draw(daemon);
   editor?.draw(stations);
-  if (health.responseMs !== null && !(detail instanceof StationDetail && detail.isLoading)) {
+  if (health.responseMs !== null && (detail === null || detail instanceof Remote || !detail.isLoading)) {
     requestAnimationFrame(() => setTimeout(hasDrawn));
   }
   if (!askedForBracket && health.state !== "connecting") {

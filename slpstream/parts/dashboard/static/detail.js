@@ -394,6 +394,11 @@ export class GameDetail {
     this.#root.remove();
   }
 
+  /** Whether the game has not appeared yet. */
+  get isLoading() {
+    return this.#curtain.isClosed;
+  }
+
   /** @param {Daemon} daemon */
   draw(daemon) {
     this.#finished.load(daemon);
