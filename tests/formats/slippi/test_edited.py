@@ -17,6 +17,7 @@ from slpstream.model.errors import FormatError
 from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 from tests.formats.slippi.built import Built
 from tests.formats.slippi.logs import events_of
+from tests.marks import release
 from tests.oracles.slippi_js import needs_slippi_js, slippi_js
 from tests.replays import NOT_REPLAYS, existing, replay, replays
 
@@ -76,7 +77,11 @@ def test_copy_keeps_the_game(path: Path) -> None:
 @needs_slippi_js
 @pytest.mark.parametrize(
     "name",
-    ["name_tags_1.3", "in_progress_3.18", "rollbacks_items_3.18", *existing("v3.18", "FodPlatforms", "nintendont")],
+    [
+        *("name_tags_1.3", "in_progress_3.18", "rollbacks_items_3.18"),
+        *existing("v3.18"),
+        *release(*existing("FodPlatforms", "nintendont")),
+    ],
 )
 def test_slippi_js_reads_the_same_frames_and_the_new_names(tmp_path: Path, name: str) -> None:
     data = replay(name)
