@@ -33,6 +33,7 @@ PART = Part(
             "see `slpstream/parts/odds/docs.md`",
         )
     ],
+    functions={"conversion_swings": "slpstream.parts.odds.swings:conversion_swings"},
     commands=[
         Command("odds", "Show who was likely to win, and score or fit the model.", "slpstream.parts.odds.cli:command")
     ],

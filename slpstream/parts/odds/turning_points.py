@@ -75,15 +75,15 @@ def turning_points(
         if conversion.did_kill:
             killed.add((conversion.end_frame, victim))
         damage = sum(move.damage or 0 for move in conversion.moves)
-        found.append(_swing(players, odds, victim, conversion, round(damage, 1)))
+        found.append(swing_of(players, odds, victim, conversion, round(damage, 1)))
     for frame, victim in stocks:
         if victim in players and (frame, victim) not in killed:
-            found.append(_swing(players, odds, victim, Conversion(victim, frame, frame, did_kill=True), None))
+            found.append(swing_of(players, odds, victim, Conversion(victim, frame, frame, did_kill=True), None))
     large = [point for point in found if point is not None and point.swing >= _MIN_SWING]
     return sorted(large, key=lambda point: (-point.swing, point.start_frame))[:MAX_TURNING_POINTS]
 
 
-def _swing(
+def swing_of(
     players: Sequence[int], odds: Sequence[Pair], victim: int, conversion: Conversion, damage: float | None
 ) -> TurningPoint | None:
     """Return the turning point for a conversion, or `None` if there are no odds before or after it.

@@ -9,9 +9,12 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.names import character_name, move_name, stage_name
 from slpstream.formats.slippi.stats.schema import Conversion
+from slpstream.parts import registry
 from slpstream.parts.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
 from slpstream.parts.sql.queried import Holds, Queried, Row
 
+_swings = registry.function("conversion_swings")
+"""Returns the swing of the odds by each conversion, if a part knows the odds."""
 _MOVE = pa.struct(
     [
         ("player_index", SMALL),
@@ -46,6 +49,11 @@ SCHEMA = pa.schema(
         column("first_move", TEXT, "Name of the first move."),
         column("last_move", TEXT, "Name of the last move."),
         column("moves", pa.list_(_MOVE), "All moves, in order."),
+        *(
+            [column("swing", REAL, "How much likelier the player who hit was to win after it, from -1 to 1.")]
+            if _swings
+            else []
+        ),
     ]
 )
 
@@ -61,7 +69,10 @@ def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
         return []
     characters = {player.player_index: character_name(player.character_id) for player in settings.players}
     conversions = replay.stats().conversions
-    return [facts | _row(number, each, characters) for number, each in enumerate(conversions, 1)]
+    found: list[Row] = [facts | _row(number, each, characters) for number, each in enumerate(conversions, 1)]
+    if _swings is None or "swing" not in columns:
+        return found
+    return [{**row, "swing": swing} for row, swing in zip(found, _swings(replay, conversions), strict=True)]
 
 
 def _row(number: int, conversion: Conversion, characters: dict[int, str | None]) -> dict[str, Any]:
