@@ -214,7 +214,7 @@ def test_every_option_and_property_is_documented() -> None:
     text = (ROOT / "docs" / "howto" / "overlay.md").read_text(encoding="utf-8")
     table = (STATIC / "scene_options.js").read_text(encoding="utf-8").split("const OPTIONS = {")[1].split("\n};")[0]
     options = re.findall(r"^  (\w+): ", table, re.MULTILINE)
-    assert len(options) == 19
+    assert len(options) == 20
     assert set(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) >= set(options)
     scenes = static_folders()["scenes"]
     root = (scenes / "scenes.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
