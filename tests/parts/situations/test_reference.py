@@ -27,7 +27,7 @@ DOCUMENTED = [
     match.replace("\\|", "|")
     for match in re.findall(r"^\| `(.+?)` \| .*$", (ROOT / "docs/data/situations.md").read_text("utf-8"), re.MULTILINE)
 ]
-EXAMPLES = DOCUMENTED[: DOCUMENTED.index("hit")]
+EXAMPLES = DOCUMENTED[DOCUMENTED.index("kill") : DOCUMENTED.index("kill, time:<30") + 1]
 OFTEN = ["kill", "upthrow -> upair", "grab -> throw", "offstage -> ledge-grab", "opponent.shield -> grab"]
 OWN = (
     *("singles_0.1", "doubles_1.2", "free_for_all_3.13", "items_3.18", "ice_climbers_rollbacks_3.18", "stadium_3.19"),
