@@ -1,7 +1,7 @@
 """Every scene and the dashboard show the state of the API, whenever they are loaded and whenever their data arrive.
 
-A set is played in the folder of a real daemon, which is restarted in between. At each moment, pages that have been open
-from the start show the state of the API, and so do the same pages after a reload.
+A set is played in the folder of a real daemon, which is restarted in the middle of each game. At every half second,
+pages that have been open from the start show the state of the API, and so do the same pages after a reload.
 """
 
 from __future__ import annotations
@@ -28,16 +28,15 @@ from tests.daemons.requests import correct_set
 from tests.marks import release
 from tests.parts.scenes.on_air import opened, scene_address
 from tests.ports import free_port
-from tests.replays.in_progress import begun
+from tests.replays.in_progress import written_in_steps
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.parts("dashboard")
 
-MATCHES = ((11, 2), (4, 1), (10, 1))
-"""Seeds and stocks of short games, which the first player wins 2-1. No stock is lost in the first half of the first
-game."""
+GAMES = ((11, 2), (39, 1), (47, 1), (21, 1), (25, 1))
+"""Seeds and stocks of short games. The first player wins the first, the third and the fifth, the other one the rest."""
 SCENES = (*STATION_SCENES, TICKER)
-DASHBOARD = {"card": "/#", "detail": "/#station/station", "wall": "/#wall"}
+DASHBOARD = {"card": "/#", "detail": "/#station/station", "wall": "/#wall", "phone": "/#remote/station"}
 CARD = "[data-station=station].station"
 TILE = ".tile:has([href='#station/station'])"
 READ: Mapping[str, Mapping[str, str]] = {
@@ -80,8 +79,11 @@ READ: Mapping[str, Mapping[str, str]] = {
         "percents": f"{TILE} .damage",
         "next": f"{TILE} .next",
     },
+    "phone": {"state": ".remote .state", "names": ".remote .name", "scores": ".remote .points"},
 }
 """The compared texts, by selector."""
+KILL_FRAMES = 60
+"""Maximum distance between a kill and the loss of the stock."""
 TEXTS = """(selectors) => Object.fromEntries(Object.entries(selectors).map(([name, selector]) => [name,
     [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility())
         .map((each) => each.textContent.replaceAll(/\\s+/g, " ").trim()).filter(Boolean)]))"""
@@ -92,12 +94,14 @@ Texts = dict[str, list[str]]
 class Venue:
     """A daemon with the stations `station` and `side` that can be restarted, and the answers of its API."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, best_of: int) -> None:
         self.folders = [folder / "station", folder / "side"]
         for each in self.folders:
             each.mkdir()
         self._state = folder / "state"
-        self._arguments = configuration(folder, f"[sets]\nbest_of = {len(MATCHES)}\n")
+        self._arguments = configuration(
+            folder, f"[sets]\nbest_of = {best_of}\n[watch]\nstalled_seconds = 900\nidle_seconds = 900\n"
+        )
         self._port = str(free_port())
         self.daemon = self._started()
 
@@ -111,7 +115,6 @@ class Venue:
         """Restart the daemon on the same port, so that open pages reconnect."""
         self.daemon.terminate()
         self.daemon = self._started()
-        self.daemon.until(lambda: self.set.get("games"))
 
     @property
     def set(self) -> dict[str, Any]:
@@ -158,7 +161,8 @@ class Venue:
         outcome = [] if last is None else [f"{self._names(last)[last['winners'][0]]} wins"]
         counted = [game for game in found["games"] if game["counts"]]
         words = [{"upcoming": "Up next", "running": "Live", "over": "Finished"}[state], found.get("round", "")]
-        moments = self.daemon.get("/v1/highlights?set=station&order=best&limit=5")["highlights"]
+        best = self.daemon.get("/v1/highlights?set=station&order=best&limit=20")["highlights"]
+        moments = [each for each in best if running is None or each["gameId"] != running["gameId"]][:5]
         item = f"station{names[0]}{scores[0]}{names[1]}{scores[1]}{' · '.join(filter(None, words))}"
         return {
             "live": {
@@ -192,6 +196,11 @@ class Venue:
             "card": card,
             "detail": card | {"result": [] if running else outcome},
             "wall": tile,
+            "phone": {
+                "state": [self.daemon.get("/v1/stations/station")["state"]],
+                "names": [side["name"] for side in found["sides"]],
+                "scores": [str(side["score"]) for side in found["sides"]],
+            },
         }  # fmt: skip
 
     def _has(self, game: Mapping[str, Any]) -> bool:
@@ -206,23 +215,35 @@ class Venue:
         if not game["inProgress"]:
             ends = [game["standings"][str(player["index"])] for player in game["players"]]
             return [end["stocks"] for end in ends], [int(end["percent"]) for end in ends]
-        following: int | None = -123
-        while following is not None:
-            page = self.daemon.get(f"/v1/games/{game['gameId']}/frames?from={following}")
-            following = page.get("next")
-        newest = page["frames"][-1]
+        newest = self.daemon.get(f"/v1/games/{game['gameId']}/frames?from={self._frame}")["frames"][-1]
         posts = [newest["players"][str(player["index"])]["post"] for player in game["players"]]
         return [post["stocksRemaining"] for post in posts], [int(post["percent"]) for post in posts]
 
+    def until_frame(self, number: int) -> None:
+        """Wait until the daemon has this frame of the running game."""
+        self._frame = number
+        self.daemon.until(
+            lambda: any(
+                self.daemon.status(f"/v1/games/{game['gameId']}/frames?from={number}") == 200
+                for game in self.games
+                if game["inProgress"]
+            )
+        )
+
     def _last_loss(self, games: list[dict[str, Any]]) -> list[str]:
-        """The caption of the newest game in which a stock was lost."""
+        """The caption of the newest game in which a stock was lost: the kill, or the stage if there was none."""
         for game in games:
-            stats = self.daemon.get(f"/v1/games/{game['gameId']}/stats")
-            kills = [(kill["frame"], one["playerIndex"], kill)
-                     for one in stats["extra"]["players"] for kill in one["killMoves"]]  # fmt: skip
-            if kills:
-                _, by, kill = max(kills, key=lambda each: each[0])
-                return [f"{self._names(game)[by]}: {melee.move_name(kill['moveId'])} at {int(kill['percent'])}%"]
+            status, stats = self.daemon.request("GET", f"/v1/games/{game['gameId']}/stats")
+            if status == 404:
+                continue  # the game has only begun
+            losses = [stock["endFrame"] for stock in stats["stocks"] if "endFrame" in stock]
+            for one in stats["extra"]["players"]:
+                for kill in one["killMoves"]:
+                    if losses and abs(kill["frame"] - max(losses)) < KILL_FRAMES:
+                        who, move = self._names(game)[one["playerIndex"]], melee.move_name(kill["moveId"])
+                        return [f"{who}: {move} at {int(kill['percent'])}%"]
+            if losses:
+                return ["Battlefield"]
         return []
 
     def address(self, page: str) -> str:
@@ -249,18 +270,17 @@ class Pages:
         page.goto("about:blank")  # a change of the fragment alone would not reload the dashboard
         page.goto(self._venue.address(name))
 
-    def check(self, moment: str, *, reloaded: bool) -> None:
-        """Check that every page shows the state of the API now, and again after a reload if `reloaded`."""
+    def check(self, moment: str, *, reload: bool) -> None:
+        """Check that every page shows the state of the API now, and again after a reload."""
         expected = self._venue.expected()
         for name, texts in expected.items():
             self._shows(name, texts, f"{moment}: {name}, open since before")
-        if not reloaded:
-            return
-        for name in READ:
-            self._load(name)
-        for name, texts in expected.items():
-            self._shows(name, texts, f"{moment}: {name}, loaded now")
-            screenshot(self._pages[name], f"any_moment_{moment.replace(' ', '_')}_{name}")
+        if reload:
+            for name in READ:
+                self._load(name)
+            for name, texts in expected.items():
+                self._shows(name, texts, f"{moment}: {name}, loaded now")
+                screenshot(self._pages[name], f"any_moment_{moment.replace(' ', '_')}_{name}")
 
     def _shows(self, name: str, texts: Mapping[str, list[str]], what: str) -> None:
         page, selectors = self._pages[name], READ[name]
@@ -278,50 +298,48 @@ class Pages:
             raise AssertionError(f"{what}: {wrong}") from None
 
 
-CORE = {"restart": False, "game 2": True, "next set": True}
-"""The moments that the gate checks, and whether pages are reloaded then. At game 2, they load from a daemon that was
-restarted."""
-
-
-@pytest.mark.parametrize("moments", ["core", *release("all")])
-def test_pages_show_the_state_of_the_api(browser: Browser, tmp_path: Path, moments: str) -> None:
-    venue = Venue(tmp_path)
+@pytest.mark.parametrize(("games", "every_frames"), [(3, 600), *release((5, 30))])
+def test_pages_show_the_state_of_the_api(browser: Browser, tmp_path: Path, games: int, every_frames: int) -> None:
+    venue = Venue(tmp_path, games)
     with open_page(browser, reduced_motion="reduce") as watched:
         try:
             pages = Pages(watched, venue)
-            for moment in play(venue, restarts=len(MATCHES) if moments == "all" else 1):
-                if moments == "all" or moment in CORE:
-                    pages.check(moment, reloaded=CORE.get(moment, True) or moments == "all")
+            for moment in play(venue, games, every_frames):
+                is_whole = games == len(GAMES)
+                pages.check(moment, reload=moment == "restart in game 2" or (is_whole and " at " not in moment))
             watched.check(venue.daemon.url, interrupted=True)
         finally:
             venue.daemon.kill()
 
 
-def play(venue: Venue, *, restarts: int) -> Iterator[str]:
-    """Play a set and announce the next one. Restarts the daemon after the first games. Yields at each moment."""
+def play(venue: Venue, games: int, every_frames: int) -> Iterator[str]:
+    """Play a set, with a restart in the middle of each game, and announce the next one. Yields at each moment."""
     names = {"0": "Mika", "1": "Juno"}
     correct_set(venue.daemon, "station", {"names": names, "round": "Winners Final", "casters": ["Bea"]})
     yield "before"
-    for number, (seed, stocks) in enumerate(MATCHES, 1):
+    for number, (seed, stocks) in enumerate(GAMES[:games], 1):
         match = synthetic_match(seed=seed, stocks=stocks)
         game = as_another_game(match, random_seed=seed, started_at=datetime.now(UTC))
-        end = begun(venue.folders[0] / f"Game_{number}.slp", game)
         counted = ["counted"] * (number - 1)
-        venue.until([*counted, "playing"])
-        yield f"game {number}"
-        end()
+        middle, last = 600, 0
+        for frame in written_in_steps(venue.folders[0] / f"Game_{number}.slp", game, every_frames):
+            venue.until_frame(frame)
+            yield f"game {number} at {(frame + 123) / 60:.1f} s"
+            if last < middle <= frame:
+                venue.restart()
+                venue.until([*counted, "playing"])
+                venue.until_frame(frame)
+                yield f"restart in game {number}"
+            last = frame
         venue.until([*counted, "counted"])
         venue.daemon.until(lambda: "standings" in venue.games[0])
-        if number < len(MATCHES):
+        if number < games:
             yield f"after game {number}"
-            if number <= restarts:
-                venue.restart()
-                yield "restart" if number == 1 else f"restart after game {number}"
     assert venue.set["state"] == "over"
     yield "set over"
-    if len(MATCHES) <= restarts:
-        venue.restart()
-        yield "restart after the set"
+    venue.restart()
+    venue.daemon.until(lambda: venue.set.get("games"))
+    yield "restart after the set"
     correct_set(venue.daemon, "station", {"newSet": True})
     correct_set(venue.daemon, "station", {"names": {"0": "Orla", "1": "Quill"}})
     yield "next set"

@@ -27,6 +27,8 @@ import { placeWords } from "./words.js";
  */
 
 const MAX_MOMENTS = 5;
+/** How many to ask for, because moments of the game that is being played are left out. */
+const ASKED_MOMENTS = 20;
 const SHOWN_FRAMES = 240;
 /** Of these, after the end of the moment. */
 const AFTER_FRAMES = 45;
@@ -39,6 +41,8 @@ const WAIT_MS = 4000;
 let moments = [];
 /** The games that the moments were asked for. */
 let asked = "";
+/** @type {string | undefined} */
+let playing;
 let asking = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retry;
@@ -58,6 +62,7 @@ loadAttackNames();
 function draw({ element, options, state, results }) {
   const { set } = state.view;
   const played = (set?.games ?? []).filter(({ verdict }) => verdict !== "playing");
+  playing = set?.games?.find(({ verdict }) => verdict === "playing")?.gameId;
   if (set === null || played.length === 0) {
     [moments, asked] = [[], ""];
     return false;
@@ -171,10 +176,10 @@ async function load(get) {
   }
   asking = true;
   try {
-    const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(currentStation())}&order=best&limit=${MAX_MOMENTS}`);
+    const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(currentStation())}&order=best&limit=${ASKED_MOMENTS}`);
     if (status === Status.OK) {
       const shown = moments[place];
-      moments = body.highlights;
+      moments = body.highlights.filter((/** @type {Moment} */ { gameId }) => gameId !== playing).slice(0, MAX_MOMENTS);
       place = Math.max(0, moments.findIndex((moment) => shown !== undefined && keyOf(moment) === keyOf(shown)));
       drawSoon();
     }
