@@ -45,6 +45,7 @@ OWN: Mapping[str, str] = {
     "parts/audit/setup_audit.py": _STORED,
     "parts/commentary/commentator.py": _LOG,
     "parts/odds/log_odds.py": _LOG,
+    "parts/odds/swings.py": "settings that were encoded in the same line",
     "parts/odds/played_games.py": "settings that were encoded one line earlier, and numbers that were checked",
     "parts/controllers/checked_games.py": _LOG,
     "parts/controllers/samples.py": _LOG,

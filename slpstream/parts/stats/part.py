@@ -1,4 +1,4 @@
-"""Declares the command `stats`."""
+"""Declares the commands `stats` and `trends`."""
 
 from __future__ import annotations
 
@@ -8,5 +8,6 @@ PART = Part(
     name="stats",
     commands=[
         Command("stats", "Show the stats of games.", "slpstream.parts.stats.cli:command"),
+        Command("trends", "Show how a player's stats change.", "slpstream.parts.stats.cli_trends:command"),
     ],
 )
