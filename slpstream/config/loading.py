@@ -125,8 +125,9 @@ def _convert(name: str, value: Any, declared: Sequence[Section], file: str) -> l
         for key in _divided(msgspec.convert(value, dict[str, Any]), declared)[0]:
             raise _unknown_key(file, f"{name}.{key}", declared)
         for section in declared:
-            keys = msgspec.convert(_divided(value, [section])[1], section.struct)
-            found += [keys] if keys != section.struct() else []
+            struct = section.struct
+            keys = msgspec.convert(_divided(value, [section])[1], struct)
+            found += [keys] if keys != struct() else []
     except msgspec.ValidationError as error:
         raise _config_error(error, file, name, declared) from None
     for each in found:

@@ -148,7 +148,7 @@ def test_only_valid_configuration_is_applied(configuration: Configuration) -> No
         refused = configuration.reload(daemon)
         assert refused["event"] == "configuration refused; the old one stays"
         assert refused["level"] == "error"
-        assert refused["what"] == f"{configuration.file}: server.prt: unknown key"
+        assert refused["what"] == f"{configuration.file}: server.prt: unknown key; did you mean port?"
         assert is_accepted(daemon, "first")
 
         token.write_text("second\n")

@@ -124,10 +124,12 @@ def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     for path in description["paths"]:
         if path in ("/v1/events", PATH):
             continue
+        is_stream = "text/event-stream" in json.dumps(description["paths"][path])  # which only ends with the daemon
         ids = [*games, *(odd.format(game=games[0]) for odd in ODD_IDS)] if "{gameId}" in path else stations
         for wanted in ids if "{" in path else [""]:
             target = re.sub(r"{\w+}", lambda _, wanted=wanted: wanted, path)  # type: ignore[misc]
-            targets += [target, f"{target}?unknown=1", f"{target}?from=x&limit=-1&since=never&cursor=x"]
+            targets += [] if is_stream else [target]
+            targets += [f"{target}?unknown=1", f"{target}?from=x&limit=-1&since=never&cursor=x"]
     targets += [f"/v1/events?station={station}" for station in ("third", "%00", "")]
     targets += [f"/v1/events?station=main&cursor={cursor}" for cursor in ("x", f"{'0' * 32}/l0.0")]
     traversals = {target.format(game=games[0], mark=MARK) for target in TRAVERSALS}

@@ -108,7 +108,7 @@ export default {
   "games.out": "脱落",
   "games.sudden_death": "サドンデス",
   "games.and": " & ",
-  "games.against": " vs ",
+  "games.against": " 対 ",
   // links and notes of several pages
   "page.loading": "読み込み中…",
   "page.dashboard": "ダッシュボード",
