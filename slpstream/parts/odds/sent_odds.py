@@ -15,8 +15,8 @@ from slpstream.stream.channel import Channel, Send
 from slpstream.stream.game import Game
 from slpstream.stream.subscription import Start
 
-_COLLECT_SECONDS = 0.2
-"""Reading twelve frames together takes much less time than reading each of them when it arrives."""
+_COLLECT_SECONDS = 0.45
+"""Reading half a second of frames together takes much less time than reading each of them when it arrives."""
 
 
 async def send_odds(
