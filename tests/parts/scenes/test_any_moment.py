@@ -128,8 +128,8 @@ class Venue:
         self.daemon.until(lambda: [game["verdict"] for game in self.set["games"]] == verdicts)
 
     def until_listed(self, count: int) -> None:
-        """Wait until the daemon lists this many games, which takes a moment after a restart."""
-        self.daemon.until(lambda: len(self.games) == count)
+        """Wait until the daemon lists this many games and only the newest is running, shortly after a restart."""
+        self.daemon.until(lambda: [game["inProgress"] for game in self.games] == [True] + [False] * (count - 1))
 
     @property
     def games(self) -> list[dict[str, Any]]:
