@@ -36,8 +36,11 @@ from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, Replay
 _OPEN_LOGS = 4
 _KEPT_STATS = 16
 _KEPT_DESCRIPTIONS = 512
+_UNFINISHED = (None, "incomplete")
+"""The end reasons of games that may continue. After a restart, stations also catch up with games that are over."""
 
-
+Running = dict[tuple[str, str], bool]
+"""The games in progress by station and id, each with whether the station is still catching up with its file."""
 NamesOf = Callable[[Sequence[GameRow]], Awaitable[Mapping[str, Mapping[int, str]]]]
 """Returns the names that were given to the players of games, by game id and player index."""
 
@@ -185,16 +188,17 @@ class DaemonGames:
         if row.format != launcher.FORMAT:
             return None
         through = None
-        if row.reason in (None, "incomplete"):
+        if row.reason in _UNFINISHED:
             live = self._live(row.game_id)
             newest = None if live is None or live.newest_frame is None else live.newest_frame.frame
             through = next((frame for frame in (newest, row.last_frame) if frame is not None), 0)
         return launcher.replay_name(row.game_id, timestamp(row.started_at_ms / 1000), through)
 
-    def _running(self) -> set[tuple[str, str]]:
-        """Return the stations with a game in progress, each with the id of that game."""
+    def _running(self) -> Running:
+        """Return the games in progress."""
         channels = self._hub.channels.values()
-        return {(channel.station, game.game_id) for channel in channels for game in channel.games if game.in_progress}
+        games = ((channel.station, game) for channel in channels for game in channel.games if game.in_progress)
+        return {(station, game.game_id): game.catching_up for station, game in games}
 
     def _may_grow(self, found: StoredGame) -> bool:
         """Whether a game is in progress on a station, and no file has all of it."""
@@ -270,11 +274,12 @@ async def _last_stats(log: Game) -> LogMessage | None:
     return newest
 
 
-def _item(row: GameRow, running: set[tuple[str, str]], names: Mapping[int, str] | None) -> dict[str, Any]:
+def _item(row: GameRow, running: Running, names: Mapping[int, str] | None) -> dict[str, Any]:
     """Return the fields of a game, from the view of the station in the row.
 
-    `running` are the stations with a game in progress, each with the id of that game. `names` were given to players.
+    `running` are the games in progress. `names` were given to players.
     """
+    catching_up = running.get((row.station, row.game_id))
     return {
         "game_id": row.game_id,
         "format": row.format,
@@ -283,7 +288,7 @@ def _item(row: GameRow, running: set[tuple[str, str]], names: Mapping[int, str] 
         "started_at": timestamp(row.started_at_ms / 1000),
         "arrived_at": None if row.arrived_at_ms is None else timestamp(row.arrived_at_ms / 1000),
         "ended_at": None if row.ended_at_ms is None else timestamp(row.ended_at_ms / 1000),
-        "in_progress": (row.station, row.game_id) in running,
+        "in_progress": catching_up is not None and not (catching_up and row.reason not in _UNFINISHED),
         "reason": row.reason,
         "last_frame": row.last_frame,
         "duration_seconds": row.duration_seconds,

@@ -181,6 +181,22 @@ def test_running_game_is_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_finished_games_are_not_in_progress_while_a_new_daemon_reads_them(tmp_path: Path) -> None:
+    folder, state = tmp_path / "setup", tmp_path / "state"
+    folder.mkdir()
+    names = ("a.slp", "b.slp", "c.slp")
+    with running(folder, state=state) as daemon:
+        daemon.wait_ready()
+        for seed, name in enumerate(names, 1):
+            (folder / name).write_bytes(synthetic_match(seed=seed, frames=3000))
+        daemon.until(lambda: [game.get("reason") for game in all_games(daemon)] == ["game_end"] * len(names))
+        assert daemon.terminate() == 0
+    with running(folder, state=state) as daemon:
+        for _ in range(20):
+            assert [game["gameId"] for game in all_games(daemon) if game["inProgress"]] == []
+
+
+@pytest.mark.slow
 def test_games_are_not_read_again_after_a_restart(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()

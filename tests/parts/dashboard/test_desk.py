@@ -44,6 +44,7 @@ def test_set_is_next_to_the_stage_and_stays(browser: Browser, site: DaemonProces
         expect(stage).to_be_visible()
         assert box(stage)[2] <= box(panel)[0]
         on_air = page.locator(".put-on-air")
+        on_air.wait_for()  # it comes after the first picture
         assert box(on_air)[2] > box(stage)[2]
         page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
         expect(panel.locator(".more").first).to_be_in_viewport(ratio=1)
@@ -101,6 +102,7 @@ def test_best_moment_of_an_earlier_game_plays_on_the_stage(browser: Browser, sit
         watched.check(site.url)
 
 
+@pytest.mark.parts("on_air")
 def test_set_and_stats_fit_a_phone(browser: Browser, site: DaemonProcess) -> None:
     """The players are below each other, with fields as wide as the panel, and values are below their label."""
     with open_page(browser, viewport=PHONE) as watched:
@@ -108,6 +110,8 @@ def test_set_and_stats_fit_a_phone(browser: Browser, site: DaemonProcess) -> Non
         page.goto(f"{site.url}/#station/playing")
         sides = page.locator(".detail .side")
         expect(sides).to_have_count(2)
+        page.locator(".numbers tbody tr").first.wait_for()  # nothing moves any more
+        page.locator(".put-on-air").wait_for()
         first, second = box(sides.nth(0)), box(sides.nth(1))
         assert first[3] <= second[1]
         name, more = sides.nth(0).locator(".name"), sides.nth(0).locator(".more")

@@ -104,6 +104,8 @@ class Venue:
         )
         self._port = str(free_port())
         self.daemon = self._started()
+        self.stocks = 0
+        """Of a player at the start of the current game."""
 
     def _started(self) -> DaemonProcess:
         arguments = (*self._arguments, "--port", self._port)
@@ -124,6 +126,10 @@ class Venue:
     def until(self, verdicts: list[str]) -> None:
         """Wait until the games of the set have these verdicts."""
         self.daemon.until(lambda: [game["verdict"] for game in self.set["games"]] == verdicts)
+
+    def until_listed(self, count: int) -> None:
+        """Wait until the daemon lists this many games, which takes a moment after a restart."""
+        self.daemon.until(lambda: len(self.games) == count)
 
     @property
     def games(self) -> list[dict[str, Any]]:
@@ -237,6 +243,8 @@ class Venue:
             if status == 404:
                 continue  # the game has only begun
             losses = [stock["endFrame"] for stock in stats["stocks"] if "endFrame" in stock]
+            if game["inProgress"] and sum(self._values(game)[0]) + len(losses) < 2 * self.stocks:
+                return ["Battlefield"]  # the stats of a running game are a few frames behind
             for one in stats["extra"]["players"]:
                 for kill in one["killMoves"]:
                     if losses and abs(kill["frame"] - max(losses)) < KILL_FRAMES:
@@ -319,9 +327,10 @@ def play(venue: Venue, games: int, every_frames: int) -> Iterator[str]:
     yield "before"
     for number, (seed, stocks) in enumerate(GAMES[:games], 1):
         match = synthetic_match(seed=seed, stocks=stocks)
+        venue.stocks = stocks
         game = as_another_game(match, random_seed=seed, started_at=datetime.now(UTC))
         counted = ["counted"] * (number - 1)
-        middle, last = 600, 0
+        middle, last = 400, 0
         for frame in written_in_steps(venue.folders[0] / f"Game_{number}.slp", game, every_frames):
             venue.until_frame(frame)
             yield f"game {number} at {(frame + 123) / 60:.1f} s"
@@ -329,6 +338,7 @@ def play(venue: Venue, games: int, every_frames: int) -> Iterator[str]:
                 venue.restart()
                 venue.until([*counted, "playing"])
                 venue.until_frame(frame)
+                venue.until_listed(number)
                 yield f"restart in game {number}"
             last = frame
         venue.until([*counted, "counted"])
@@ -338,6 +348,7 @@ def play(venue: Venue, games: int, every_frames: int) -> Iterator[str]:
     assert venue.set["state"] == "over"
     yield "set over"
     venue.restart()
+    venue.until_listed(games)
     venue.daemon.until(lambda: venue.set.get("games"))
     yield "restart after the set"
     correct_set(venue.daemon, "station", {"newSet": True})
