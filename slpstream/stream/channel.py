@@ -14,7 +14,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import Chunk, DeltaBases, chunks
+from slpstream.stream.delta_bases import DeltaBases, chunks
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
@@ -228,26 +228,24 @@ class Channel(StationGames):
             return
         # A secondary game must not replace the bases of the game that is played.
         known: DeltaBases = {} if game.secondary else group.bases
-        encoded: list[Chunk] | None = None
+        with self._containment as contained:
+            entries = group.view.entries(messages, self.station, game.frames_per_second, known, are_shared=is_shared)
+            encoded = chunks(entries)
+        if contained.error_id is not None:  # the whole group wants these bytes
+            for subscriber in group.members.copy():
+                subscriber.recipient.fail(contained.error_id)
+            return
         fallen: list[tuple[LiveSubscriber, LogMessage]] = []
+        # Like `_for_each`, but without a function call for each of perhaps a thousand subscribers.
         remaining = iter(receivers)
         while True:
             with self._containment as contained:
-                if encoded is None:
-                    entries = group.view.entries(
-                        messages, self.station, game.frames_per_second, known, are_shared=is_shared
-                    )
-                    encoded = chunks(entries)
                 for subscriber in remaining:
                     refused = subscriber.take(encoded)
                     if refused is not None:
                         fallen.append((subscriber, refused))
                 break
-            # If the bytes can't be made, this concerns the whole group, because all of it wants them.
-            for failed in [subscriber] if encoded is not None else group.members.copy():
-                failed.recipient.fail(contained.error_id or "")
-            if encoded is None:
-                return
+            subscriber.recipient.fail(contained.error_id or "")
         for subscriber, refused in fallen:
             self.set_back(subscriber, game, _before(messages, refused, head))
 

@@ -82,7 +82,7 @@ class GameLog:
             ring = self._messages = deque()
         ring.extend(messages)
         size_bytes = self._size_bytes + OVERHEAD_BYTES * len(messages)
-        for message in messages:
+        for message in messages:  # the sum of `LogMessage.size_bytes`, without two calls for each message
             content = message.content
             size_bytes += len(content) if type(content) is bytes else content.size_bytes  # type: ignore[union-attr]
         self.offset, self.count = messages[-1].offset, messages[-1].count

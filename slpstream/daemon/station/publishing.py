@@ -265,9 +265,7 @@ class Feeder:
         They may overlap the bytes before, and may come after a gap.
         """
         followed.growth.note_growth(now)
-        if (
-            followed.whole is not None or followed.copy_of is not None
-        ):  # read once it has stopped changing, or not at all
+        if followed.whole is not None or followed.is_copy():  # read once it has stopped changing, or not at all
             self._counters.count_bytes(len(data))
             self._files.stop_reading_if_exhausted(followed)
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from slpstream.parts.commentary.phrases import PHRASES, Language
 from slpstream.parts.interface import Host, RunningPart
 from slpstream.stream.channel import Channel
 from slpstream.stream.log_consumer import LogConsumer
+from slpstream.system.text import printable
 from slpstream.web.station_path import NoSuchStation
 
 PAUSE_SECONDS = 1.5
@@ -38,7 +39,7 @@ class Listener:
         """Queue sentences. Of those that aren't important, only the newest one waits."""
         for sentence in sentences:
             if not sentence.important:
-                self._drop(lambda waiting: not waiting.important)
+                self._waiting = deque(waiting for waiting in self._waiting if waiting.important)
             self._waiting.append(sentence)
             if len(self._waiting) > MAX_WAITING:
                 self._waiting.popleft()
@@ -51,14 +52,11 @@ class Listener:
         self._changed.set()
 
     async def next(self) -> str | None:
-        """Wait for the next sentence and return it, or `None` at the end."""
+        """Wait for the next sentence and return it on one line, or `None` at the end."""
         while not self._waiting and not self.over:
             await self._changed.wait()
             self._changed = trio.Event()
-        return self._waiting.popleft().text if self._waiting else None
-
-    def _drop(self, is_dropped: Callable[[Sentence], bool]) -> None:
-        self._waiting = deque(sentence for sentence in self._waiting if not is_dropped(sentence))
+        return printable(self._waiting.popleft().text) if self._waiting else None
 
 
 class Commentary(RunningPart):
@@ -115,7 +113,8 @@ class Commentary(RunningPart):
 
 
 async def _read(channel: Channel, listener: Listener) -> None:
-    """Read the log of a station for a listener."""
+    """Read the log of a station for a listener. Replays that are copied in while a game is played are left out."""
     consumer = LogConsumer(channel, frames="finalized", topics=frozenset({"game", "event"}), start="live")
     async for batch in consumer:
-        listener.put(listener.commentator.take(batch.messages))
+        if not any(game.game_id == batch.game_id and game.secondary for game in channel.games):
+            listener.put(listener.commentator.take(batch.messages))

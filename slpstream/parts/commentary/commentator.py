@@ -17,7 +17,7 @@ from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary, PlayerSummary
 from slpstream.parts.commentary.phrases import Phrases
 
-MIN_DAMAGE = 40
+_MIN_DAMAGE = 40
 """A conversion that doesn't kill is worth a sentence from this damage on, in percent."""
 _SIDES_OF_A_SET = 2
 _MIN_MOVES = 3
@@ -53,7 +53,7 @@ class _Stock(msgspec.Struct, rename="camel"):
 
 
 @prepared
-class SpokenEvent(msgspec.Struct, rename="camel"):
+class _Event(msgspec.Struct, rename="camel"):
     """Those members of an `event` that we talk about."""
 
     kind: str
@@ -68,7 +68,7 @@ class SpokenEvent(msgspec.Struct, rename="camel"):
     moves: int = 0
 
 
-_decode_event = msgspec.json.Decoder(SpokenEvent).decode
+_decode_event = msgspec.json.Decoder(_Event).decode
 
 
 class Commentator:
@@ -90,24 +90,25 @@ class Commentator:
             self._set = payload
             self._told_set = _score(payload)
         if game_start is not None:
-            self._begin(game_start)
+            self._game_begins(game_start)
 
     def take(self, messages: Sequence[LogMessage]) -> list[Sentence]:
         """Return the sentences about the next messages of a log, which must be in order."""
         said: list[Sentence] = []
-        lost: dict[int, SpokenEvent] = {}
+        lost: dict[int, _Event] = {}
         for message in messages:
-            if message.type == "event":
+            if message.type == "game_start":
+                said += self._game_begins(message)
+            elif message.game_id != self._game_id:
+                continue  # the rest of a game that another one has replaced
+            elif message.type == "event":
                 event = _decode_event(b"{" + message.body)
                 if any(each.frame != event.frame for each in lost.values()):
-                    said += self._lost(lost)
+                    said += self._stocks_lost(lost)
                 said += self._event(event, lost)
-            elif message.type == "game_start":
-                self._begin(message)
-                said += self._begun()
             elif message.type == "game_end":
-                said += [*self._lost(lost), *self._ended(msgspec.json.decode(b"{" + message.body))]
-        return [*said, *self._lost(lost)]
+                said += [*self._stocks_lost(lost), *self._game_ends(msgspec.json.decode(b"{" + message.body))]
+        return [*said, *self._stocks_lost(lost)]
 
     def set_changed(self, payload: Mapping[str, Any]) -> list[Sentence]:
         """Return the sentences about a set that has changed."""
@@ -130,14 +131,12 @@ class Commentator:
         name = self._name(payload.get("player", -1))
         return [Sentence(self._phrases.situation.format(name=name, situation=payload["name"]))]
 
-    def _begin(self, game_start: LogMessage) -> None:
+    def _game_begins(self, game_start: LogMessage) -> list[Sentence]:
+        """Forget the game before. Returns the sentence about the players and the stage."""
         self._game_id = game_start.game_id
         self._game_start = msgspec.json.decode(b"{" + game_start.body)
-        self._summary = DescribedGame.of_payloads(self._game_id or "", self._game_start).summary()
+        self._summary = summary = DescribedGame.of_payloads(self._game_id or "", self._game_start).summary()
         self._stocks = {}
-
-    def _begun(self) -> list[Sentence]:
-        summary = self._summary
         if not summary.players:
             return []
         phrases = self._phrases
@@ -157,7 +156,7 @@ class Commentator:
             Sentence(phrases.on_stage.format(names=who, stage=stage) if stage else phrases.begins.format(names=who))
         ]
 
-    def _event(self, event: SpokenEvent, lost: dict[int, SpokenEvent]) -> list[Sentence]:
+    def _event(self, event: _Event, lost: dict[int, _Event]) -> list[Sentence]:
         """Return the sentences about an event. A stock that was `lost` waits for the conversion that has taken it."""
         phrases = self._phrases
         if event.kind == "player_spawned" and event.stocks_remaining is not None:
@@ -168,7 +167,7 @@ class Commentator:
             lost[event.player_index].conversion = event.conversion
         elif event.kind == "highlight" and event.opponent_index in lost:
             lost[event.opponent_index].reasons = event.reasons
-        elif event.kind == "highlight" and event.damage >= MIN_DAMAGE and "kill" not in event.reasons:
+        elif event.kind == "highlight" and event.damage >= _MIN_DAMAGE and "kill" not in event.reasons:
             by, name = self._name(event.player_index), self._name(event.opponent_index)
             values = {"moves": event.moves, "damage": round(event.damage)}
             return [Sentence(phrases.damage.format(by=by, name=name, **values), important=False)]
@@ -176,12 +175,12 @@ class Commentator:
             return [Sentence(phrases.paused, important=False)]
         return []
 
-    def _lost(self, lost: dict[int, SpokenEvent]) -> list[Sentence]:
+    def _stocks_lost(self, lost: dict[int, _Event]) -> list[Sentence]:
         """Return the sentences about the stocks that were lost in one frame, and forget these."""
         said: list[Sentence] = []
         before = dict(self._stocks)
         for index, event in lost.items():
-            said += self._stock(event)
+            said += self._stock_lost(event)
             self._stocks[index] = event.stocks_remaining or 0
         if lost and len(self._stocks) == len(self._summary.players):
             left = {index: count for index, count in self._stocks.items() if count > 0}
@@ -195,7 +194,7 @@ class Commentator:
         lost.clear()
         return said
 
-    def _stock(self, event: SpokenEvent) -> list[Sentence]:
+    def _stock_lost(self, event: _Event) -> list[Sentence]:
         phrases, conversion = self._phrases, event.conversion
         if self._summary.mode == "stamina":
             return []  # there, the percent is the damage that a player can still take
@@ -210,7 +209,7 @@ class Commentator:
             said.append(Sentence(phrases.zero_to_death))
         return said
 
-    def _ended(self, game_end: Mapping[str, Any]) -> list[Sentence]:
+    def _game_ends(self, game_end: Mapping[str, Any]) -> list[Sentence]:
         summary = DescribedGame.of_payloads(self._game_id or "", self._game_start, game_end).summary()
         phrases, said = self._phrases, []
         if summary.ending == "time":

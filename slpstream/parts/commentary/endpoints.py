@@ -14,13 +14,12 @@ from starlette.responses import Response
 from slpstream.parts.commentary.commentary import PAUSE_SECONDS
 from slpstream.parts.commentary.phrases import Language
 from slpstream.web.endpoint import Endpoint
+from slpstream.web.events import HEARTBEAT_SECONDS
 from slpstream.web.station_path import STATION_IN_PATH
 
 if TYPE_CHECKING:
     from slpstream.parts.commentary.commentary import Commentary
 
-HEARTBEAT_SECONDS = 15.0
-"""How often we write something while nothing happens, so that we notice when the client has left."""
 _MEDIA_TYPES = {"events": "text/event-stream", "text": "text/plain; charset=utf-8"}
 
 
@@ -56,7 +55,7 @@ class CommentaryResponse(Response):
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                 while scope["method"] != "HEAD":
                     sentence: str | None = ""
-                    with trio.move_on_after(HEARTBEAT_SECONDS):
+                    with trio.move_on_after(HEARTBEAT_SECONDS):  # only a write shows that the client has left
                         sentence = await listener.next()
                     if sentence is None:
                         break

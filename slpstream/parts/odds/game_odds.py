@@ -186,6 +186,11 @@ def _is_possible(post: Post, fighter: _Fighter) -> bool:
     return 0 <= percent <= _MAX_PERCENT and 0 <= stocks <= fighter.stocks
 
 
+def conditions_of(settings: Any) -> Conditions:
+    """Return the part of the settings of a Slippi game that decides whether there are odds."""
+    return msgspec.json.decode(msgspec.json.encode(settings), type=Conditions)
+
+
 def posts_of(content: Any) -> Mapping[int, Post]:
     """Return the values of all players in a frame of a reader, by player index."""
     if type(content) is PackedFrame:

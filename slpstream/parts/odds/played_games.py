@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from slpstream.parts.odds.game_odds import FRAMES_PER_SECOND, Conditions, GameOdds, Post
+from slpstream.parts.odds.game_odds import FRAMES_PER_SECOND, Conditions, GameOdds, Post, conditions_of
 from slpstream.parts.odds.model import GameState, packaged_model
 from slpstream.system.files import read_regular
 
@@ -157,7 +157,7 @@ def game_of(replay: Replay) -> PlayedGame:
     """
     if replay.format != "slippi":
         raise NotCounted("not a game of Melee")
-    setup = msgspec.json.decode(msgspec.json.encode(replay.settings), type=Conditions)
+    setup = conditions_of(replay.settings)
     if setup.without_odds or setup.has_computer:
         raise NotCounted(setup.without_odds or "played against the computer")
     winners = [each.player_index for each in replay.game_end.winners]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from slpstream.parts.odds.game_odds import Conditions, GameOdds, Post
+from slpstream.parts.odds.game_odds import GameOdds, Post, conditions_of
 from slpstream.parts.odds.model import packaged_model
 from slpstream.parts.odds.turning_points import Conversion, swing_of
 
@@ -30,7 +29,7 @@ def conversion_swings(game: _Game, conversions: Sequence[FoundConversion]) -> li
 
     It is `None` for a conversion that has no odds before or after it.
     """
-    setup = msgspec.json.decode(msgspec.json.encode(game.settings), type=Conditions)
+    setup = conditions_of(game.settings)
     players = {player.player_index for player in setup.players}
     if setup.without_odds or not players <= game.frames.players.keys():
         return [None] * len(conversions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
@@ -15,7 +15,7 @@ Grouping = Literal["week", "opponent", "character", "stage"]
 
 
 class TrendGame(NamedTuple):
-    """One player's part of a game."""
+    """One player's part of a game, with a field for each `Grouping`."""
 
     week: str
     """The Monday of its week, as ISO 8601. Empty if the replay has no date."""
@@ -72,15 +72,9 @@ def trends(games: Iterable[TrendGame], by: Grouping) -> list[Trend]:
 
     Games without the value come last.
     """
-    key: Callable[[TrendGame], str] = {
-        "week": lambda game: game.week,
-        "opponent": lambda game: game.opponent,
-        "character": lambda game: game.character,
-        "stage": lambda game: game.stage,
-    }[by]
     sums: dict[str, Figures] = {}
     for game in games:
-        group = key(game)
+        group: str = getattr(game, by)
         sums[group] = sums.get(group, Figures()).plus(game.figures)
     found = [Trend(group, figures) for group, figures in sums.items()]
     if by == "week":

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+import trio
 
 from slpstream.formats.registry import of_name
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import LogMessage
-from slpstream.parts.commentary.commentator import Commentator
+from slpstream.parts.commentary.commentary import MAX_WAITING, Listener
+from slpstream.parts.commentary.commentator import Commentator, Sentence
 from slpstream.parts.commentary.phrases import PHRASES, Language
 from tests.replays import replay
 from tests.synthetic.match import synthetic_match
@@ -88,6 +90,31 @@ def test_a_listener_who_joins_later_is_told_no_wrong_stocks() -> None:
         said = [sentence.text for batch in batches[begin:] for sentence in commentator.take(batch)]
         assert set(said) <= set(whole)
         assert said[-1] == whole[-1]
+
+
+def test_the_rest_of_an_earlier_game_is_left_out() -> None:
+    first, second = ([m for batch in log_of(synthetic_match(seed=seed), []) for m in batch] for seed in (5, 6))
+    commentator = Commentator(PHRASES["en"])
+    commentator.take(first[:50])
+    expected = [sentence.text for sentence in Commentator(PHRASES["en"]).take(second)]
+    assert [sentence.text for sentence in commentator.take([second[0], *first[50:], *second[1:]])] == expected
+
+
+def test_a_sentence_is_one_line_and_the_newest_are_kept() -> None:
+    listener = Listener("en")
+    listener.put([Sentence("pause", important=False), Sentence("a\n\nevent: b"), Sentence("damage", important=False)])
+    listener.put([Sentence(str(number)) for number in range(MAX_WAITING - 2)])
+    listener.end()
+    assert trio.run(heard_by, listener) == ["a\\n\\nevent: b", "damage", *map(str, range(MAX_WAITING - 2))]
+    listener.put([Sentence(str(number)) for number in range(MAX_WAITING + 3)])
+    assert trio.run(heard_by, listener) == [str(number) for number in range(3, MAX_WAITING + 3)]
+
+
+async def heard_by(listener: Listener) -> list[str]:
+    heard = []
+    while (text := await listener.next()) is not None:
+        heard.append(text)
+    return heard
 
 
 @pytest.mark.parametrize(

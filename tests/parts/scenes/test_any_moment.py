@@ -295,7 +295,7 @@ class Pages:
         try:
             page.wait_for_function(
                 f"([selectors, wanted]) => {{ const now = ({TEXTS})(selectors); return Object.entries(wanted)"
-                " .every(([name, texts]) => JSON.stringify(now[name].slice(0, name === 'items' ? 1 : 9))"
+                " .every(([name, texts]) => JSON.stringify(name === 'items' ? now[name].slice(0, 1) : now[name])"
                 " === JSON.stringify(texts)); }",
                 arg=[dict(selectors), dict(texts)],
                 timeout=LONG_MS,
