@@ -295,6 +295,10 @@ const texts = (() => {
   }
   return found;
 })();
+const paints = (element) => {
+  const { backgroundColor, backgroundImage, borderTopWidth } = getComputedStyle(element);
+  return backgroundColor !== "rgba(0, 0, 0, 0)" || backgroundImage !== "none" || parseFloat(borderTopWidth) > 0;
+};
 const clips = (element) => {
   const boxes = [];
   for (let each = element; each !== document.documentElement; each = each.parentElement) {
@@ -304,7 +308,7 @@ const clips = (element) => {
   return boxes;
 };
 """
-"""Every visible text: where its letters are, line by line, and the boxes that clip it."""
+"""Every visible text: where its letters are, line by line; the boxes that clip it; which elements paint a box."""
 
 CROWDED = f"""() => {{
   {TEXTS}
@@ -325,11 +329,12 @@ CROWDED = f"""() => {{
         line.right = Math.min(line.right, right);
       }}
       if (outside([1.5])) problems.push(`cut: ${{name}}: ${{words}}`);
-      const y = (line.top + line.bottom) / 2;
       for (const x of [line.left + 1, (line.left + line.right) / 2, line.right - 1]) {{
-        const top = document.elementFromPoint(x, y);
-        if (top !== null && !top.contains(element) && !element.contains(top)) {{
-          problems.push(`covered: ${{name}}: ${{words}} by ${{top.className}}`);
+        for (const y of [line.top + 1, (line.top + line.bottom) / 2, line.bottom - 1]) {{
+          const stack = document.elementsFromPoint(x, y);
+          const above = stack.slice(0, stack.findIndex((each) => each.contains(element) || element.contains(each)));
+          const cover = above.find(paints);
+          if (cover !== undefined) problems.push(`covered: ${{name}}: ${{words}} by ${{cover.className}}`);
         }}
       }}
       drawn.push({{ ...line, element, name, words }});
@@ -348,10 +353,6 @@ CROWDED = f"""() => {{
 
 LEFT_THEIR_BOX = f"""() => {{
   {TEXTS}
-  const paints = (element) => {{
-    const {{ backgroundColor, backgroundImage, borderTopWidth }} = getComputedStyle(element);
-    return backgroundColor !== "rgba(0, 0, 0, 0)" || backgroundImage !== "none" || parseFloat(borderTopWidth) > 0;
-  }};
   const problems = [];
   for (const {{ element, lines, name, words }} of texts) {{
     let box = element;

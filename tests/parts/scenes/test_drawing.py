@@ -245,6 +245,10 @@ def test_no_text_overlaps_another(
 
 WRONG = {
     "overlap": (".event { position: absolute; }", "event: "),
+    "covered": (
+        ".match { position: absolute; left: -40rem; padding: 1rem; background: black; z-index: 9; }",
+        "covered: ",
+    ),
     "cut": (".player .name { margin-left: 30rem; }", "cut: "),
     "covering": (".players { bottom: 6rem !important; }", "over the game's own display: "),
 }
