@@ -288,7 +288,7 @@ def _item(row: GameRow, running: Running, names: Mapping[int, str] | None) -> di
         "started_at": timestamp(row.started_at_ms / 1000),
         "arrived_at": None if row.arrived_at_ms is None else timestamp(row.arrived_at_ms / 1000),
         "ended_at": None if row.ended_at_ms is None else timestamp(row.ended_at_ms / 1000),
-        "in_progress": catching_up is not None and not (catching_up and row.reason not in _UNFINISHED),
+        "in_progress": catching_up is not None and (not catching_up or row.reason in _UNFINISHED),
         "reason": row.reason,
         "last_frame": row.last_frame,
         "duration_seconds": row.duration_seconds,

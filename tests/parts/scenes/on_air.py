@@ -329,11 +329,14 @@ CROWDED = f"""() => {{
         line.right = Math.min(line.right, right);
       }}
       if (outside([1.5])) problems.push(`cut: ${{name}}: ${{words}}`);
+      const middle = (line.top + line.bottom) / 2;
       for (const x of [line.left + 1, (line.left + line.right) / 2, line.right - 1]) {{
-        for (const y of [line.top + 1, (line.top + line.bottom) / 2, line.bottom - 1]) {{
+        for (const y of [line.top + 1, middle, line.bottom - 1]) {{
           const stack = document.elementsFromPoint(x, y);
           const above = stack.slice(0, stack.findIndex((each) => each.contains(element) || element.contains(each)));
-          const cover = above.find(paints);
+          // The lines of other texts may touch the edges.
+          const draws = (each) => paints(each) || each.matches("canvas, img, svg");
+          const cover = y === middle ? above[0] : above.find(draws);
           if (cover !== undefined) problems.push(`covered: ${{name}}: ${{words}} by ${{cover.className}}`);
         }}
       }}
