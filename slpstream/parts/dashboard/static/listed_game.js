@@ -1,6 +1,6 @@
 /** Games as the daemon lists them, with the values of their players at the end. */
 
-import { gameOf } from "../listed_game.js";
+import { gameOf, isOver } from "../listed_game.js";
 import { shownNames } from "../summary.js";
 
 /**
@@ -37,12 +37,14 @@ export function withNames(game, item) {
 }
 
 /**
- * Whether a game of the stream has ended without its last frame, because the page was not connected then. Lists have its end.
- * @param {Game | null} game
+ * Whether a list has the end of a game that the stream has ended without its last frame, because the page was not connected
+ * then or gets fewer frames.
+ * @param {Game | null} game  Of the stream.
  * @param {Item | null} item  The last game of the station.
  */
 export function lacksEnd(game, item) {
-  return game !== null && game.end !== null && game.gameId === item?.gameId && (game.frame ?? -Infinity) < (item?.lastFrame ?? -Infinity);
+  const isEnded = game !== null && game.end !== null && item !== null && game.gameId === item.gameId && isOver(item);
+  return isEnded && (game.frame ?? -Infinity) < (item.lastFrame ?? -Infinity);
 }
 
 /** Clocks that differ by less than this agree, in milliseconds. */

@@ -44,6 +44,8 @@ let asked = "";
 /** @type {string | undefined} */
 let playing;
 let asking = false;
+/** Whether the moments may have changed since they were last asked for. */
+let isStale = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retry;
 let place = 0;
@@ -167,27 +169,33 @@ function leave(key, get, afterMs) {
 }
 
 /**
- * Asks for the moments of the set, until there are some.
+ * Asks for the moments of the set, until the daemon has answered and there are some.
  * @param {(path: string) => Promise<import("../api.js").Answer>} get
  */
 async function load(get) {
+  isStale = true;
   if (asking) {
     return;
   }
   asking = true;
-  try {
-    const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(currentStation())}&order=best&limit=${ASKED_MOMENTS}`);
-    if (status === Status.OK) {
-      const shown = moments[place];
-      moments = body.highlights.filter((/** @type {Moment} */ { gameId }) => gameId !== playing).slice(0, MAX_MOMENTS);
-      place = Math.max(0, moments.findIndex((moment) => shown !== undefined && keyOf(moment) === keyOf(shown)));
-      drawSoon();
+  let isKnown = false;
+  while (isStale) {
+    [isStale, isKnown] = [false, false];
+    try {
+      const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(currentStation())}&order=best&limit=${ASKED_MOMENTS}`);
+      if (status === Status.OK) {
+        isKnown = true;
+        const shown = moments[place];
+        moments = body.highlights.filter((/** @type {Moment} */ { gameId }) => gameId !== playing).slice(0, MAX_MOMENTS);
+        place = Math.max(0, moments.findIndex((moment) => shown !== undefined && keyOf(moment) === keyOf(shown)));
+        drawSoon();
+      }
+    } catch {
+      // The daemon is unreachable at the moment.
     }
-  } catch {
-    // The daemon is unreachable at the moment.
   }
   asking = false;
-  if (moments.length === 0 && asked !== "") {
+  if ((!isKnown || moments.length === 0) && asked !== "") {
     clearTimeout(retry);
     retry = setTimeout(() => load(get), WAIT_MS);
   }
