@@ -222,7 +222,7 @@ class SnapshotMessage(Envelope):
     summary: GameSummary
     frame: NotRequired[FrameEntry]
     stats: NotRequired[Stats]
-    set: NotRequired[dict[str, Any]]
+    set: NotRequired[SetScore]
 
 class StationMessage(TypedDict):
     """The state of a station, whenever it changes."""
@@ -245,24 +245,71 @@ class SetSide(TypedDict):
     added: NotRequired[int]
     players: list[int]
 
-class SetMessage(TypedDict):
-    """The set of a station. `score` is in the order of `players`, and `winner` is an index in `sides`."""
+class SetPlayer(TypedDict, total=False):
+    """A player of a set, as of its newest game."""
 
-    type: Literal["set"]
-    station: str
+    playerIndex: int
+    port: int
+    side: int
+    """The index in `sides`."""
+    name: str
+    """The operator's name for the player, else that of the seat, the netplay name or tag."""
+    namedByOperator: bool
+    seatName: str
+    connectCode: str
+    netplayName: str
+    tag: str
+    characterId: int
+    characterColor: int
+    team: int
+    score: int
+    sponsor: str
+    pronouns: str
+    seed: int
+
+class SetGame(TypedDict):
+    """A game of a set. `reason` is the verdict in words."""
+
+    gameId: str
+    stageId: NotRequired[int]
+    mode: NotRequired[str]
+    durationSeconds: NotRequired[float]
+    verdict: str
+    counts: bool
+    reason: str
+    winner: NotRequired[int]
+    """The index in `sides`."""
+    score: list[int]
+    players: list[dict[str, Any]]
+    operator: NotRequired[dict[str, Any]]
+    suddenDeaths: NotRequired[list[dict[str, Any]]]
+
+class SetScore(TypedDict):
+    """A set. `score` is in the order of `players`, and `winner` is an index in `sides`."""
+
     setId: NotRequired[str]
     gameId: NotRequired[str]
     state: NotRequired[Literal["upcoming", "running", "over"]]
     bestOf: NotRequired[int]
     winsNeeded: NotRequired[int]
-    players: list[dict[str, Any]]
+    players: list[SetPlayer]
     score: NotRequired[list[int]]
     sides: NotRequired[list[SetSide]]
     winner: NotRequired[int]
-    games: NotRequired[list[dict[str, Any]]]
+    games: NotRequired[list[SetGame]]
     olderGames: NotRequired[int]
     round: NotRequired[str]
     event: NotRequired[str]
+    casters: NotRequired[list[str]]
+    swapped: NotRequired[bool]
+    crewBattle: NotRequired[dict[str, Any]]
+    lastChange: NotRequired[int]
+
+class SetMessage(SetScore):
+    """The set of a station, whenever it changes."""
+
+    type: Literal["set"]
+    station: str
 
 class OnAirMessage(TypedDict):
     """The station on air."""

@@ -37,6 +37,11 @@ def linux_program(factory: pytest.TempPathFactory) -> Path:
     return _built(factory, "linux", "slpstream-*", wheel(factory))
 
 
+def npm_package(factory: pytest.TempPathFactory) -> Path:
+    """The package of the JavaScript client."""
+    return _built(factory, "npm", "*.tgz")
+
+
 def windows_program(factory: pytest.TempPathFactory) -> Path:
     """The one-file program for Windows."""
     # python.exe is the last file made by the script.

@@ -19,7 +19,7 @@ from tests.project import ROOT
 
 pytestmark = needs("git", "uv", "dpkg-deb", "dh")
 
-RELEASED = ("wheel", "debian")
+RELEASED = ("wheel", "debian", "npm")
 """The kinds of files that are rebuilt here. Separate tests build the others."""
 
 
@@ -45,14 +45,15 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return artefacts.made_once(tmp_path_factory, "release", make) / "files"
 
 
-def test_rebuilt_wheel_source_archive_and_package_are_identical(
+def test_rebuilt_wheel_source_archive_and_packages_are_identical(
     released: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     built = [
         *artefacts.wheel(tmp_path_factory).parent.glob("slpstream-*"),
         artefacts.debian_package(tmp_path_factory),
+        artefacts.npm_package(tmp_path_factory),
     ]
-    assert {path.suffix for path in built} == {".whl", ".gz", ".deb"}
+    assert {path.suffix for path in built} == {".whl", ".gz", ".deb", ".tgz"}
     assert {path.name: digest(path) for path in built} == {path.name: digest(released / path.name) for path in built}
 
 

@@ -6,7 +6,8 @@
  *     const client = connect({ stations: ["main"], topics: ["game", "event"] });
  *     client.on("event", (event) => console.log(event.kind, event.frame));
  *
- * In node, pass the address of the daemon and a websocket class: `connect({ base: "http://127.0.0.1:5151/", WebSocket })`.
+ * In node, pass the address of the daemon: `connect({ base: "http://127.0.0.1:5151/" })`. Before node 22, also pass a
+ * `WebSocket` class.
  *
  * When the connection is lost, the client reconnects with increasing waits until it is closed, and resumes each log where
  * it stopped. If a log cannot be resumed (its game is gone), listeners of `reset` are called, and the client continues
@@ -39,7 +40,7 @@
  * @property {string} [token]               Access token, for daemons that require one.
  * @property {"json" | "delta"} [protocol]  Encoding of messages. Default: `json`. `delta` needs a twentieth of the bytes and
  *     suits distant viewers; it requires `delta.js` next to this module. Listeners receive the same messages.
- * @property {any} [WebSocket]              The class to connect with. Default: the browser's. In node, pass that of `ws`.
+ * @property {any} [WebSocket]              The class to connect with. Default: that of the browser or of node 22.
  *
  * @typedef {object} Game                   The known state of a game.
  * @property {string} gameId
