@@ -15,7 +15,8 @@ DOCS = ROOT / "docs"
 OF_PARTS = {f"slpstream/parts/{part.name}/docs.md": part.docs for part in parts() if part.docs}
 """The paths of the pages of parts on the site, by their paths below the root of the checkout."""
 GENERATED = tuple(
-    DOCS / "reference" / f"{name}.md" for name in ("commands", "config", "fields", "http", "messages", "metrics")
+    DOCS / "reference" / f"{name}.md"
+    for name in ("commands", "config", "fields", "http", "messages", "metrics", "python")
 )
 """The pages that `tests.docs.reference_pages` writes."""
 PAGES = (*sorted({*DOCS.rglob("*.md")} - {*GENERATED}), *(ROOT / page for page in OF_PARTS))

@@ -1,7 +1,7 @@
 """Writes the reference pages that are made from the tables that the code itself uses.
 
-Run `python -m tests.docs.reference_pages` after a change of a command, key, metric, message, field or endpoint; a test
-compares. `slpstream reference` prints the same pages, with the paths of other pages instead of links.
+Run `python -m tests.docs.reference_pages` after a change of a command, key, metric, message, field, endpoint or public
+function; a test compares. `slpstream reference` prints the same pages, with the paths of other pages instead of links.
 """
 
 from __future__ import annotations

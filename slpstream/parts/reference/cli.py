@@ -15,6 +15,7 @@ from slpstream.model.fields import Field
 from slpstream.model.messages import DROPPABLE_TYPES, PAYLOADS, STATUS_PAYLOADS
 from slpstream.model.topics import TOPIC_OF_TYPE
 from slpstream.parts import registry
+from slpstream.parts.reference.python_page import python_page
 from slpstream.system import metrics
 
 
@@ -156,6 +157,7 @@ PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "config": config_page,
     "commands": commands_page,
     "http": http_page,
+    "python": python_page,
 }
 
 
