@@ -75,7 +75,7 @@ class Part(NamedTuple):
     name: str
     """The name of its folder."""
     docs: str = ""
-    """The path of its page `docs.md` on the documentation site, such as `production/chat.md`, if it has one."""
+    """The page of the documentation site that has its `docs.md` as a section, such as `production/index.md`, if any."""
     sections: Sequence[Section] = ()
     """Its sections of the configuration, or its keys of shared sections."""
     wanted: Callable[[Config], bool] = lambda config: True

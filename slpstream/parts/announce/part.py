@@ -39,7 +39,7 @@ class Announce(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="announce",
-    docs="tournament/discovery.md",
+    docs="howto/consoles.md",
     sections=[Section("announce", Announce, check="slpstream.parts.announce.checks:check")],
     wanted=lambda config: config.section(Announce).dns_sd or config.section(Announce).relayed_station,
     start="slpstream.parts.announce.configured:Announcements",

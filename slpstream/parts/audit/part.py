@@ -33,7 +33,7 @@ class Audit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="audit",
-    docs="tournament/audit.md",
+    docs="tournament/index.md",
     sections=[Section("audit", Audit, applied_at_reload=True)],
     start="slpstream.parts.audit.setup_audit:SetupAudit",
     metrics=[

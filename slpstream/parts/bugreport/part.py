@@ -37,7 +37,7 @@ class KeptLog(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="bugreport",
-    docs="howto/bugreport.md",
+    docs="howto/runbook.md",
     sections=[Section("log", KeptLog)],
     wanted=lambda config: config.section(KeptLog).kept_lines > 0,
     start="slpstream.parts.bugreport.kept_log:KeptLines",

@@ -6,7 +6,7 @@ from slpstream.parts.interface import Part
 
 PART = Part(
     name="chapters",
-    docs="production/chapters.md",
+    docs="production/index.md",
     start="slpstream.parts.chapters.station_clips:StationClips",
     alias="request",  # it runs only while it answers requests
     endpoints="slpstream.parts.chapters.endpoints:endpoints",

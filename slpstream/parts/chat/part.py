@@ -71,7 +71,7 @@ class Chat(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="chat",
-    docs="production/chat.md",
+    docs="production/remote_controls.md",
     sections=[Section("chat", Chat, many=True, check="slpstream.parts.chat.checks:check")],
     wanted=lambda config: bool(config.sections(Chat)),
     start="slpstream.parts.chat.chats:Chats",

@@ -6,7 +6,7 @@ from slpstream.parts.interface import Page, Part
 
 PART = Part(
     name="commentary",
-    docs="production/commentary.md",
+    docs="production/remote_controls.md",
     start="slpstream.parts.commentary.commentary:Commentary",
     alias="request",  # it runs only while it answers requests
     endpoints="slpstream.parts.commentary.endpoints:endpoints",

@@ -42,7 +42,7 @@ class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="fanout",
-    docs="howto/fanout.md",
+    docs="howto/install.md",
     sections=[Section("fanout", Fanout, check="slpstream.parts.fanout.checks:check")],
     wanted=lambda config: bool(config.section(Fanout).url),
     start="slpstream.parts.fanout.configured:Broker",

@@ -59,7 +59,7 @@ class Handover(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="handover",
-    docs="tournament/replays.md",
+    docs="tournament/bracket.md",
     sections=[Section("handover", Handover, check="slpstream.parts.handover.checks:check")],
     start="slpstream.parts.handover.handover:ReplayZips",
     metrics=[

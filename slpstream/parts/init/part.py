@@ -6,6 +6,6 @@ from slpstream.parts.interface import Command, Part
 
 PART = Part(
     name="init",
-    docs="howto/init.md",
+    docs="howto/install.md",
     commands=[Command("init", "Write a first configuration file.", "slpstream.parts.init.cli:command")],
 )

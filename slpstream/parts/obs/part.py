@@ -95,7 +95,7 @@ class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="obs",
-    docs="production/obs.md",
+    docs="production/index.md",
     sections=[
         Section("obs", Obs, check="slpstream.parts.obs.checks:check"),
         Section("obs_rules", ObsRule, many=True, check="slpstream.parts.obs.checks:check"),

@@ -21,7 +21,7 @@ class Odds(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="odds",
-    docs="data/odds.md",
+    docs="data/index.md",
     sections=[Section("odds", Odds)],
     start="slpstream.parts.odds.asked_odds:AskedOdds",
     endpoints="slpstream.parts.odds.endpoints:endpoints",

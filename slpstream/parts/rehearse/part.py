@@ -6,7 +6,7 @@ from slpstream.parts.interface import Command, Part
 
 PART = Part(
     name="rehearse",
-    docs="howto/rehearse.md",
+    docs="production/index.md",
     commands=[
         Command(
             "rehearse", "Show what a configuration would send, without sending.", "slpstream.parts.rehearse.cli:command"

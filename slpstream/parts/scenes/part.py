@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from slpstream.parts.interface import Part
 
-PART = Part(name="scenes", docs="howto/scenes.md", routes="slpstream.parts.scenes.pages:routes")
+PART = Part(name="scenes", docs="howto/overlay.md", routes="slpstream.parts.scenes.pages:routes")

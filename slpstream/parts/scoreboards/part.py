@@ -57,7 +57,7 @@ class Scoreboard(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="scoreboards",
-    docs="production/scoreboards.md",
+    docs="production/remote_controls.md",
     sections=[Section("scoreboards", Scoreboard, many=True, check="slpstream.parts.scoreboards.checks:check")],
     wanted=lambda config: bool(config.sections(Scoreboard)),
     start="slpstream.parts.scoreboards.scoreboards:Scoreboards",

@@ -35,7 +35,7 @@ class Seats(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="seats",
-    docs="tournament/seats.md",
+    docs="howto/sets.md",
     sections=[Section("seats", Seats, check="slpstream.parts.seats.checks:check")],
     wanted=lambda config: config.section(Seats).on,
     start="slpstream.parts.seats.seats:DaemonSeats",

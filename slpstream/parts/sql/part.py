@@ -6,7 +6,7 @@ from slpstream.parts.interface import Command, Part
 
 PART = Part(
     name="sql",
-    docs="data/sql.md",
+    docs="reference/columns.md",
     commands=[
         Command("sql", "Answer SQL over games, players, frames and conversions.", "slpstream.parts.sql.cli:command")
     ],

@@ -6,7 +6,7 @@ from slpstream.parts.interface import Part
 
 PART = Part(
     name="training",
-    docs="data/training.md",
+    docs="reference/columns.md",
     functions={
         "export_training": "slpstream.parts.training.cli_export:export",
         "training_rows": "slpstream.parts.training.rows:game_rows",
