@@ -7,7 +7,7 @@ import re
 from tests.project import ROOT, deleted_part
 
 THREATS = (ROOT / "docs/explanation/threat_model.md").read_text(encoding="utf-8")
-GUARANTEES = (ROOT / "docs/reference/guarantees.md").read_text(encoding="utf-8")
+GUARANTEES = (ROOT / "docs/howto/outputs.md").read_text(encoding="utf-8").partition("## Guarantees")[2]
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", THREATS + GUARANTEES)))
 
 
@@ -19,7 +19,7 @@ def rows(text: str) -> list[list[str]]:
 
 def proofs() -> list[list[str]]:
     """The rows whose last cell has tests."""
-    return rows(THREATS) + rows(GUARANTEES.partition("## Tests")[2])
+    return rows(THREATS) + rows(GUARANTEES.partition("### Tests")[2])
 
 
 def test_each_row_is_complete() -> None:
@@ -32,11 +32,11 @@ def test_each_row_is_complete() -> None:
 
 
 def test_each_guarantee_has_tests() -> None:
-    guarantees = rows(GUARANTEES.partition("## Tests")[0])
+    guarantees = rows(GUARANTEES.partition("### Tests")[0])
     assert len(guarantees) > 15
     assert all(len(row) == 4 and all(row) for row in guarantees)
     outputs = [re.sub(r"\[(.*?)\]\([^)]*\)", r"\1", row[0]) for row in guarantees]
-    assert outputs == [row[0] for row in rows(GUARANTEES.partition("## Tests")[2])]
+    assert outputs == [row[0] for row in rows(GUARANTEES.partition("### Tests")[2])]
 
 
 def test_named_tests_exist() -> None:
