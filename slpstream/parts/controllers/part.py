@@ -23,6 +23,7 @@ class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 PART = Part(
     name="controllers",
+    docs="tournament/index.md",
     sections=[Section("controllers", Controllers)],
     wanted=lambda config: config.section(Controllers).check,
     start="slpstream.parts.controllers.checked_games:CheckedGames",
