@@ -31,15 +31,16 @@ class FollowedGame:
         if self.odds.is_over or (self._position > START and self.odds.without_odds):
             return
         async with self._reading:
-            taken = 0
             while messages := await self._next():
-                for message in messages:
-                    if self.odds.take(message) is not None:
-                        self.positions.append(message.position)
-                    self._position = message.position
-                    taken += 1
-                    if taken % _MESSAGES_PER_TURN == 0:
+                for first in range(0, len(messages), _MESSAGES_PER_TURN):
+                    if first:
                         await trio.lowlevel.checkpoint()
+                    self._take(messages[first : first + _MESSAGES_PER_TURN])
+
+    def _take(self, messages: Sequence[LogMessage]) -> None:
+        take = self.odds.take
+        self.positions += [message.position for message in messages if take(message) is not None]
+        self._position = messages[-1].position
 
     async def _next(self) -> Sequence[LogMessage]:
         """Return the next messages: those in memory, or if these are later ones, some from the file."""

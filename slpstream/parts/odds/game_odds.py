@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import POST_FRAME
 from slpstream.formats.slippi.game_start import STOCK_MODE
-from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame, ReadFields, WholeFrames
 from slpstream.model.prepared import prepared
 from slpstream.parts.odds.model import GameState, OddsModel
 
@@ -145,18 +145,15 @@ class GameOdds:
         self._model = model
         self.players = [player.player_index for player in setup.players]
         self._fighters = [_Fighter(player.start_stocks) for player in setup.players]
-        self._second = self._point = -1
-        self._posts: Mapping[int, Post] = {}
+        self._second = -1
+        self.next_point = 0
+        """The first frame number that has odds even if no stock is lost."""
 
     def take(self, number: int, posts: Mapping[int, Post]) -> Point | None:
         """Add a frame, and return its odds if it has any.
 
         A frame has no odds if a player is missing or a value can't be right.
         """
-        point = number // _FRAMES_PER_POINT
-        if posts == self._posts and point <= self._point:
-            return None  # most frames change nothing
-        self._posts = posts
         first, second = self._fighters
         one, two = (posts.get(index) for index in self.players)
         if one is None or two is None or not (_is_possible(one, first) and _is_possible(two, second)):
@@ -167,11 +164,12 @@ class GameOdds:
             second.take(two.percent, two.stocks_remaining),  # type: ignore[arg-type]
         )
         whole = number // FRAMES_PER_SECOND
-        if point <= self._point and True not in lost:
+        if number < self.next_point and True not in lost:
             return None
         for fighter in self._fighters:
             fighter.count(new_second=whole > self._second)
-        self._point, self._second = max(point, self._point), max(whole, self._second)
+        self.next_point = max(self.next_point, (number // _FRAMES_PER_POINT + 1) * _FRAMES_PER_POINT)
+        self._second = max(whole, self._second)
         state = GameState(
             first.stocks, second.stocks, first.counted_percent, second.counted_percent, second.taken, first.taken
         )
@@ -194,6 +192,11 @@ def conditions_of(settings: Any) -> Conditions:
 def posts_of(content: Any) -> Mapping[int, Post]:
     """Return the values of all players in a frame of a reader, by player index."""
     if type(content) is PackedFrame:
-        return content.events.fields(POST_FRAME, Post.__struct_fields__, Post)(content.data)
+        return read_posts(content.events)(content.data)
     posts = {index: player.post for index, player in content.players.items() if player.post is not UNSET}
     return {index: Post(post.percent, post.stocks_remaining) for index, post in posts.items()}
+
+
+def read_posts(events: WholeFrames) -> ReadFields:
+    """Return the function that reads the values of all players from the bytes of a packed frame."""
+    return events.fields(POST_FRAME, Post.__struct_fields__, Post)

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame, ReadFields, WholeFrames
+from slpstream.model.events import PackedEntry
 from slpstream.model.messages import LogMessage
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import Topic
-from slpstream.parts.odds.game_odds import Conditions, GameOdds, Point, Post, posts_of
+from slpstream.parts.odds.game_odds import Conditions, GameOdds, Point, Post, posts_of, read_posts
 from slpstream.parts.odds.model import OddsModel
 from slpstream.parts.odds.turning_points import Conversion, TurningPoint, turning_points
 
@@ -63,6 +64,10 @@ class LogOdds:
         self.points: list[Point] = []
         self._conversions: list[Conversion] = []
         self._stocks: list[tuple[int, int]] = []
+        self._before: bytes | PackedEntry = b""
+        """The content of the last frame message."""
+        self._events: WholeFrames | None = None
+        self._read_posts: ReadFields
 
     @property
     def players(self) -> list[int]:
@@ -72,9 +77,10 @@ class LogOdds:
     def take(self, message: LogMessage) -> Point | None:
         """Add a message, and return the odds if it has any."""
         if message.frame is not None:  # sixty times a second
-            if self._game is None:
+            game = self._game
+            if game is None or (self._changes_nothing(message.content) and message.frame < game.next_point):
                 return None
-            point = self._game.take(message.frame, _posts_of(message))
+            point = game.take(message.frame, _posts_of(message))
             if point is not None:
                 self.points.append(point)
             return point
@@ -90,6 +96,19 @@ class LogOdds:
         """Return the largest swings so far."""
         odds = [(point.frame, point.odds) for point in self.points]
         return turning_points(self.players, odds, self._conversions, self._stocks)
+
+    def _changes_nothing(self, content: bytes | PackedEntry) -> bool:
+        """Whether a frame has the same values as the one before. Most frames do.
+
+        If this can't be told without decoding a frame, it returns `False`.
+        """
+        before, self._before = self._before, content
+        if type(content) is not PackedFrame or type(before) is not PackedFrame:
+            return False
+        if content.events is not self._events:
+            self._events, self._read_posts = content.events, read_posts(content.events)
+            return False
+        return not self._read_posts(content.data, before.data)
 
     def _begin(self, message: LogMessage) -> None:
         start = _decode_start(b"{" + message.body)
