@@ -72,3 +72,24 @@ def test_error_in_the_game_query_is_marked(folder: Path) -> None:
 def test_me_requires_a_game_query(folder: Path) -> None:
     assert called(cli.command, "--me", "ANN#1", folder, QUERY).exit_code == 2
     assert files(called(cli.command, "--json", "--games", "@me", "--me", "NOBODY#0", folder, QUERY)) == []
+
+
+@pytest.mark.parts("odds")
+def test_only_situations_that_swing_the_odds(folder: Path) -> None:
+    from slpstream.parts.odds.cli import command as odds
+
+    path = folder / "Game_long.slp"
+    told = json.loads(called(odds, "show", "--json", path).stdout)
+    chances = {point["frame"]: point["odds"] for point in told["points"]}
+    expected = []
+    found = open_replay(path).situations("hit")
+    assert found is not None
+    for each in found:
+        before = [chances[frame] for frame in chances if frame < each.frames[0]]
+        after = [chances[frame] for frame in chances if frame >= each.known_frame]
+        gained = (after[0] - before[-1]) if before and after else 0
+        if (gained if each.player_index == told["players"][0] else -gained) >= 0.02:
+            expected.append(list(each.frames))
+    assert 0 < len(expected) < len(found)
+    lines = called(cli.command, "--json", "--min-swing", 2, path, "hit").stdout.splitlines()
+    assert [json.loads(line)["frames"] for line in lines] == expected
