@@ -353,6 +353,11 @@ def test_tile_between_games_shows_the_set(browser: Browser, empty_daemon: Daemon
         expect(tiles.nth(2).locator(".player-name")).to_have_text(["Mika", "Orla", "Juno", "Quill"])
         expect(tiles.nth(3).locator(".next")).to_have_text("Up next")
         expect(tiles.nth(3).locator(".player-name")).to_have_text(["Orla", "Quill"])
+        colours = tiles.evaluate_all(
+            """all => all.map((tile) => [...tile.querySelectorAll(".player-name")].map((name) =>
+                getComputedStyle(name).color === getComputedStyle(tile).color))"""
+        )
+        assert colours == [[True, False], [True, True], [True, True, False, False], [True, True]], "losers are dimmed"
         expect(watched.page.locator(".advantage")).to_have_count(0)
         check_with_axe(watched.page)
         watched.check(url)

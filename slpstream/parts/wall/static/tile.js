@@ -207,9 +207,15 @@ export class Tile {
     this.#showScore(announced === null ? set : null, players);
     this.#bar?.draw(isRunning ? game : null, players);
     const winners = announced === null ? winnersOf(game, set) : [];
+    const won = players.filter(({ index }) => winners.includes(index));
+    const losers = players.filter((player) => won.length > 0 && !won.some((each) => isOnSideOf(each, player)));
     const list = find(".sides", root);
     setAttribute(list, "data-count", String(players.length));
-    fill(list, players, newPlayer, (row, player) => this.#showPlayer(row, player, winners, announced === null ? set : null));
+    fill(list, players, newPlayer, (row, player) => {
+      row.classList.toggle("won", won.includes(player));
+      row.classList.toggle("lost", losers.includes(player));
+      this.#showPlayer(row, player, announced === null ? set : null);
+    });
     const fighters = players.map(fighterOf);
     if (changedGame || JSON.stringify(fighters) !== JSON.stringify(this.#fighters)) {
       this.#fighters = fighters;
@@ -239,13 +245,11 @@ export class Tile {
   /**
    * @param {HTMLElement} row
    * @param {Player} player
-   * @param {number[]} winners
    * @param {SetScore | null} set
    */
-  #showPlayer(row, player, winners, set) {
+  #showPlayer(row, player, set) {
     setData(row, "index", String(player.index));
     setData(row, "colour", colourOf(player));
-    row.classList.toggle("won", winners.includes(player.index));
     const hasName = player.name !== `P${player.port}` || player.character === "";
     const name = find(".player-name", row);
     const shownName = hasName ? player.name : player.character;
@@ -292,6 +296,14 @@ export class Tile {
       }
     }
   }
+}
+
+/**
+ * @param {Player} player
+ * @param {Player} other
+ */
+function isOnSideOf(player, other) {
+  return player === other || (player.team !== "" && player.team === other.team);
 }
 
 function newFigure() {
