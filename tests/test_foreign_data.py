@@ -42,6 +42,7 @@ OWN: Mapping[str, str] = {
     "parts/fanout/gateway/lines.py": "a line that was checked when it arrived",
     "parts/playback_dolphin/moments.py": _LOG,
     "parts/on_air/rule.py": _LOG,
+    "parts/director/tiles.py": _LOG,
     "parts/audit/setup_audit.py": _STORED,
     "parts/commentary/commentator.py": _LOG,
     "parts/odds/log_odds.py": _LOG,

@@ -100,6 +100,7 @@ ROWS = (
     Row("relay", "the relay ports of a station", "the connections of its clients"),
     Row("notifications", "watching a folder", "promptness: the folder is polled"),
     Row("reload", "reading the configuration again", "the reload"),
+    Row("director", "choosing the large station", "a second or more, in which the same station stays large"),
     Row("on_air", "choosing the station on air", "a second or more, in which the same station stays on air"),
     Row("seats", "names that players claim", "a second or more, caught up"),
     Row("audit", "the comparison of setups", "a second or more, caught up"),

@@ -1,0 +1,1 @@
+"""Chooses which of several stations is shown large."""
