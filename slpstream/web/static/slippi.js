@@ -8,7 +8,7 @@ import { arrived } from "./late.js";
 import { nameOf } from "./set_score.js";
 import { outcomeText } from "./summary.js";
 import { loadFile } from "./tables.js";
-import { FORMAT, localName } from "./texts/names.js";
+import { FORMAT, localName, portText } from "./texts/names.js";
 import { number, text } from "./texts/texts.js";
 
 /** @typedef {import("./slpstream.js").Game} Game */
@@ -103,7 +103,7 @@ export function gamePlayers(game, set = null) {
     const player = {
       index: setup.playerIndex,
       port: setup.port,
-      name: setup.displayName || setup.nametag || `P${setup.port}`,
+      name: setup.displayName || setup.nametag || portText(setup.port),
       connectCode: setup.connectCode ?? "",
     };
     return {
@@ -217,7 +217,7 @@ export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, con
   return {
     index: playerIndex,
     port,
-    name: name || `P${port}`,
+    name: name || portText(port),
     connectCode,
     characterId: characterId ?? -1,
     character: characterOf(characterId),

@@ -4,7 +4,7 @@
  */
 
 import { nameOf } from "./set_score.js";
-import { FORMAT, localName } from "./texts/names.js";
+import { FORMAT, localName, portText } from "./texts/names.js";
 import { hasText, text } from "./texts/texts.js";
 
 /**
@@ -35,7 +35,7 @@ export function summaryPlayers(game, set = null) {
   return shown.map((player) => {
     const { index, port = index + 1, name, tag, code = "", character = {}, teamName = "", startStocks, score } = player;
     const { stocksRemaining, percent } = game.players.get(index)?.post ?? {};
-    const identity = { index, port, name: name || tag || `P${port}`, connectCode: code };
+    const identity = { index, port, name: name || tag || portText(port), connectCode: code };
     return {
       ...identity,
       name: nameOf(set, identity) || (set === null && game.names?.get(index)) || identity.name,

@@ -7,6 +7,7 @@ import { resized, styleValue } from "../canvas.js";
 import { setAttribute } from "../dom.js";
 import { colourOf } from "../player_colour.js";
 import { gameTime } from "../slippi.js";
+import { portText } from "../texts/names.js";
 import { list, text } from "../texts/texts.js";
 
 /**
@@ -199,7 +200,7 @@ export class PercentPlot extends HTMLElement {
     context.textBaseline = "middle";
     context.textAlign = "right";
     context.fillStyle = ink.quiet;
-    context.fillText(`P${player.port}`, LEFT - 5, top + BAR / 2 - 2);
+    context.fillText(portText(player.port), LEFT - 5, top + BAR / 2 - 2);
     const nameEnds = LEFT + 7 + context.measureText(player.name).width;
     for (const { from, to, label } of lives) {
       const [left, right] = [x(from) + 1, Math.min(x(to) - 1, width - RIGHT)];

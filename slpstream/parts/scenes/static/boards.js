@@ -6,7 +6,8 @@ import { portraitPicture, stagePicture } from "../icons/icons.js";
 import { arrivals } from "../late.js";
 import { colourOf } from "../player_colour.js";
 import { minutesText } from "../slippi.js";
-import { number, text } from "../texts/texts.js";
+import { portText } from "../texts/names.js";
+import { number } from "../texts/texts.js";
 import { drawExtra, drawInk, drawName, drawPicture, drawSponsor } from "./card.js";
 import { isExample, openScene, preparePage, station } from "./page.js";
 import { Results } from "./results.js";
@@ -113,7 +114,7 @@ export function pictureOf({ characterId, costumeIndex }) {
 
 /** @param {{port: number}} person */
 export function portOf({ port }) {
-  return make("span.port", make("span.shape"), make("span.port-label", text("scene.port_short", { port: String(port) })));
+  return make("span.port", make("span.shape"), make("span.port-label", portText(port)));
 }
 
 /**

@@ -5,6 +5,7 @@ import { characterPicture, sponsorLogo } from "../icons/icons.js";
 import { arrivals } from "../late.js";
 import { colourOf } from "../player_colour.js";
 import { damageColour } from "../slippi.js";
+import { portText } from "../texts/names.js";
 import { language, number, text } from "../texts/texts.js";
 import { inkOn, isDark, luminance, parsed, readable } from "./colours.js";
 import { fit } from "./fit.js";
@@ -76,7 +77,7 @@ export function drawCard(card, player, { side, combo, score, winsNeeded, held, w
   card.classList.toggle("won", won);
   card.classList.toggle("match-point", matchPoint);
   drawInk(card);
-  setText(find(".port-label", card), text("scene.port_short", { port: String(player.port) }));
+  setText(find(".port-label", card), portText(player.port));
   drawSponsor(find(".sponsor", card), player.sponsor);
   drawName(find(".name", card), player.tag);
   drawExtra(find(".extra", card), player);

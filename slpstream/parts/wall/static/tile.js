@@ -8,6 +8,7 @@ import { advantage } from "../odds_option.js";
 import { colourOf } from "../player_colour.js";
 import { inShownOrder, lengthText, scoreOf } from "../set_score.js";
 import { playerOfSet, pointsText, stageOutline, stocksText } from "../slippi.js";
+import { portText } from "../texts/names.js";
 import { number, text } from "../texts/texts.js";
 import { announcedSet, idleMinutes, idleText, isLong, nextText } from "./between.js";
 import { MiniStage } from "./mini_stage.js";
@@ -250,7 +251,7 @@ export class Tile {
   #showPlayer(row, player, set) {
     setData(row, "index", String(player.index));
     setData(row, "colour", colourOf(player));
-    const hasName = player.name !== `P${player.port}` || player.character === "";
+    const hasName = player.name !== portText(player.port) || player.character === "";
     const name = find(".player-name", row);
     const shownName = hasName ? player.name : player.character;
     if (name.textContent !== shownName) {

@@ -55,6 +55,7 @@ export default {
   // games and sets
   "game.character": "Character {id}",
   "game.stage": "Stage {id}",
+  "game.port": "P{port}",
   "game.wins": "{name} wins",
   "game.team_wins": "{team} team wins",
   "game.team_wins.red": "Red team wins",

@@ -55,6 +55,7 @@ export default {
   // games and sets
   "game.character": "Personaje {id}",
   "game.stage": "Escenario {id}",
+  "game.port": "P{port}",
   "game.wins": "Gana {name}",
   "game.team_wins": "Gana el equipo {team}",
   "game.team_wins.red": "Gana el equipo rojo",

@@ -55,6 +55,7 @@ export default {
   // games and sets
   "game.character": "キャラクター {id}",
   "game.stage": "ステージ {id}",
+  "game.port": "{port}P",
   "game.wins": "{name} の勝ち",
   "game.team_wins": "{team} チームの勝ち",
   "game.team_wins.red": "赤チームの勝ち",

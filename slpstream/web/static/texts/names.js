@@ -5,7 +5,7 @@
  * Japanese characters and stages have the names of the Japanese edition of the game; moves have those that players use.
  */
 
-import { language } from "./texts.js";
+import { language, text } from "./texts.js";
 
 /**
  * @typedef {"characters" | "stages" | "moves"} Kind
@@ -131,4 +131,12 @@ const NAMES = Object.freeze({
  */
 export function localName(kind, id) {
   return NAMES[language]?.[kind]?.[id];
+}
+
+/**
+ * How a player without a name is called.
+ * @param {number} port  From 1 on.
+ */
+export function portText(port) {
+  return text("game.port", { port: String(port) });
 }

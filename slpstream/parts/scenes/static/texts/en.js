@@ -1,6 +1,5 @@
 /** English: the table that the others are compared with. @type {import("../../texts/texts.js").Table} */
 export default {
-  "scene.port_short": "P{port}",
   "scene.seed": "Seed {seed}",
   "scene.hits": "hits",
   "scene.games_won": "games won",

@@ -1,6 +1,5 @@
 /** Spanish. @type {import("../../texts/texts.js").Table} */
 export default {
-  "scene.port_short": "P{port}",
   "scene.seed": "Seed {seed}",
   "scene.hits": "golpes",
   "scene.games_won": "partidas ganadas",

@@ -1,6 +1,5 @@
 /** Japanese. @type {import("../../texts/texts.js").Table} */
 export default {
-  "scene.port_short": "{port}P",
   "scene.seed": "第{seed}シード",
   "scene.hits": "ヒット",
   "scene.games_won": "勝利数",
