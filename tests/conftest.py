@@ -105,6 +105,7 @@ MARKS: Mapping[str, str] = {
     "parts/info": "process",
     "parts/fanout/test_untouched.py": "slow",
     "parts/highlights": "process",
+    "parts/matchup/test_daemon.py": "process slow",
     "parts/odds/test_daemon.py": "process slow",
     "parts/on_air/test_daemon.py": "process slow",
     "parts/pictures": "process",

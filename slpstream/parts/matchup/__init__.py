@@ -1,0 +1,1 @@
+"""The earlier sets and games of the two players of a set, and how each of them plays."""
