@@ -6,7 +6,7 @@ from slpstream.parts.interface import Message, Part
 
 PART = Part(
     name="matchup",
-    docs="production/matchup.md",
+    docs="production/index.md",
     start="slpstream.parts.matchup.matchups:Matchups",
     alias="request",  # it runs only while it answers requests
     endpoints="slpstream.parts.matchup.endpoints:endpoints",
