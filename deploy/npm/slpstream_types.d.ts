@@ -4,6 +4,20 @@ export type FramesMode = "live" | "finalized";
 export type Delivery = "conflate" | "lossless";
 export type StationState = StationMessage["state"];
 
+/** Only with `also`. `chosen` (whether the director shows this station large) and `pinned` (whether the operator has pinned it): first as it is, and then at each change */
+export interface DirectorMessage {
+  type: "director";
+  station: string;
+  [member: string]: any;
+}
+
+/** Only with `also`. the matchup of the set, as `/v1/stations/{station}/matchup` returns it: at the beginning of the subscription, and whenever it changes; see `slpstream/parts/matchup/docs.md` */
+export interface MatchupMessage {
+  type: "matchup";
+  station: string;
+  [member: string]: any;
+}
+
 /** Only with `also`. `gameId`, `frame`, `frameCursor` (of this frame in the `finalized` log), `players`, `odds` (the chance of the first of them to win, from 0 to 1), `stocks`: twice a second of game time, and when a stock is lost; see `slpstream/parts/odds/docs.md` */
 export interface OddsMessage {
   type: "odds";
@@ -692,30 +706,6 @@ export interface HelloMessage {
   stations: string[];
 }
 
-/** The game in progress, for a client that joins it live. */
-export interface SnapshotMessage extends Envelope {
-  type: "snapshot";
-  format?: string;
-  rate?: number[];
-  settings?: Settings;
-  summary: GameSummary;
-  frame?: FrameEntry;
-  stats?: Stats;
-  set?: SetScore;
-}
-
-/** The state of a station, whenever it changes. */
-export interface StationMessage {
-  type: "station";
-  station: string;
-  state: "idle" | "playing" | "stalled" | "offline";
-  reason?: string;
-  starting?: boolean;
-  gameId?: string;
-  summary?: GameSummary;
-  at?: string;
-}
-
 /** A player, or a team. */
 export interface SetSide {
   name?: string;
@@ -785,6 +775,30 @@ export interface SetScore {
   lastChange?: number;
 }
 
+/** The game in progress, for a client that joins it live. */
+export interface SnapshotMessage extends Envelope {
+  type: "snapshot";
+  format?: string;
+  rate?: number[];
+  settings?: Settings;
+  summary: GameSummary;
+  frame?: FrameEntry;
+  stats?: Stats;
+  set?: SetScore;
+}
+
+/** The state of a station, whenever it changes. */
+export interface StationMessage {
+  type: "station";
+  station: string;
+  state: "idle" | "playing" | "stalled" | "offline";
+  reason?: string;
+  starting?: boolean;
+  gameId?: string;
+  summary?: GameSummary;
+  at?: string;
+}
+
 /** The set of a station, whenever it changes. */
 export interface SetMessage extends SetScore {
   type: "set";
@@ -844,6 +858,8 @@ export type StatusMessage =
   | SituationMessage
   | LaggedMessage
   | ErrorMessage
+  | DirectorMessage
+  | MatchupMessage
   | OddsMessage;
 
 export type Message =

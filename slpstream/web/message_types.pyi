@@ -212,30 +212,6 @@ class HelloMessage(TypedDict):
     version: str
     stations: list[str]
 
-class SnapshotMessage(Envelope):
-    """The game in progress, for a client that joins it live."""
-
-    type: Literal["snapshot"]
-    format: NotRequired[str]
-    rate: NotRequired[list[int]]
-    settings: NotRequired[Settings]
-    summary: GameSummary
-    frame: NotRequired[FrameEntry]
-    stats: NotRequired[Stats]
-    set: NotRequired[SetScore]
-
-class StationMessage(TypedDict):
-    """The state of a station, whenever it changes."""
-
-    type: Literal["station"]
-    station: str
-    state: Literal["idle", "playing", "stalled", "offline"]
-    reason: NotRequired[str]
-    starting: NotRequired[bool]
-    gameId: NotRequired[str]
-    summary: NotRequired[GameSummary]
-    at: NotRequired[str]
-
 class SetSide(TypedDict):
     """A player, or a team."""
 
@@ -304,6 +280,30 @@ class SetScore(TypedDict):
     swapped: NotRequired[bool]
     crewBattle: NotRequired[dict[str, Any]]
     lastChange: NotRequired[int]
+
+class SnapshotMessage(Envelope):
+    """The game in progress, for a client that joins it live."""
+
+    type: Literal["snapshot"]
+    format: NotRequired[str]
+    rate: NotRequired[list[int]]
+    settings: NotRequired[Settings]
+    summary: GameSummary
+    frame: NotRequired[FrameEntry]
+    stats: NotRequired[Stats]
+    set: NotRequired[SetScore]
+
+class StationMessage(TypedDict):
+    """The state of a station, whenever it changes."""
+
+    type: Literal["station"]
+    station: str
+    state: Literal["idle", "playing", "stalled", "offline"]
+    reason: NotRequired[str]
+    starting: NotRequired[bool]
+    gameId: NotRequired[str]
+    summary: NotRequired[GameSummary]
+    at: NotRequired[str]
 
 class SetMessage(SetScore):
     """The set of a station, whenever it changes."""
