@@ -14,7 +14,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import DeltaBases, chunks
+from slpstream.stream.delta_bases import Chunk, DeltaBases, chunks
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
@@ -78,8 +78,8 @@ class Channel(StationGames):
         of the messages, which happens if the file is read again, these are ignored.
         """
         heads: dict[FramesMode, tuple[int, int]] = {}
-        for mode, messages in logs.items():
-            log = game.logs[mode]
+        for mode in logs:
+            log, messages = game.logs[mode], logs[mode]
             heads[mode] = head = log.offset, log.count
             if messages and messages[0].offset <= log.offset:
                 logs = {**logs, mode: [message for message in messages if message.position > head]}
@@ -90,8 +90,8 @@ class Channel(StationGames):
                 mode = group.view.mode
                 if logs.get(mode):
                     self._fan_out(game, logs[mode], heads[mode], group, is_shared=is_shared)
-            for messages in logs.values():
-                for message in messages:
+            for mode in logs:
+                for message in logs[mode]:
                     message.forms = None  # the ring keeps each message once, not once per encoding
         self.notify()
 
@@ -227,24 +227,25 @@ class Channel(StationGames):
         if not receivers:
             return
         # A secondary game must not replace the bases of the game that is played.
-        known: DeltaBases = {} if game.secondary else group.bases
-        with self._containment as contained:
-            entries = group.view.entries(messages, self.station, game.frames_per_second, known, are_shared=is_shared)
-            encoded = chunks(entries)
-        if contained.error_id is not None:  # the whole group wants these bytes
-            for subscriber in group.members.copy():
-                subscriber.recipient.fail(contained.error_id)
-            return
+        known: DeltaBases = {} if game.role is _SECONDARY else group.bases
+        encoded: list[Chunk] | None = None
         fallen: list[tuple[LiveSubscriber, LogMessage]] = []
         # Like `_for_each`, but without a function call for each of perhaps a thousand subscribers.
         remaining = iter(receivers)
         while True:
             with self._containment as contained:
+                if encoded is None:
+                    fps = game.frames_per_second
+                    encoded = chunks(group.view.entries(messages, self.station, fps, known, are_shared=is_shared))
                 for subscriber in remaining:
                     refused = subscriber.take(encoded)
                     if refused is not None:
                         fallen.append((subscriber, refused))
                 break
+            if encoded is None:  # the whole group wants these bytes
+                for member in group.members.copy():
+                    member.recipient.fail(contained.error_id or "")
+                return
             subscriber.recipient.fail(contained.error_id or "")
         for subscriber, refused in fallen:
             self.set_back(subscriber, game, _before(messages, refused, head))

@@ -10,6 +10,7 @@ as the base, it is fine if a filter leaves out some messages.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -18,6 +19,7 @@ from slpstream.model.delta import DELTA_TYPES, Image
 from slpstream.model.messages import LogMessage, Position, cut_entry
 
 _CHUNK_BYTES = 64 * 1024
+_data_of = attrgetter("data")
 
 
 class DeltaBase:
@@ -91,7 +93,7 @@ class Chunk:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.joined = b"".join([entry.data for entry in entries])
+        self.joined = b"".join(map(_data_of, entries))
         self._needs: list[DeltaBase] = []
         self.bases: DeltaBases = {}
         """The bases that a subscriber has after reading the chunk."""

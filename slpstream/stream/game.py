@@ -80,10 +80,11 @@ class GameLog:
         ring = self._messages
         if ring is None:
             ring = self._messages = deque()
-        ring.extend(messages)
-        size_bytes = self._size_bytes + OVERHEAD_BYTES * len(messages)
+        ring += messages
+        size_bytes = self._size_bytes
         for message in messages:  # the sum of `LogMessage.size_bytes`, without two calls for each message
             content = message.content
+            size_bytes += OVERHEAD_BYTES
             size_bytes += len(content) if type(content) is bytes else content.size_bytes  # type: ignore[union-attr]
         self.offset, self.count = messages[-1].offset, messages[-1].count
         if size_bytes > self._ring_bytes:
@@ -151,6 +152,7 @@ class Game:
 
     __slots__ = (
         "_resumed_state",
+        "catching_up",
         "ended",
         "file_state",
         "frames_per_second",
@@ -178,8 +180,9 @@ class Game:
         self.newest_frames: dict[FramesMode, LogMessage] = {}
         self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60
-        self.file_state = FileState.LIVE
-        self._resumed_state = FileState.LIVE
+        self.file_state = self._resumed_state = _LIVE
+        self.catching_up = False
+        """Whether we are still reading the file to its end for the first time."""
         self.role = Role.PLAYED
         self.primary: Game | None = None
         """For a secondary game: the game that was played when it began."""
@@ -193,11 +196,6 @@ class Game:
         In this case, its rings are empty, and `log_reader` has everything.
         """
         return self.order[0] == 0
-
-    @property
-    def catching_up(self) -> bool:
-        """Whether we are still reading the file to its end for the first time."""
-        return self.file_state is _CATCHING_UP
 
     @property
     def left(self) -> bool:
@@ -216,26 +214,31 @@ class Game:
 
     def catch_up(self) -> None:
         """Begin to read a file that is older than the daemon."""
-        self.file_state = self._resumed_state = _CATCHING_UP
+        self._resumed_state = _CATCHING_UP
+        self._enter(_CATCHING_UP)
 
     def go_live(self) -> None:
         """Note that the file was read to its end. If the game was left or lost, this takes effect when it resumes."""
         self._resumed_state = _LIVE
-        if self.file_state is _CATCHING_UP:
-            self.file_state = _LIVE
+        if self.catching_up:
+            self._enter(_LIVE)
 
     def leave(self) -> None:
         """Stop waiting for the rest of a game. If the game has ended, this does nothing."""
         if not self.ended:
-            self.file_state = _LEFT
+            self._enter(_LEFT)
 
     def lose(self) -> None:
         """Note that it isn't possible to follow the file any more."""
-        self.file_state = _LOST
+        self._enter(_LOST)
 
     def resume(self) -> None:
         """Follow a game again that was left or lost. It is live or catching up, depending on what it was before."""
-        self.file_state = self._resumed_state
+        self._enter(self._resumed_state)
+
+    def _enter(self, state: FileState) -> None:
+        self.file_state = state
+        self.catching_up = state is _CATCHING_UP  # a field, because it is read several times for each frame
 
     @property
     def newest_frame(self) -> LogMessage | None:

@@ -85,7 +85,9 @@ class StationCounters:
         since then. Windows may leave the modification time unchanged while the writer has the file open. In this case,
         only the last look counts.
         """
-        newest_seconds = max(0.0, self._wall_clock() - file.mtime_ns / 1e9)
+        newest_seconds = self._wall_clock() - file.mtime_ns / 1e9
+        if newest_seconds < 0:
+            newest_seconds = 0.0
         is_modified = file.mtime_ns != file.previous_mtime_ns
         if (is_modified and frames == 1) or file.unchanged_at == -math.inf:
             return newest_seconds

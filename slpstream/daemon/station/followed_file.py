@@ -110,10 +110,6 @@ class FollowedFile:
         """The number of bytes of the file that were read, including those that are held back."""
         return self.pipeline.bytes_read + self._held_bytes
 
-    def is_copy(self) -> bool:
-        """Whether nothing of this file is published because its game is already in another file."""
-        return self.copy_of is not None
-
     @property
     def candidate(self) -> Candidate | None:
         """The game in this file as one that can become the current game. This is `None` before the game begins."""
@@ -137,7 +133,7 @@ class FollowedFile:
     @property
     def has_unread_bytes(self) -> bool:
         """Whether the file has bytes that we haven't read. In a copy, we do not need them."""
-        if self.is_copy():
+        if self.copy_of is not None:
             return False
         if self.whole is not None:
             return self.whole.played_size_bytes != self.file.size_bytes
@@ -178,7 +174,7 @@ class FollowedFile:
 
         If there is a gap before it, there are no bytes. `data` begins at the file offset `offset`.
         """
-        read = self.read_bytes
+        read = self.pipeline.bytes_read + self._held_bytes
         if offset == read:
             return offset, data
         return read, data[read - offset :] if offset < read else b""

@@ -70,7 +70,7 @@ class Following:
 
     def take(self, event: TailEvent) -> None:
         """React to an event. If there is a bug in the work on one file, this file is put into quarantine."""
-        if isinstance(event, Grew):
+        if type(event) is Grew:
             followed = self._files.get(event.file)
             if followed is not None:
                 self._containment.run(event.file, self._feeder.feed, followed, event.offset, event.data, event.read_at)
@@ -135,7 +135,7 @@ class Following:
 
     def _rewritten(self, event: Rewritten) -> None:
         followed = self._files.get(event.file)
-        if followed is not None and not followed.is_copy():
+        if followed is not None and followed.copy_of is None:
             self._feeder.rewrite(followed, event.data)
 
     def _caught_up(self, event: CaughtUp) -> None:
@@ -143,7 +143,7 @@ class Following:
         if followed is None:
             return
         followed.growth.note_end()
-        if followed.is_copy():
+        if followed.copy_of is not None:
             followed.existed = False
             if followed.file.arrived_whole:
                 self._files.release_copy(followed)

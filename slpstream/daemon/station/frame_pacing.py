@@ -43,7 +43,7 @@ class FramePacing:
         self._seconds += seconds
         if late_seconds >= _STUTTER_SECONDS:
             self._stutters += 1
-        self._late[max(0, int(late_seconds / _BUCKET_SECONDS))] += 1
+        self._late[int(late_seconds / _BUCKET_SECONDS) if late_seconds > 0 else 0] += 1
 
     def measured(self) -> Pacing | None:
         """Return the pacing so far, or `None` before frames were received for some time."""

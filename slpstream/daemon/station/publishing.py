@@ -100,7 +100,7 @@ class Copies:
     def prefer_growing(self, max_quiet_seconds: float) -> None:
         """Leave each file that has stopped growing for a copy that is still growing."""
         now = trio.current_time()
-        for copy in [followed for followed in self._files if followed.is_copy()]:
+        for copy in [followed for followed in self._files if followed.copy_of is not None]:
             game = copy.copy_of
             followed = self._files.of_game(game)
             if game is None or followed is None or not copy.growth.seen:
@@ -265,7 +265,8 @@ class Feeder:
         They may overlap the bytes before, and may come after a gap.
         """
         followed.growth.note_growth(now)
-        if followed.whole is not None or followed.is_copy():  # read once it has stopped changing, or not at all
+        copied_game = followed.copy_of
+        if followed.whole is not None or copied_game is not None:  # read once it stops changing, or not at all
             self._counters.count_bytes(len(data))
             self._files.stop_reading_if_exhausted(followed)
             return
@@ -288,7 +289,7 @@ class Feeder:
                 if not self._files.follows(followed):
                     return  # its held bytes have failed, so its pipeline is not used any more
             self._feed_pipeline(followed, data)
-        if followed.is_copy():
+        if followed.copy_of is not None:
             return
         if self._files.on_bytes is not None:
             self._files.on_bytes(followed, offset, data)

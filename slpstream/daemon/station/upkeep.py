@@ -48,10 +48,10 @@ class QuietFiles:
         quiet = [f for f in self._files if not (f.has_unread_bytes or f.existed)]
         quiet.sort(key=lambda followed: followed.growth.grown_at)
         release_seconds = self._settings.timing.release_seconds
-        for followed in [f for f in quiet if f.is_copy()]:
+        for followed in [f for f in quiet if f.copy_of is not None]:
             if now - followed.growth.grown_at > release_seconds:
                 self._files.release_copy(followed)
-        quiet = [f for f in quiet if not f.is_copy()]
+        quiet = [f for f in quiet if f.copy_of is None]
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for followed in broken:
             if now - followed.growth.grown_at > release_seconds or len(broken) > _MAX_UNFINISHED_FILES:

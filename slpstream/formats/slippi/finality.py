@@ -80,8 +80,9 @@ class Finality:
             if len(self.pending) > ROLLBACK_FRAMES:
                 self.finalize(sorted(self.pending)[-ROLLBACK_FRAMES - 1], end, out)
         else:
-            self.finalize(number if latest_finalized is None else min(latest_finalized, number), end, out)
-            if len(self.pending) > MAX_LAG_FRAMES:
+            is_earlier = latest_finalized is not None and latest_finalized < number
+            self.finalize(latest_finalized if is_earlier else number, end, out)  # type: ignore[arg-type]
+            if self.pending:
                 self.limit_lag(end, out)
 
     def limit_lag(self, end: int, out: list[Event]) -> None:

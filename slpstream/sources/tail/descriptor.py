@@ -78,9 +78,9 @@ class Descriptor:
             preadv = os.preadv  # type: ignore[attr-defined,unused-ignore]
             count = preadv(descriptor, (chunk,), offset, _NOWAIT) if chunk else 0
             data = bytes(chunk[:count])
-            head_bytes = min(head_limit, offset + count)
+            head_bytes = head_limit if head_limit < offset + count else offset + count
             count = preadv(descriptor, (scratch,), 0, _NOWAIT)
-            head = bytes(scratch[: min(count, head_bytes)])
+            head = bytes(scratch[:count][:head_bytes])
             status = os.fstat(descriptor)
         except BlockingIOError:
             return None  # not in the page cache, this time

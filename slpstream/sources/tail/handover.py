@@ -6,11 +6,11 @@ This saves a task switch for every frame.
 from __future__ import annotations
 
 import contextvars
+import functools
 from collections import deque
 from collections.abc import Callable
 
 import trio
-from outcome import Error, capture
 
 from slpstream.sources.tail.events import Grew, TailEvent
 from slpstream.sources.tail.file_table import FileTable
@@ -39,16 +39,13 @@ class GrowthHandover:
         self._take: Callable[[TailEvent], None] | None = None
         self._is_open = False
         """Whether the iteration is waiting, so that no pass is half done."""
-        self._failure: Error | None = None
+        self._failure: BaseException | None = None
 
     def start(self, take: Callable[[TailEvent], None]) -> None:
         """Begin to hand over growth to `take`. It is called with the context variables that are set now."""
-        context = contextvars.copy_context()
-
-        def take_in_context(event: TailEvent) -> None:
-            context.run(take, event)  # log lines take their fields from the context
-
-        self._take = take_in_context
+        # Log lines take their fields from the context.
+        run: Callable[..., None] = contextvars.copy_context().run
+        self._take = functools.partial(run, take)
         self._notifications.read_now = self._read_now
 
     async def wait(self, deadline: Callable[[], float]) -> None:
@@ -63,7 +60,10 @@ class GrowthHandover:
             self._is_open = False
         if self._failure is not None:
             failure, self._failure = self._failure, None
-            failure.unwrap()
+            try:
+                raise failure
+            finally:
+                del failure  # its traceback refers to this frame
 
     def _read_now(self, path: str) -> bool:
         """Read a file that has grown.
@@ -73,23 +73,24 @@ class GrowthHandover:
         tail = self._table.active.get(path)
         if tail is None or self._take is None or not self._is_open or not tail.descriptor.nowait:
             return False
-        if self._events or not self._schedule.is_idle() or tail.has_unread_bytes or tail.file.arrived_whole:
+        schedule = self._schedule
+        if self._events or schedule.due or schedule.waiting_for or tail.has_unread_bytes or tail.file.arrived_whole:
             return False
-        # An error is raised by the iteration, not by the task that reports the growth of all files.
-        outcome = capture(self._hand_over, tail, self._take)
-        if isinstance(outcome, Error):
-            self._failure = outcome
+        try:
+            return self._hand_over(tail, self._take)
+        except BaseException as error:  # noqa: BLE001 -- the iteration raises it, not the task that reports all growth
+            self._failure = error
             self._notifications.wake()
             return True
-        return outcome.value
 
     def _hand_over(self, tail: FileTail, take: Callable[[TailEvent], None]) -> bool:
         now = trio.current_time()
-        self._schedule.note_notification(tail, now)
+        schedule, events = self._schedule, self._events
+        schedule.note_notification(tail, now)
         if not self._read(tail, now):
             return False
-        while self._events and isinstance(self._events[0], Grew):
-            take(self._events.popleft())
-        if self._events or self._schedule.due or self._table.doubtful:
+        while events and type(events[0]) is Grew:
+            take(events.popleft())
+        if events or schedule.due or self._table.doubtful:
             self._notifications.wake()
         return True

@@ -13,15 +13,14 @@ We take the three functions of libc and the constants from watchdog.
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 import os
 import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final, TypeAlias
 
 import trio
 
@@ -35,6 +34,10 @@ _PAUSE_SECONDS: Final = 0.001
 _BUSY_SECONDS: Final = 0.004
 # A listener may read and publish within the call. After this time, other tasks run.
 _TURN_SECONDS: Final = 0.004
+_MAX_KNOWN: Final = 1024
+
+Grown: TypeAlias = tuple[ChangeListener, str]
+"""A listener, and the path of a file that has grown."""
 
 
 class InotifyReader:
@@ -68,6 +71,9 @@ class InotifyReader:
         # Values are replaced, never changed: the event loop reads them without the lock.
         self._listeners: dict[int, dict[ChangeListener, str]] = {}
         """For each watch descriptor, its listeners and the path by which they know the folder."""
+        self._known: dict[bytes, Mapping[Grown, None]] = {}
+        """The files that events report as grown, by the bytes of the event. A game writes sixty times a second, and
+        each time, the bytes are the same. Replaced when the listeners change."""
         self._descriptor = inotify_c.inotify_init()
         if self._descriptor < 0:
             raise _last_error()
@@ -90,6 +96,7 @@ class InotifyReader:
             if watch < 0:
                 return _last_error()
             self._listeners[watch] = {**self._listeners.get(watch, {}), listener: folder}
+            self._known = {}
             folders = self._watches.setdefault(listener, {})
             previous = folders.get(folder, watch)
             folders[folder] = watch
@@ -118,6 +125,7 @@ class InotifyReader:
                 self._listeners[watch] = others
             else:
                 self._libc.inotify_rm_watch(self._descriptor, self._libc.WatchDescriptor(watch))
+        self._known = {}
 
     async def run(self) -> None:
         """Report events to the listeners until cancelled."""
@@ -129,7 +137,16 @@ class InotifyReader:
             except BlockingIOError:
                 continue
             previous, read_at = read_at, time.perf_counter()
-            await self._dispatch(events, read_at)
+            grown = self._known.get(events)
+            if grown is None:
+                grown = self._report(events)
+            left, began = len(grown), read_at
+            for listener, path in grown:
+                listener.grew(path)
+                left -= 1
+                if left and time.perf_counter() - began > _TURN_SECONDS:
+                    await trio.lowlevel.checkpoint()
+                    began = time.perf_counter()
             if read_at - previous < _BUSY_SECONDS:
                 await trio.sleep(_PAUSE_SECONDS)
 
@@ -139,41 +156,46 @@ class InotifyReader:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    async def _dispatch(self, events: bytes, began: float) -> None:
-        grown: dict[tuple[ChangeListener, str], None] = {}
-        offset, size = 0, _EVENT.size
-        while offset < len(events):
-            watch, mask, _, length = _EVENT.unpack_from(events, offset)
-            start = offset + size
-            offset = start + length
-            if mask & self._overflow:
-                for listener in list(self._watches):
-                    listener.tree_changed()
-            elif mask & self._ignored:
-                self._listeners.pop(watch, None)
-            elif mask & self._itself or (mask & self._is_folder and mask & self._names):
-                for listener in self._listeners.get(watch, {}):
-                    listener.tree_changed()
-            elif length:
-                name = _name(events[start:offset])
-                for listener, folder in self._listeners.get(watch, {}).items():
-                    path = f"{folder}/{name}"
-                    if mask & self._names:
-                        listener.changed(path)
-                    else:
-                        grown[listener, path] = None
-        left = len(grown)
-        for listener, path in grown:  # a file that has grown several times is read once
-            listener.grew(path)
-            left -= 1
-            if left and time.perf_counter() - began > _TURN_SECONDS:
-                await trio.lowlevel.checkpoint()
-                began = time.perf_counter()
+    def _report(self, events: bytes) -> Mapping[Grown, None]:
+        """Report events to the listeners, except for growth.
 
+        Returns the files that have grown, each once even if there are several events about it.
+        """
+        known = self._known  # another thread may replace it
+        grown: dict[Grown, None] = {}
+        begin = 0
+        while begin < len(events):
+            watch, mask, _, length = _EVENT.unpack_from(events, begin)
+            end = begin + _EVENT.size + length
+            event = events[begin:end]
+            files = known.get(event)
+            if files is None:
+                files = self._report_event(watch, mask, event[_EVENT.size :])
+                if files and len(known) < _MAX_KNOWN:
+                    known[event] = files
+            grown |= files
+            begin = end
+        return grown
 
-@functools.lru_cache(maxsize=1024)  # a game writes sixty times a second
-def _name(padded: bytes) -> str:
-    return os.fsdecode(padded.rstrip(b"\0"))
+    def _report_event(self, watch: int, mask: int, padded_name: bytes) -> Mapping[Grown, None]:
+        """Report an event, unless it is growth. Returns the files that have grown, once for each listener."""
+        if mask & self._overflow:
+            for listener in list(self._watches):
+                listener.tree_changed()
+        elif mask & self._ignored:
+            self._listeners.pop(watch, None)
+            self._known = {}
+        elif mask & self._itself or (mask & self._is_folder and mask & self._names):
+            for listener in self._listeners.get(watch, {}):
+                listener.tree_changed()
+        elif padded_name:
+            name = os.fsdecode(padded_name.rstrip(b"\0"))
+            files = [(listener, f"{folder}/{name}") for listener, folder in self._listeners.get(watch, {}).items()]
+            if not mask & self._names:
+                return dict.fromkeys(files)
+            for listener, path in files:
+                listener.changed(path)
+        return {}
 
 
 def _last_error() -> OSError:

@@ -163,19 +163,20 @@ class Reader:
         return count
 
     def _apply(self, tail: FileTail, result: ReadResult, now: float) -> None:
-        self._schedule.end_turn(tail, len(result.data))
+        schedule = self._schedule
+        schedule.end_turn(tail, len(result.data))
         try:
-            events = tail.apply(result, now)
+            self._events += tail.apply(result, now)
         except SourceError as error:
             self._lose(tail, error)
             return
-        self._events.extend(events)
         if tail.has_unread_bytes:
-            self._schedule.queue_unread(tail)
+            schedule.queue_unread(tail)
             return
-        self._schedule.finish(tail)
+        if schedule.due or schedule.waiting_for:
+            schedule.finish(tail)
         tail.at_start = False
-        if tail.given_up or tail.descriptor.is_unlinked(result.status):
+        if tail.is_lost(result.status):
             if self._table.active.get(tail.path) is tail:
                 self._table.doubtful.add(tail.path)  # lost once the path has been examined
             elif self._table.is_taken(tail.path):

@@ -45,8 +45,6 @@ class ReadSchedule:
         self._notified_poll_seconds = max(poll_seconds, notified_poll_seconds)
         self.is_notified = False
         """Whether notifications are working at all."""
-        self._notifications: dict[FileTail, int] = {}
-        """How many notifications about a file came in a row, without any growth that was not notified."""
         self._chunk_bytes = chunk_bytes
         self._bytes_read = 0
         self._next_tick = 0.0
@@ -76,7 +74,6 @@ class ReadSchedule:
         """Forget a file, because it isn't followed any more."""
         self.due.pop(tail, None)
         self.waiting_for.pop(tail, None)
-        self._notifications.pop(tail, None)
         self._stop_waiting_for(tail)
 
     def tick(self, now: float) -> bool:
@@ -94,24 +91,20 @@ class ReadSchedule:
 
     def note_notification(self, tail: FileTail, now: float) -> None:
         """Note that a notification about a file has come."""
-        self._notifications[tail] = self._notifications.get(tail, 0) + 1
+        tail.notifications += 1
         if now - tail.read_at > self._poll_seconds and self._is_reliable(tail):
             tail.note_unchanged(now - self._poll_seconds)  # a notification would have come
 
     def note_missed_notification(self, tail: FileTail) -> None:
         """Note that a file has grown without a notification."""
-        self._notifications.pop(tail, None)
+        tail.notifications = 0
 
     def _is_reliable(self, tail: FileTail) -> bool:
         """Whether the growth of a file is always notified."""
-        return self.is_notified and self._notifications.get(tail, 0) >= _RELIABLE_NOTIFICATIONS
+        return self.is_notified and tail.notifications >= _RELIABLE_NOTIFICATIONS
 
     def _seconds_between_polls(self, tail: FileTail) -> float:
         return self._notified_poll_seconds if self._is_reliable(tail) else self._poll_seconds
-
-    def is_idle(self) -> bool:
-        """Whether there are no files that are due or waiting."""
-        return not self.due and not self.waiting_for
 
     def ready(self) -> list[FileTail]:
         """Return the files to read now, in the order of their turns.
@@ -126,7 +119,7 @@ class ReadSchedule:
     def end_turn(self, tail: FileTail, byte_count: int) -> None:
         """Note that bytes of a file were read. If the file is growing, the next one gets its turn."""
         self._bytes_read += byte_count
-        if not tail.file.arrived_whole:
+        if self.due and not tail.file.arrived_whole:
             self.due.pop(tail, None)
 
     def queue_unread(self, tail: FileTail) -> None:

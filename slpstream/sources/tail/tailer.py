@@ -59,6 +59,7 @@ class FileTail:
         "has_unread_bytes",
         "head",
         "missed_scans",
+        "notifications",
         "offset",
         "path",
         "read_at",
@@ -85,6 +86,8 @@ class FileTail:
         """Whether further bytes do not matter: reads skip them, and only check that it is the same file."""
         self.missed_scans = 0
         """The number of full scans in a row that have not found the file since it left its path."""
+        self.notifications = 0
+        """How many notifications about the file came in a row, without any growth that was not notified."""
         self.descriptor = descriptor
         self._is_finished = is_finished
         """Dropped once the rewritable bytes have been seen."""
@@ -97,6 +100,10 @@ class FileTail:
     def given_up(self) -> bool:
         """Whether the file is out of reach. Once it is read to its end, it counts as lost."""
         return self.missed_scans >= MAX_MISSED_SCANS
+
+    def is_lost(self, status: os.stat_result) -> bool:
+        """Whether the file is out of reach, or has no path any more according to its status."""
+        return self.missed_scans >= MAX_MISSED_SCANS or (status.st_nlink == 0 and self.descriptor.is_unlinked(status))
 
     @property
     def delivered(self) -> Delivered:
@@ -156,8 +163,7 @@ class FileTail:
             not self.has_unread_bytes
             and now - self._changed_at > COARSE_SECONDS
             and (status.st_size, modified_ns(status)) == self._last_status
-            and not self.given_up
-            and not self.descriptor.is_unlinked(status)
+            and not self.is_lost(status)
         )
 
     def read_nowait(self, chunk: memoryview, scratch: memoryview) -> ReadResult | None:
@@ -185,21 +191,22 @@ class FileTail:
         if size < end:
             raise Truncated(self.path, f"it shrank to {size} bytes after {end} were read")
         head = self.head
-        expected = head.expected(data)
-        events: list[TailEvent] = []
+        expected = head.delivered if head.is_complete else head.expected(data)
         if found != expected and not head.same_file(expected, found):
             raise Replaced(self.path, "bytes that were already read have changed")
         if self._is_finished is not None:
             self.judge(expected)
+        events: list[TailEvent] = []
         if data:
-            events.append(Grew(file, self.offset, data, now))
-            self._checksum = crc32(data[max(0, head.rewritable_bytes - self.offset) :], self._checksum)
+            events = [Grew(file, self.offset, data, now)]
+            changeable = head.rewritable_bytes - self.offset
+            self._checksum = crc32(data if changeable <= 0 else data[changeable:], self._checksum)
             self.offset = end
         if found != expected:
-            head.delivered = found[: len(expected)]
+            head.note_delivered(found[: len(expected)])
             events.append(Rewritten(file, head.header))
-        else:
-            head.delivered = expected
+        elif not head.is_complete:
+            head.note_delivered(expected)
         current_status = (size, modified_ns(status))
         file.previous_mtime_ns, file.unchanged_at = file.mtime_ns, self._complete_at
         if current_status != self._last_status:
