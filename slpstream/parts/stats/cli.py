@@ -27,7 +27,6 @@ from slpstream.cli.replay_files import (
 )
 from slpstream.cli.replay_work import usable_cores
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.parts.stats.cli_endings import stats_endings, suffixes_with_stats
 from slpstream.sources.packed_names import is_archive
 from slpstream.system.member_paths import path_text
 
@@ -54,6 +53,14 @@ class Options(NamedTuple):
     crew: bool
 
 
+def _endings() -> tuple[str, ...]:
+    """Return the file name endings of the formats with Slippi stats."""
+    from slpstream.formats.registry import formats
+    from slpstream.formats.slippi.stats import SlippiStats
+
+    return tuple(suffix for format_ in formats() if format_.make_stats() is SlippiStats for suffix in format_.suffixes)
+
+
 def _has_stats(file: Path) -> bool:
     """Whether a file in a folder is of a format with stats. A replay log can be of any format.
 
@@ -65,7 +72,7 @@ def _has_stats(file: Path) -> bool:
     if not is_log(file):
         return True
     try:
-        return PurePath(replay_name(file)).suffix.lower() in (*suffixes_with_stats(), SUFFIX)
+        return PurePath(replay_name(file)).suffix.lower() in (*_endings(), SUFFIX)
     except OSError:
         return True
 
@@ -109,7 +116,7 @@ def command(
 
     Archives stand for the replays in them, and are found in folders too.
     """
-    candidates = find_files(paths, stats_endings())
+    candidates = find_files(paths, _stats_endings())
     files = [found for found in candidates if not found.in_folder or _has_stats(found.path)]
     options = Options(as_json, compat is not None, crew)
     if not files:
@@ -247,13 +254,19 @@ def _computed(files: list[ReplayFile], options: Options, jobs: int | None) -> It
     if not has_archives(files):
         count = min(len(files), count)
     if count < 2:
-        yield from map(partial(examine, options), each_replay(files, stats_endings()))
+        yield from map(partial(examine, options), each_replay(files, _stats_endings()))
         return
     from slpstream.cli.replay_work import examined
 
-    replays = each_replay(files, stats_endings(), by_name=True)
+    replays = each_replay(files, _stats_endings(), by_name=True)
     size = _FILES_PER_CHUNK if len(files) > 64 or has_archives(files) else 1
     yield from examined(partial(examine, options), replays, jobs=count, per_task=size)
+
+
+def _stats_endings() -> tuple[str, ...]:
+    from slpstream.formats.slplog.container import SUFFIX
+
+    return (*_endings(), SUFFIX)
 
 
 def _jobs(files: list[ReplayFile]) -> int:

@@ -1,4 +1,4 @@
-"""Declares the commands `stats` and `trends`."""
+"""Declares the command `stats`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,5 @@ PART = Part(
     name="stats",
     commands=[
         Command("stats", "Show the stats of games.", "slpstream.parts.stats.cli:command"),
-        Command("trends", "Show how a player's stats change.", "slpstream.parts.stats.cli_trends:command"),
     ],
 )

@@ -51,8 +51,6 @@ _RESULTS: _Columns = (
     ("conver-\nsions", lambda f, share: share(f.punishes, f.openings)),
 )
 """The columns that only the summary has."""
-TREND_COLUMNS = (*_RESULTS, *_COLUMNS)
-"""The columns of trends, each with a title and a function of the figures that makes the cells."""
 _GAP = 1
 _INDENT = "  "
 _PADDING = (0, 0, 0, len(_INDENT))

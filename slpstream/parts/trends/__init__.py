@@ -1,0 +1,1 @@
+"""How the games of one player change: by week, opponent, character and stage."""
