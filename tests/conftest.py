@@ -131,6 +131,7 @@ MARKS: Mapping[str, str] = {
     "parts/test_without_parts.py": "process slow",
     "parts/training/test_page.py": "process slow",
     "parts/trends/test_command.py": "process",
+    "parts/trends/test_page.py": "process browser slow",
     "parts/training/test_rows.py": "sweep",
     "parts/training/test_training_set.py": "sweep",
     "sets/test_properties.py": "fuzz",

@@ -45,6 +45,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "audit": ("/audit", ".setup h3"),
     "bracket": ("/bracket", ".queue .none"),
     "commentary": ("/commentary/playing", "main p"),
+    "trends": ("/trends?me=Vixen", ".drawing circle"),
     "unknown station": ("/overlay/nobody", "body[data-problem=unknown_station] h1"),
     "unknown page": ("/nothing", "body[data-problem=not_found] h1"),
 }

@@ -87,7 +87,7 @@ def command(
 ) -> None:
     """Show how the games of one player change, from the replays in folders and archives.
 
-    Only games that one of two people has won count. The exit code is 1 if there are none of the player, or if a file
+    Only games that one of two people has won count. The exit code is 1 if the player has no such game, or if a file
     cannot be read (74 for input/output errors).
     """
     from slpstream.parts.trends.own_games import GROUPINGS

@@ -1,4 +1,4 @@
-"""The figures of one player in a game, which can be added up, and what follows from their sums."""
+"""The figures of one player in a game, which can be added up, and the ratios of their sums."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Reason = Literal["notTwoPlayers", "computer", "undecided", "sameName"]
 
 
 class Group(NamedTuple):
-    """What the games of a row have in common."""
+    """The value that all games of a row have, such as their stage."""
 
     key: str
     """Empty for games without this value."""
