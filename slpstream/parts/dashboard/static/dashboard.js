@@ -222,7 +222,7 @@ async function showLinks() {
   try {
     const { status } = await daemon.api.get("v1/search");
     daemon.isGateway = status === Status.NOT_FOUND;
-    find(".to-audit").hidden = daemon.isGateway;
+    find(".to-audit").hidden = find(".to-trends").hidden = daemon.isGateway;
     const seats = await daemon.api.get("v1/seats");
     find(".to-seat-codes").hidden = seats.body.on !== true;
     linkPages(find(".pages"), daemon);

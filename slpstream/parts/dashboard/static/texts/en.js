@@ -275,6 +275,7 @@ export default {
   "remote.copy_address_of": "Copy remote control address of {name}",
   // the page of the setups
   "audit.open": "Setups",
+  "trends.open": "Trends",
   // stations
   "stations.playing": "{playing} of {count} playing",
   "stations.no_game": "No game yet",

@@ -275,6 +275,7 @@ export default {
   "remote.copy_address_of": "Copiar la dirección del control remoto de {name}",
   // the page of the setups
   "audit.open": "Setups",
+  "trends.open": "Evolución",
   // stations
   "stations.playing": "{playing} de {count} en juego",
   "stations.no_game": "Aún no hay partidas",

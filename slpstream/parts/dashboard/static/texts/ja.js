@@ -275,6 +275,7 @@ export default {
   "remote.copy_address_of": "{name} のリモコンのアドレスをコピー",
   // the page of the setups
   "audit.open": "セットアップ",
+  "trends.open": "成績の推移",
   // stations
   "stations.playing": "{count} 台中 {playing} 台が対戦中",
   "stations.no_game": "まだ試合がありません",
