@@ -7,6 +7,8 @@ from datetime import date, timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from slpstream.system.text import printable
+
 if TYPE_CHECKING:
     from slpstream.parts.trends.figures import Figures
     from slpstream.parts.trends.own_games import Trend
@@ -49,6 +51,7 @@ def drawn(title: str, by_week: Sequence[Trend]) -> str:
 
     `by_week` has the weeks in their order. Those without a date are left out.
     """
+    title = printable(title)
     dated = [trend for trend in by_week if trend.group.key]
     height = 40 + _HEIGHT * len(_PLOTS)
     parts = [

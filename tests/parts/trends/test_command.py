@@ -122,7 +122,7 @@ def test_plot_has_a_point_for_each_week_and_a_gap_for_weeks_without_games() -> N
         "2026-11-09: 50.0 %, 4 games",
         "2026-11-23: 100.0 %, 4 games",
     ]
-    assert drawn("nothing", []).endswith("</svg>\n")
+    assert ET.fromstring(drawn("\x1b\udcff", [])).tag == f"{SVG}svg"
     assert weeks_between("2026-12-28", "2027-01-11") == ["2026-12-28", "2027-01-04", "2027-01-11"]
 
 

@@ -39,6 +39,7 @@ const REASONS = /** @type {const} */ (["notTwoPlayers", "computer", "undecided",
 const MAX_BARS = 10;
 const FILE_WIDTH = 960;
 const SLOW_MS = 60_000;
+const KEPT_MS = 10_000;
 
 const percent = (/** @type {number} */ share) => number(share, { style: "percent", maximumFractionDigits: 0 });
 const decimal = (/** @type {number} */ value) => number(value, { maximumFractionDigits: 1 });
@@ -278,7 +279,7 @@ async function saveCsv() {
 function save(name, type, content) {
   const address = URL.createObjectURL(new Blob([content], { type }));
   element("a", "", { href: address, download: name }).click();
-  URL.revokeObjectURL(address);
+  setTimeout(() => URL.revokeObjectURL(address), KEPT_MS); // some browsers read it only later
 }
 
 /** @param {By} by */
