@@ -48,6 +48,7 @@ REPLAY_FRAME = 12_190
 """A frame of the replay's last stock, shortly before the hit."""
 BOARDS = (
     ("versus", "varsity", ".foot"),
+    ("matchup", "dark", ".tape"),
     ("player", "dark", ".fact"),
     ("game-result", "light", ".chart"),
     ("set-result", "dark", ".decisive"),
@@ -222,7 +223,8 @@ def _boards(browser: Browser) -> Mapping[str, Image.Image]:
         page.add_init_script(f"Date.now = () => {day.timestamp() * 1000};")
         for scene, theme, ready in BOARDS:
             page.emulate_media(reduced_motion="no-preference" if scene == "replay" else "reduce")
-            page.goto(f"{url}/scenes/{scene}/Slippi?theme={theme}")
+            example = "#example" if scene == "matchup" else ""  # there are no earlier sets
+            page.goto(f"{url}/scenes/{scene}/Slippi?theme={theme}{example}")
             _draw_game(page)
             page.locator(ready).first.wait_for(timeout=20_000)
             if scene == "replay":
@@ -347,6 +349,7 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "obs_scenes.png": _of(_obs, "scenes"),
     "obs_game.png": _of(_obs, "game"),
     "scene_versus.png": _of(_boards, "versus"),
+    "scene_matchup.png": _of(_boards, "matchup"),
     "scene_player.png": _of(_boards, "player"),
     "scene_game_result.png": _of(_boards, "game-result"),
     "scene_set_result.png": _of(_boards, "set-result"),

@@ -57,6 +57,7 @@ SCENES: Mapping[str, tuple[str, str]] = {
     "live, bottom": ("/scenes/live/playing?layout=bottom", ".player .name"),
     "versus": ("/scenes/versus/playing", ".side .name"),
     "versus, fill": ("/scenes/versus/playing?fill=1", ".side .name"),
+    "matchup": ("/scenes/matchup/playing#example", ".tape"),
     "player": ("/scenes/player/station", ".fact"),
     "game-result": ("/scenes/game-result/station", ".chart"),
     "set-result": ("/scenes/set-result/station", ".decisive"),

@@ -21,7 +21,8 @@ from slpstream.web.file_response import OpenFileResponse
 from slpstream.web.station_path import NoSuchStation
 
 STATION_SCENES = (
-    "live", "versus", "player", "game-result", "set-result", "highlights", "up-next", "replay", "controller", "casters",
+    "live", "versus", "matchup", "player", "game-result", "set-result", "highlights", "up-next", "replay", "controller",
+    "casters",
 )  # fmt: skip
 """The scenes that are about one station, as in `scene_names.js`."""
 TICKER = "ticker"

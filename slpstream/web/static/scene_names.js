@@ -3,7 +3,7 @@
 /** The scenes of one station. */
 export const STATION_SCENES = Object.freeze(
   /** @type {const} */ ([
-    "live", "versus", "player", "game-result", "set-result", "highlights", "up-next", "replay", "controller", "casters",
+    "live", "versus", "matchup", "player", "game-result", "set-result", "highlights", "up-next", "replay", "controller", "casters",
   ]),
 );
 /** The scene of all stations. */

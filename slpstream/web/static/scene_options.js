@@ -94,7 +94,7 @@ export const OPTIONS = {
   aspect: { kind: "choice", values: Object.keys(ASPECTS), scenes: LIVE },
   hud: { kind: "switch", scenes: LIVE },
   at: { kind: "choice", values: PLACES, scenes: ["controller", "casters"] },
-  fill: { kind: "switch", scenes: ["versus"] },
+  fill: { kind: "switch", scenes: ["versus", "matchup"] },
   casters: { kind: "names", max: 3, scenes: ["casters"] },
   sponsors: { kind: "switch", scenes: ["ticker"] },
   sizes: { kind: "sizes", values: SIZES, min: 0.5, max: 2 },

@@ -340,7 +340,7 @@ def test_keyboard_alone(browser: Browser, empty_daemon: DaemonProcess) -> None:
             )
             reached.append(name)
             if name == "editor-scene":
-                for _ in range(3):
+                for _ in range(4):
                     page.keyboard.press("ArrowRight")
                 expect(page.get_by_role("radio", name="Game result")).to_be_checked()
             elif name == "editor-theme":

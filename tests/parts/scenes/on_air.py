@@ -155,6 +155,23 @@ class Messages(ABC):
         message = {"type": "odds", "station": "station", "gameId": game, "frame": frame, "players": [0, 1]}
         self.send(message | {"odds": odds, "stocks": [2, 3]})
 
+    def matchup(self, names: Sequence[str], opponents: Sequence[str] = ("aMSa", "Plup"), **values: Any) -> None:
+        """What is known about two players. With no `opponents`, nothing is known about the second one."""
+        battlefield = {"kind": "stage", "id": 31, "name": "Battlefield"}
+        dream_land = {"kind": "stage", "id": 28, "name": "Dream Land N64"}
+        known = {
+            "games": 24, "averageSeconds": 187.3, "openingsPerKill": 5.81,
+            "results": [{"opponent": name, "score": [i, 2], "won": i > 2} for i, name in enumerate(opponents, 1)],
+            "stages": [{"stage": battlefield, "games": 9, "won": 6}, {"stage": dream_land, "games": 8, "won": 1}],
+            "worked": {"character": {"kind": "character", "id": 2, "name": "Fox"}, "stage": dream_land}
+            | {"games": 5, "won": 4},
+        }  # fmt: skip
+        nothing = {"games": 0, "results": [], "stages": []}
+        players = [{"name": names[0], **known}, {"name": names[1], **(known if opponents else nothing)}]
+        head_to_head = {"sets": [3, 1], "games": [8, 5], "last": {"at": "2026-11-12T20:15:00Z", "score": [2, 1]}}
+        message = {"type": "matchup", "station": "station", "players": players, "headToHead": head_to_head}
+        self.send(message | values)
+
     def combo(self, frame: int, *damages: float, kind: str = "combo_extended") -> None:
         """An event about a combo of player 0 on player 1."""
         moves = [{"playerIndex": 0, "frame": frame, "moveId": 2, "hitCount": 1, "damage": damage} for damage in damages]

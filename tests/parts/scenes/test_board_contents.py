@@ -49,6 +49,45 @@ def test_doubles_and_swapped_sides(page: Page, played: DaemonProcess) -> None:
     expect(page.locator(".side.left .name")).to_have_text(["Bo", "Di"])
 
 
+def test_matchup_of_two_players(page: Page, empty_daemon: DaemonProcess) -> None:
+    """It is on the side of its player, follows what becomes known, and ends with the set."""
+    station = opened(page, scene_address(empty_daemon, "matchup", "?motion=0&lang=en"), "idle")
+    assert "also=matchup" in station.routes[-1].url
+    row = page.locator(".tape-row")
+    station.set(("Aki", "Nova | Bo"), state="upcoming")
+    station.matchup(("Aki", "Nova | Bo"), ("Team | Cy", "Di"))
+    expect(page.locator(".plate .name")).to_have_text(["Aki", "Bo"])
+    expect(page.locator(".totals")).to_have_text("3–1")
+    expect(page.locator(".meetings .unit")).to_have_text("in sets, 8–5 in games")
+    expect(page.locator(".last-set")).to_have_text("Last set 2–1, Nov 12, 2026")
+    expect(row.first.locator("dd")).to_have_text(["Cy1–2Di2–2"] * 2)
+    expect(row.nth(1).locator(".right .fact-line")).to_have_text(["Battlefield6–3", "Dream Land N641–7"])
+    expect(row.locator("dt")).to_have_text(
+        ["Sets today", "Favourite stages", "Most wins with", "Average game", "Openings per kill"]
+    )
+    station.set(("Aki", "Nova | Bo"), (1, 0), swapped=True)
+    expect(page.locator(".plate .name")).to_have_text(["Bo", "Aki"])
+    expect(page.locator(".totals")).to_have_text("1–3")
+    expect(page.locator(".last-set")).to_have_text("Last set 1–2, Nov 12, 2026")
+    station.set(("Aki", "Nova | Bo"))
+    station.matchup(("Aki", "Nova | Bo"), headToHead={"sets": [0, 0], "games": [1, 1]})
+    expect(page.locator(".meetings")).to_have_text("Head to head1–1in games")
+    station.matchup(("Aki", "Nova | Bo"), (), headToHead={"sets": [0, 0], "games": [0, 0]})
+    expect(page.locator(".meetings")).to_have_text("VSNo earlier games")
+    expect(row.nth(2).locator("dd")).to_have_text(["3:07", "–"])
+    board = page.locator(".board")
+    station.set(("Aki", "Cy"))  # the matchup of the others is still there
+    expect(board).to_be_hidden()
+    station.matchup(("Aki", "Cy"))
+    expect(board).to_be_visible()
+    station.set(("Aki", "Cy"), (3, 1), state="over", winner=0)
+    expect(board).to_be_hidden()
+    station.set(("Aki", "Cy"))
+    expect(board).to_be_visible()
+    station.matchup(("Aki", "Cy"), players=[], withoutMatchup="both players have the same name")
+    expect(board).to_be_hidden()
+
+
 def test_another_format_has_a_result(page: Page, played: DaemonProcess) -> None:
     """The summary of a game has the same shape for every format."""
     players = [{"index": i, "name": name, "character": {"name": "Blue Falcon"}} for i, name in enumerate(("Aki", "Bo"))]

@@ -53,6 +53,13 @@ STAGES = (31, 2, 3, 32, 28)
 WINNERS = (0, 1, 0, 1, 0)
 """The sides that win the games of the set."""
 DETAILS = {0: {"pronouns": "they/them", "seed": 12}, 1: {"seed": 3}}
+NEVER_MET: Mapping[str, Any] = {"opponents": (), "headToHead": {"sets": [0, 0], "games": [0, 0]}}
+MET_OFTEN: Mapping[str, Any] = {
+    "opponents": FOUR,
+    "headToHead": {"sets": [14, 12], "games": [33, 27], "limited": True}
+    | {"last": {"at": "2026-11-12T20:15:00Z", "score": [2, 3]}},
+}
+"""Values of the matchup before and after the first game of the set."""
 WRITTEN = {"round": "@round@", "event": "@event@", "casters": ["@caster@", "Scar"], "details": DETAILS}
 
 
@@ -89,6 +96,8 @@ class Recording(Messages):
                  "players": players, "verdict": "counted", "counts": True, "reason": "", "durationSeconds": 207}
             )  # fmt: skip
         self.set(names, score, **(WRITTEN | {"games": games} | values))
+        if len(names) == 2:
+            self.matchup(names, **(NEVER_MET if played == 0 else MET_OFTEN))
 
     def begin(self, number: int, names: Sequence[str] = BOTH, **values: Any) -> None:
         self.game = number

@@ -31,7 +31,7 @@ from tests.sets.bundled_set import DECISIVE
 
 SCENES = (*STATION_SCENES[1:], TICKER)
 """All but the live scene."""
-FED = ("up-next", "controller", "casters", "ticker")
+FED = ("matchup", "up-next", "controller", "casters", "ticker")
 """The scenes that get their messages from a test."""
 
 
@@ -59,6 +59,7 @@ def test_themes_and_sizes(watched: WatchedPage, page: Page, played: DaemonProces
         station.frame(1200, 134, 47)
     elif station is not None:
         announce(station, page, "Golden Guardians | Zain", "Cody Schwab", casters=["Mika @mika", "Juno"])
+        station.matchup(("Golden Guardians | Zain", "Cody Schwab"), ("aMSa", "Plup", "Golden Guardians | Hungrybox"))
     page.locator(".scene[data-phase=shown]").wait_for()
     if scene == "set-result":
         expect(page.locator(".decisive .words")).to_have_text(DECISIVE)
@@ -136,15 +137,16 @@ def test_both_sides_have_the_same_baseline(page: Page, played: DaemonProcess) ->
         assert abs(one - other) <= 1, (left, right)
 
 
-def test_versus_fills_the_picture(page: Page, empty_daemon: DaemonProcess) -> None:
-    page.goto(scene_address(empty_daemon, "versus", "?fill=1&motion=0#example"))
-    board = page.locator(".board")
-    expect(page.locator(".side .name")).to_have_text(["Vixen", "Altea"])
-    assert board.bounding_box() == {"x": 0, "y": 0, **page.viewport_size}  # type: ignore[dict-item]
-    for theme, size in CELLS["few"]:
-        use(page, theme, size)
-        check_look(page, (theme, size))
-        assert poor_contrasts(page) == [], (theme, size)
+def test_board_fills_the_picture(page: Page, empty_daemon: DaemonProcess) -> None:
+    for scene in ("versus", "matchup"):
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        page.goto(scene_address(empty_daemon, scene, "?fill=1&motion=0#example"))
+        expect(page.locator(".side .name")).to_have_text(["Vixen", "Altea"])
+        assert page.locator(".board").bounding_box() == {"x": 0, "y": 0, "width": 1920, "height": 1080}
+        for theme, size in CELLS["few"]:
+            use(page, theme, size)
+            check_look(page, (scene, theme, size))
+            assert poor_contrasts(page) == [], (scene, theme, size)
 
 
 @pytest.mark.parametrize("scene", ["controller", "casters"])
@@ -197,6 +199,7 @@ def test_logos_of_sponsors(page: Page, empty_daemon: DaemonProcess) -> None:
 EXAMPLES = {
     "live": (".name bdi", ["Vixen", "Altea"]),
     "versus": (".plate .name", ["Vixen", "Altea"]),
+    "matchup": (".totals .total", ["3", "1"]),
     "player": (".path-game .outcome", ["Won", "Lost", "Won", "Lost", "Won", "Lost", "Won", "Lost", "Won", "Lost"]),
     "game-result": (".outcome", ["Vixen wins"]),
     "set-result": (".decisive .words", ["Vixen: Up Smash at 109% on Dream Land N64"]),

@@ -25,7 +25,9 @@ import { SceneState } from "./state.js";
  *
  * @typedef {object} BoardParts
  * @property {import("../slpstream_types.js").Topic[]} [topics]
+ * @property {string[]} [also]
  * @property {string[]} [fields]
+ * @property {(message: Record<string, any>) => void} [take]  Receives each message before the state of the station does.
  * @property {(board: Board, now: number) => boolean | number} draw  Returns whether there is something to show; a number is
  *     the time at which to draw again.
  */
@@ -38,7 +40,7 @@ const LINES = ["swatch", "sponsor", "logo", "extra", "character"];
  * @param {BoardParts} parts
  * @returns {() => void} Draws soon.
  */
-export function openBoard({ topics = ["game"], fields, draw }) {
+export function openBoard({ topics = ["game"], also, fields, take, draw }) {
   const options = preparePage();
   const root = find(".scene");
   const status = find(".status");
@@ -53,8 +55,12 @@ export function openBoard({ topics = ["game"], fields, draw }) {
   drawSoon = openScene(options, {
     stations: [station],
     topics,
+    also,
     fields,
-    take: (message, now) => state.take(message, now),
+    take: (message, now) => {
+      take?.(message);
+      state.take(message, now);
+    },
     draw: (now) => {
       root.classList.toggle("stale", state.connection !== "open");
       setText(status, state.problem);

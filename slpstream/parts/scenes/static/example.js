@@ -52,6 +52,30 @@ const LOSSES = [
 ];
 /** The largest swing of the odds in that game. */
 const TURNING_POINT = { playerIndex: 0, startFrame: 7600, before: 0.47, after: 0.81 };
+/** The earlier games of the two players. */
+const MATCHUP = {
+  players: [
+    {
+      name: "Vixen",
+      results: [{ opponent: "Tide", score: [3, 1], won: true }, { opponent: "Quill | Pip", score: [3, 0], won: true }],
+      games: 24,
+      averageSeconds: 176.4,
+      openingsPerKill: 5.62,
+      stages: [stageGames(31, "Battlefield", 9, 6), stageGames(32, "Final Destination", 6, 3)],
+      worked: { character: thing("character", 2, "Fox"), ...stageGames(31, "Battlefield", 5, 4) },
+    },
+    {
+      name: "Altea",
+      results: [{ opponent: "Rook", score: [3, 2], won: true }, { opponent: "Kestrel", score: [1, 3], won: false }],
+      games: 24,
+      averageSeconds: 203.1,
+      openingsPerKill: 6.28,
+      stages: [stageGames(2, "Fountain of Dreams", 8, 5), stageGames(28, "Dream Land N64", 7, 4)],
+      worked: { character: thing("character", 9, "Marth"), ...stageGames(2, "Fountain of Dreams", 3, 2) },
+    },
+  ],
+  headToHead: { sets: [3, 1], games: [8, 5], last: { at: "2026-11-12T20:15:00Z", score: [2, 1] }, stages: [] },
+};
 const FINAL_PERCENT = 64;
 const STOCKS = 4;
 
@@ -79,6 +103,9 @@ export function playExample(scene, station, push) {
   send({ type: "station", state: "idle" });
   if (scene === "up-next") {
     send(setOf(PEOPLE, [0, 0], { ...EVENT, state: "upcoming" }));
+  } else if (scene === "matchup") {
+    send(setOf(PEOPLE, [0, 0], { ...EVENT, state: "upcoming" }));
+    send({ type: "matchup", ...MATCHUP });
   } else if (scene === "casters") {
     send(setOf(PEOPLE, [2, 1], { ...EVENT, casters: ["Mika @mika_casts", "Juno @juno"] }));
   } else if (scene === "ticker") {
@@ -109,6 +136,25 @@ export async function answerExample(path) {
     frames: () => ({ frames: framesBetween(Number(url.searchParams.get("from")), Number(url.searchParams.get("to"))) }),
   });
   return { status: 200, body: (bodies[part ?? url.pathname] ?? (() => finishedGame(gameId)))() };
+}
+
+/**
+ * @param {string} kind
+ * @param {number} id
+ * @param {string} name
+ */
+function thing(kind, id, name) {
+  return { kind, id, name };
+}
+
+/**
+ * @param {number} id
+ * @param {string} name
+ * @param {number} games
+ * @param {number} won
+ */
+function stageGames(id, name, games, won) {
+  return { stage: thing("stage", id, name), games, won };
 }
 
 /**

@@ -91,6 +91,7 @@ export default {
   "wall.open": "Venue wall",
   "wall.scene.live": "Live",
   "wall.scene.versus": "Versus",
+  "wall.scene.matchup": "Matchup",
   "wall.scene.player": "Player",
   "wall.scene.game-result": "Game result",
   "wall.scene.set-result": "Set result",

@@ -91,6 +91,7 @@ export default {
   "wall.open": "Muro del local",
   "wall.scene.live": "En vivo",
   "wall.scene.versus": "Versus",
+  "wall.scene.matchup": "Enfrentamientos",
   "wall.scene.player": "Jugador",
   "wall.scene.game-result": "Resultado de la partida",
   "wall.scene.set-result": "Resultado del set",

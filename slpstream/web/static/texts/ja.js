@@ -91,6 +91,7 @@ export default {
   "wall.open": "会場ウォール",
   "wall.scene.live": "ライブ",
   "wall.scene.versus": "対戦カード",
+  "wall.scene.matchup": "対戦成績",
   "wall.scene.player": "選手紹介",
   "wall.scene.game-result": "試合結果",
   "wall.scene.set-result": "セット結果",

@@ -5,6 +5,7 @@ export default {
   "editor.scene": "Scene",
   "editor.about.live": "Names, characters, score and combos during a game.",
   "editor.about.versus": "The players, before a game and between games.",
+  "editor.about.matchup": "The earlier sets of the two players against each other, and how each of them plays.",
   "editor.about.player": "A player: characters and openings per kill today, and the games of the set so far.",
   "editor.about.game-result": "The last game: percents over time, kills, openings per kill.",
   "editor.about.set-result": "The score of the set, its games with stages, and how it was decided.",

@@ -5,6 +5,7 @@ export default {
   "editor.scene": "Escena",
   "editor.about.live": "Nombres, personajes, marcador y combos durante una partida.",
   "editor.about.versus": "Quién juega contra quién, antes de una partida y entre partidas.",
+  "editor.about.matchup": "Los sets anteriores entre los dos jugadores y cómo juega cada uno.",
   "editor.about.player": "Un jugador: personajes y aperturas por KO de hoy, y las partidas del set hasta ahora.",
   "editor.about.game-result": "La última partida: porcentajes, KO y aperturas por KO.",
   "editor.about.set-result": "El marcador del set, sus partidas con escenarios y cómo se decidió.",

@@ -5,6 +5,7 @@ export default {
   "editor.scene": "シーン",
   "editor.about.live": "試合中の名前、キャラクター、スコア、コンボ。",
   "editor.about.versus": "試合前と試合の合間に見せる対戦カード。",
+  "editor.about.matchup": "両選手のこれまでの対戦成績と、それぞれの戦いぶり。",
   "editor.about.player": "選手の紹介：今日の使用キャラクター、1撃墜あたりの起点、ここまでのセットの試合。",
   "editor.about.game-result": "直前の試合の結果：ダメージの推移、撃墜、1撃墜あたりの起点。",
   "editor.about.set-result": "セットのスコア、各試合とステージ、決め手。",
