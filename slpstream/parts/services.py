@@ -115,6 +115,37 @@ class SetContexts(Protocol):
         """
 
 
+class LastMeeting(NamedTuple):
+    """The last set of two players against each other."""
+
+    at: str
+    """When its first game began, as in `Moment`."""
+    score: Sequence[int]
+
+
+class Meetings(NamedTuple):
+    """The earlier games of the two players of a set against each other. Pairs are in the order of `names`."""
+
+    set_id: str | None
+    """The set that they play now, or `None` before its first game."""
+    names: Sequence[str]
+    sets: Sequence[int]
+    """The sets that each of them has won."""
+    games: Sequence[int]
+    """The games that each of them has won."""
+    last: LastMeeting | None
+
+
+class EarlierMeetings(Protocol):
+    """The earlier games of the players of a set."""
+
+    async def meetings(self, station: str) -> Meetings | None:
+        """Return the earlier games of the two players of a station's set.
+
+        Returns `None` if there are none, or if the players aren't known.
+        """
+
+
 class DemoObjection(Protocol):
     """A part whose viewers would see a demo like any other station, so that no demo can start."""
 

@@ -19,12 +19,12 @@ from slpstream.parts.chat.part import CHAT_PLACEHOLDERS, Chat
 from slpstream.parts.chat.sink import ChatEvent, ChatSink, discord_post
 from slpstream.parts.chat.template import Template
 from slpstream.parts.interface import Host, RunningPart
-from slpstream.parts.services import Deliveries, Receiver
+from slpstream.parts.services import Deliveries, EarlierMeetings, Meetings, Receiver
 from slpstream.stream.channel import Channel
 from slpstream.system.http_client import target_of
 from slpstream.system.text import numbered
 
-_ALL_EVENTS: frozenset[ChatEvent] = frozenset({"game_end", "set_end"})
+_RESULTS: frozenset[ChatEvent] = frozenset({"game_end", "set_end"})
 
 
 class Chats(RunningPart):
@@ -70,6 +70,10 @@ class Chats(RunningPart):
         """
         return [f"chat {each.name}: its webhook does not exist" for each in self._chats if each.gone]
 
+    async def _meetings(self, station: str) -> Meetings | None:
+        earlier = self._host.find(EarlierMeetings)
+        return None if earlier is None else await earlier.meetings(station)
+
     def _sink(self, deliveries: Deliveries, wanted: Chat, receiver: Receiver) -> ChatSink:
         return ChatSink(
             deliveries.deliverer(receiver, post=discord_post()),
@@ -79,11 +83,13 @@ class Chats(RunningPart):
             templates=Templates(
                 game=Template(wanted.game_message, CHAT_PLACEHOLDERS["game_message"]),
                 set=Template(wanted.set_message, CHAT_PLACEHOLDERS["set_message"]),
+                start=Template(wanted.start_message, CHAT_PLACEHOLDERS["start_message"]),
                 link=Template(wanted.link, CHAT_PLACEHOLDERS["link"]),
                 username=wanted.username,
                 avatar_url=wanted.avatar_url,
             ),
-            events=frozenset(wanted.events) or _ALL_EVENTS,
+            events=frozenset(wanted.events) or _RESULTS,
+            meetings=self._meetings,
             stations=frozenset(wanted.stations) or None,
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ import msgspec
 from slpstream.formats.slippi.stream_tool_names import character_name
 from slpstream.model.summary import GameSummary
 from slpstream.parts.chat.template import Template
+from slpstream.parts.services import Meetings
 
 MAX_CONTENT = 2000
 """Characters as Discord counts them: those outside of the Basic Multilingual Plane count twice."""
@@ -27,13 +29,14 @@ class Templates(NamedTuple):
 
     game: Template
     set: Template
+    start: Template
     link: Template
     username: str = ""
     avatar_url: str = ""
 
 
 class Result(NamedTuple):
-    """A game or set that is over, in the payload of a `set` message."""
+    """The values of a message: about a game or set that is over, or about earlier games."""
 
     values: Mapping[str, str | None]
     digest: str
@@ -81,6 +84,37 @@ def set_result(payload: Mapping[str, Any]) -> Result | None:
     score = [side["score"] for side in sides]
     last = payload["games"][-1]["gameId"] if payload["games"] else ""
     return Result({**_common(payload, winner, score), "game_id": last}, digest=f"{winner} {score}")
+
+
+def has_begun(payload: Mapping[str, Any]) -> bool:
+    """Whether a set is in its first game that counts."""
+    return payload["state"] == "running" and not any(game["counts"] and "winner" in game for game in payload["games"])
+
+
+def earlier_games(payload: Mapping[str, Any], meetings: Meetings) -> Result:
+    """Return the earlier games of the two players of a set that has begun."""
+    first, second = [_plain(name) for name in meetings.names]
+    values = {
+        "first": first,
+        "second": second,
+        **dict(zip(("first_sets", "second_sets"), map(str, meetings.sets), strict=True)),
+        **dict(zip(("first_games", "second_games"), map(str, meetings.games), strict=True)),
+        "best_of": str(payload["bestOf"]),
+        "round": _plain(payload.get("round")),
+        "event": _plain(payload.get("event")),
+        "game_id": payload["setId"],
+    }
+    if meetings.last is not None and len(set(meetings.last.score)) == 2:
+        low, high = sorted(meetings.last.score)
+        is_first = meetings.last.score[0] == high
+        values |= {
+            "last_winner": first if is_first else second,
+            "last_loser": second if is_first else first,
+            "last_winner_score": str(high),
+            "last_loser_score": str(low),
+            "last_date": datetime.fromisoformat(meetings.last.at).astimezone().date().isoformat(),
+        }
+    return Result(values, digest="")
 
 
 def message(templates: Templates, template: Template, station: str, result: Result) -> bytes | None:

@@ -15,6 +15,10 @@ _RESULT = ("winner", "loser", "winner_score", "loser_score", "best_of", "round",
 CHAT_PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "game_message": (*_RESULT, "game", "stage", "winner_character", "loser_character", "stocks", "duration"),
     "set_message": _RESULT,
+    "start_message": (
+        *("first", "second", "first_sets", "second_sets", "first_games", "second_games", "last_winner", "last_loser"),
+        *("last_winner_score", "last_loser_score", "last_date", "best_of", "round", "event", "station", "link"),
+    ),
     "link": ("station", "game_id"),
 }
 """The placeholders in the templates of `[[chat]]`, by key."""
@@ -28,7 +32,11 @@ class Chat(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Annotated[str, Meta(description="Name in logs and metrics. Empty: the host of the URL.")] = ""
     stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
     events: Annotated[
-        list[Literal["game_end", "set_end"]], Meta(description="Results to post. Empty: those of games and of sets.")
+        list[Literal["game_end", "set_end", "set_start"]],
+        Meta(
+            description="Messages to post: results of games and of sets, and at the start of a set the earlier games "
+            "of its two players. Empty: the results."
+        ),
     ] = []
     game_message: Annotated[
         str,
@@ -51,6 +59,18 @@ class Chat(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             "`" + "`, `".join(CHAT_PLACEHOLDERS["set_message"]) + "`.",
         ),
     ] = "[[{round}: ]]**{winner}** wins {winner_score}–{loser_score} against {loser}.[[ {link}]]"
+    start_message: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=1500,
+            description="Template of the message about earlier games, with the placeholders "
+            "`" + "`, `".join(CHAT_PLACEHOLDERS["start_message"]) + "`.",
+        ),
+    ] = (
+        "[[{round}: ]]**{first}** – **{second}**: {first_sets}–{second_sets} in sets, {first_games}–{second_games} in "
+        "games[[; last: {last_winner} {last_winner_score}–{last_loser_score}, {last_date}]][[ {link}]]"
+    )
     link: Annotated[
         str,
         Meta(

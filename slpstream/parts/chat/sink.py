@@ -1,4 +1,4 @@
-"""Post the results of a station's games and sets to a chat, each of them once.
+"""Post the results of a station's games and sets to a chat, and earlier games of the players, each of them once.
 
 We get the results from `set` messages, so they have the names that the operator has given, and only games that count.
 We follow a set from the first of its games that this daemon sees being played, because results of old replays aren't
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -22,12 +22,20 @@ from slpstream.daemon.set_news import SetNews
 from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
-from slpstream.parts.chat.messages import Result, Templates, game_results, message, set_result
-from slpstream.parts.services import Deliverer, Delivery, DeliveryStore
+from slpstream.parts.chat.messages import (
+    Result,
+    Templates,
+    earlier_games,
+    game_results,
+    has_begun,
+    message,
+    set_result,
+)
+from slpstream.parts.services import Deliverer, Delivery, DeliveryStore, Meetings
 from slpstream.stream.channel import Channel
 from slpstream.system.http_client import Headers, Post, PostResponse, Target, post
 
-ChatEvent = Literal["game_end", "set_end"]
+ChatEvent = Literal["game_end", "set_end", "set_start"]
 
 _COLLECT_SECONDS = 1.0
 """Long enough for the summary of a game to follow its end."""
@@ -69,11 +77,13 @@ class ChatSink:
         templates: Templates,
         events: frozenset[ChatEvent],
         stations: frozenset[str] | None,
+        meetings: Callable[[str], Awaitable[Meetings | None]],
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         """`deliverer` posts the messages that are put into `store` under `id`. `name` is used for logs and metrics.
 
-        If `stations` is `None`, this is for all of them.
+        If `stations` is `None`, this is for all of them. `meetings` returns the earlier games of the players of a
+        station's set.
         """
         self._deliverer = deliverer
         self._store = store
@@ -82,6 +92,7 @@ class ChatSink:
         self._templates = templates
         self._events = events
         self._stations = stations
+        self._meetings = meetings
         self._wall_clock = wall_clock
         self._channels: dict[str, Channel] = {}
         self._news = SetNews[_News](_COLLECT_SECONDS)
@@ -119,10 +130,18 @@ class ChatSink:
 
     async def _make_messages(self, station: str, set_id: str, news: _News) -> None:
         now_ms = int(self._wall_clock() * 1000)
-        if await self._deliverer.call_store(partial(self._store_news, station, set_id, news, now_ms)):
+        earlier = await self._earlier_games(station, set_id, news.payload)
+        if await self._deliverer.call_store(partial(self._store_news, station, set_id, news, earlier, now_ms)):
             self._deliverer.wake()
 
-    def _store_news(self, station: str, set_id: str, news: _News, now_ms: int) -> bool:
+    async def _earlier_games(self, station: str, set_id: str, payload: Mapping[str, Any]) -> Result | None:
+        """Return the earlier games of the players if they are wanted and the set has just begun."""
+        if "set_start" not in self._events or not has_begun(payload):
+            return None
+        found = await self._meetings(station)
+        return None if found is None or found.set_id != set_id else earlier_games(payload, found)
+
+    def _store_news(self, station: str, set_id: str, news: _News, earlier: Result | None, now_ms: int) -> bool:
         """Store messages about results that are new. Returns whether there are any. This blocks."""
         followed = self._last(station, set_id) is not None
         if not followed and not any(game["gameId"] in news.live for game in news.payload["games"]):
@@ -130,6 +149,11 @@ class ChatSink:
         if not followed:
             self._remember(station, set_id, _FOLLOWED, None, now_ms)
         stored = False
+        key = f"{set_id}/start"
+        if earlier is not None and self._last(station, key) is None:
+            body = self._message(station, "set_start", earlier)
+            self._remember(station, key, earlier.digest, _delivery(key, "set_start", body), now_ms)
+            stored = body is not None
         for game_id, result in game_results(news.payload, news.live).items():
             key = f"{set_id}/{game_id}"
             if self._last(station, key) is None:
@@ -147,8 +171,12 @@ class ChatSink:
     def _message(self, station: str, event: ChatEvent, result: Result) -> bytes | None:
         if event not in self._events:
             return None
-        template = self._templates.game if event == "game_end" else self._templates.set
-        return message(self._templates, template, station, result)
+        templates = {
+            "game_end": self._templates.game,
+            "set_end": self._templates.set,
+            "set_start": self._templates.start,
+        }
+        return message(self._templates, templates[event], station, result)
 
     def _last(self, station: str, key: str) -> str | None:
         """Return the digest that was remembered last, or `None` if this would be the first one."""

@@ -19,7 +19,7 @@ from slpstream.parts.matchup.figures import head_to_head, players_of
 from slpstream.parts.matchup.history import openings_and_kills, read_history
 from slpstream.parts.matchup.people import Person, Unknown, people_of
 from slpstream.parts.matchup.schemas import Matchup
-from slpstream.parts.services import ExpectedPlayers
+from slpstream.parts.services import EarlierMeetings, ExpectedPlayers, LastMeeting, Meetings
 from slpstream.sets import Corrections, Rules
 from slpstream.sets.changes import decode
 from slpstream.store import Database
@@ -51,6 +51,7 @@ class Matchups(RunningPart):
         """Counts the changes of the index."""
         self._kept: OrderedDict[Any, _Kept] = OrderedDict()
         self._computing = trio.Lock()
+        host.provide(EarlierMeetings, self)
 
     def games_changed(self, station: str | None) -> None:
         """Note that matchups might have changed."""
@@ -82,6 +83,18 @@ class Matchups(RunningPart):
         if channel is None:
             raise NoSuchStation(station)
         return await self._matchup(station, channel.set_message())
+
+    async def meetings(self, station: str) -> Meetings | None:
+        """Return the earlier games of the two players of a station's set, or `None` if there are none."""
+        try:
+            found = await self.matchup_of(station)
+        except NoSuchStation:
+            return None
+        against = found.head_to_head
+        if against is None or sum(against.games) == 0:
+            return None
+        last = None if against.last is None else LastMeeting(against.last.at, against.last.score)
+        return Meetings(found.set_id, [player.name for player in found.players], against.sets, against.games, last)
 
     async def _matchup(self, station: str, found: Mapping[str, Any] | None) -> Matchup:
         """Return the matchup of a station's set, for which you pass its message."""

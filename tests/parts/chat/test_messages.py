@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
-from slpstream.parts.chat.messages import Templates, game_results, message, set_result
+from slpstream.parts.chat.messages import Templates, earlier_games, game_results, message, set_result
 from slpstream.parts.chat.part import CHAT_PLACEHOLDERS, Chat
 from slpstream.parts.chat.template import Template
+from slpstream.parts.services import LastMeeting, Meetings
 from tests.parts.chat.discord_double import valid
 from tests.sets.played_sets import FALCO, FOX, MARTH, Station, game, player
 
@@ -27,6 +29,7 @@ def templates(**keys: Any) -> Templates:
     return Templates(
         game=Template(chat.game_message, CHAT_PLACEHOLDERS["game_message"]),
         set=Template(chat.set_message, CHAT_PLACEHOLDERS["set_message"]),
+        start=Template(chat.start_message, CHAT_PLACEHOLDERS["start_message"]),
         link=Template(chat.link, CHAT_PLACEHOLDERS["link"]),
         username=chat.username,
         avatar_url=chat.avatar_url,
@@ -58,6 +61,25 @@ def test_default_messages() -> None:
     assert texts(payload, used)[-1] == (
         f"Losers Final: **A. Tea** wins 2–1 against Vixen. https://example.org/#game/{3:032x}"
     )
+
+
+def test_earlier_games() -> None:
+    station = Station()
+    station.play(game(1, VIXEN, ALTEA))
+    payload = station.correct(round="Losers Final")
+    noon = datetime(2026, 11, 12, 12).astimezone().isoformat()
+    used = templates()
+    for score, last in (
+        ((1, 2), "; last: Al\\*ea 2–1, 2026-11-12"),
+        ((3, 0), "; last: Vixen 3–0, 2026-11-12"),
+        ((1, 1), ""),
+    ):
+        meetings = Meetings(payload["setId"], ["Vixen", "Al*ea"], [3, 1], [8, 5], LastMeeting(noon, score))
+        body = message(used, used.start, "tv 1", earlier_games(payload, meetings))
+        assert body is not None
+        assert json.loads(body)["content"] == (
+            f"Losers Final: **Vixen** – **Al\\*ea**: 3–1 in sets, 8–5 in games{last}"
+        )
 
 
 def test_own_templates_with_all_values() -> None:

@@ -18,7 +18,7 @@ from slpstream.parts.chat.sink import ChatEvent, ChatSink, discord_post
 from slpstream.parts.chat.template import Template
 from slpstream.parts.deliveries.deliverer import Deliverer
 from slpstream.parts.deliveries.store import DeliveryStore
-from slpstream.parts.services import Receiver
+from slpstream.parts.services import Meetings, Receiver
 from slpstream.system.http_client import Post, PostResponse
 from slpstream.system.internal_errors import InternalErrors
 from tests.parts.chat.discord_double import DiscordDouble, answer
@@ -31,6 +31,7 @@ VIXEN, ALTEA = player(0, "Vixen"), player(1, "Altea")
 ALL: frozenset[ChatEvent] = frozenset({"game_end", "set_end"})
 TEMPLATES = Templates(
     game=Template("game {game}: {winner}", CHAT_PLACEHOLDERS["game_message"]),
+    start=Template("{first}-{second}: {first_games}-{second_games}", CHAT_PLACEHOLDERS["start_message"]),
     set=Template("set: {winner} {winner_score}-{loser_score}", CHAT_PLACEHOLDERS["set_message"]),
     link=Template("", ()),
 )
@@ -57,9 +58,13 @@ class Room:
         )
         self.sink = ChatSink(
             deliverer, store, id="chat", name="discord.com", templates=TEMPLATES, events=events, stations=None,
-            wall_clock=now,
+            meetings=self._meetings, wall_clock=now,
         )  # fmt: skip
+        self.meetings: Meetings | None = None
         self.station = FakeStation("main")
+
+    async def _meetings(self, station: str) -> Meetings | None:
+        return self.meetings
 
     def begin(self, number: int) -> None:
         """Begin a game with these messages in the station's log."""
@@ -107,6 +112,30 @@ async def test_only_configured_events_are_posted(store: DeliveryStore, clock: Mo
         here.begin(2)
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1]), game(2, VIXEN, ALTEA, winners=[1])))
     assert double.contents == ["set: Altea 2-0"]
+
+
+async def test_earlier_games_are_posted_once_in_the_first_game(store: DeliveryStore, clock: MockClock) -> None:
+    double, station = DiscordDouble(), Station()
+    wanted: frozenset[ChatEvent] = frozenset({"set_start", "set_end"})
+    async with room(store, double, wanted) as here:
+        here.begin(1)
+        await here.show(station.play(game(1, VIXEN, ALTEA)))
+        here.meetings = Meetings("another set", ["Vixen", "Altea"], [1, 0], [2, 0], None)
+        await here.show(station.correct(names={"0": "Vix"}))
+        assert double.contents == []  # nothing is known about this set yet
+        here.meetings = here.meetings._replace(set_id=station.payload["setId"])
+        await here.show(station.correct(names={"0": "Vixen"}))
+        await here.show(station.correct(round="Pools"))
+        assert double.contents == ["Vixen-Altea: 2-0"]
+    async with room(store, double, wanted) as here:
+        here.meetings = Meetings(station.payload["setId"], ["Vixen", "Altea"], [1, 0], [2, 0], None)
+        await here.show(station.payload)
+        here.begin(2)
+        await here.show(station.play(game(2, VIXEN, ALTEA, match="next")))
+        assert double.contents == ["Vixen-Altea: 2-0"]  # these are the earlier games of the other set
+        here.meetings = here.meetings._replace(set_id=station.payload["setId"])
+        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1], match="next")))
+        assert double.contents == ["Vixen-Altea: 2-0"]  # the first game is over
 
 
 async def test_results_of_old_replays_are_not_posted(store: DeliveryStore, clock: MockClock) -> None:
