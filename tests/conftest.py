@@ -106,6 +106,7 @@ MARKS: Mapping[str, str] = {
     "parts/fanout/test_untouched.py": "slow",
     "parts/highlights": "process",
     "parts/matchup/test_daemon.py": "process slow",
+    "parts/matchup/test_five_games.py": "process browser slow",
     "parts/odds/test_daemon.py": "process slow",
     "parts/on_air/test_daemon.py": "process slow",
     "parts/pictures": "process",
