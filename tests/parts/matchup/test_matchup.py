@@ -252,6 +252,66 @@ async def test_matchup_equals_a_plain_calculation_also_after_a_restart(tmp_path:
         assert await matchup(sets, matchups, samples.game_id(900)) == found
 
 
+def single_games(count: int) -> list[Game]:
+    """Sets of one game between Ann and Bob, the oldest first. They begin too far apart to be one set."""
+    chance = random.Random(3)
+    return [
+        now(number, 120 * number)._replace(winner=chance.choice(("Ann", "Bob")), seconds=chance.randrange(100, 250))
+        for number in range(1, count + 1)
+    ]
+
+
+def won(games: Sequence[Game]) -> list[int]:
+    return [sum(game.winner == name for game in games) for name in ("Ann", "Bob")]
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("count", [60, 61, 70])
+async def test_newest_games_are_counted(tmp_path: Path, count: int) -> None:
+    """The newest 60 of two people against each other, and the newest 24 of each of them."""
+    games = single_games(count)
+    async with played(tmp_path, games) as (sets, matchups, _):
+        put(sets, now(900, 120 * 80))
+        found = await matchup(sets, matchups, samples.game_id(900))
+    assert found.head_to_head is not None
+    assert (found.head_to_head.limited, found.head_to_head.games) == (count > 60, won(games[-60:]))
+    assert count == 60 or won(games[-60:]) != won(games[-61:])
+    for player in found.players:
+        assert (player.games, sum(stage.games for stage in player.stages)) == (24, 24)
+        assert player.average_seconds == round(sum(game.seconds for game in games[-24:]) / 24, 1)
+
+
+@pytest.mark.trio
+async def test_set_that_is_only_partly_among_the_newest_games_is_not_counted(tmp_path: Path) -> None:
+    first = now(1, 0)
+    games = [first, first._replace(number=2, minute=4), *(game for game in single_games(61) if game.number > 2)]
+    async with played(tmp_path, games) as (sets, matchups, _):
+        put(sets, now(900, 120 * 80))
+        found = await matchup(sets, matchups, samples.game_id(900))
+    assert found.head_to_head is not None
+    assert (found.head_to_head.limited, found.head_to_head.games) == (True, won(games[2:]))
+    assert len(games[2:]) == 59
+
+
+@pytest.mark.trio
+async def test_games_are_searched_among_those_of_the_person_with_fewer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only among the newest ones, if this person has played very many."""
+    monkeypatch.setattr("slpstream.parts.matchup.history._SEARCHED_GAMES", 30)
+    old = [now(number, 120 * number, ("Ann", "Cem")) for number in range(101, 104)]
+    games = [game._replace(minute=game.minute + 20_000) for game in single_games(40)]
+    async with played(tmp_path, [*old, *games]) as (sets, matchups, _):
+        for number, names, counted, limited in (
+            (900, ("Ann", "Bob"), won(games[-30:]), True),
+            (901, ("Ann", "Cem"), [3, 0], False),
+        ):
+            put(sets, now(number, 40_000 + 120 * number, names))
+            found = await matchup(sets, matchups, samples.game_id(number))
+            assert found.head_to_head is not None
+            assert (found.head_to_head.games, found.head_to_head.limited) == (counted, limited)
+
+
 @pytest.mark.trio
 async def test_nothing_is_claimed_about_people_who_cannot_be_told_apart(tmp_path: Path) -> None:
     def season(*names: tuple[str, str]) -> list[Game]:
