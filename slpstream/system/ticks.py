@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import trio
 
 from slpstream.system.stagger import phase_of
 
 PHASES = 8
+
+
+class _Phase:
+    """The tasks that wait for the same ticks. One of them has the timer."""
+
+    def __init__(self) -> None:
+        self.has_timer = False
+        self.waiting: dict[trio.Event, Callable[[], bool]] = {}
+        """Events that wake the tasks, each with a function that tells whether its task needs the tick. A task that was
+        woken and is still in here has to take the timer."""
+
+    def tick(self) -> None:
+        """Wake the tasks that need the tick."""
+        for event in [event for event, is_needed in self.waiting.items() if is_needed()]:
+            del self.waiting[event]
+            event.set()
 
 
 class SharedTicks:
@@ -18,20 +35,39 @@ class SharedTicks:
     """
 
     def __init__(self) -> None:
-        self._next: dict[tuple[float, int], trio.Event] = {}
+        self._phases: dict[tuple[float, int], _Phase] = {}
 
-    async def wait(self, period_seconds: float, name: str) -> None:
-        """Wait for the next tick in the phase of `name`."""
+    async def wait(self, period_seconds: float, name: str, is_needed: Callable[[], bool] = lambda: True) -> None:
+        """Wait for the next tick in the phase of `name` at which `is_needed` returns true.
+
+        If it returns false, the task isn't woken, so a tick that nobody needs costs next to nothing.
+        """
         key = period_seconds, int(phase_of(name) * PHASES)
-        event = self._next.get(key)
-        if event is not None:
-            await event.wait()
-            return
-        event = self._next[key] = trio.Event()
-        offset = key[1] / PHASES
+        phase = self._phases.setdefault(key, _Phase())
+        woken = trio.Event()
+        phase.waiting[woken] = is_needed
+        try:
+            while woken in phase.waiting:
+                if phase.has_timer:
+                    await woken.wait()
+                    if phase.waiting.pop(woken, None) is None:
+                        return
+                    woken = trio.Event()
+                    phase.waiting[woken] = is_needed
+                else:
+                    await self._sleep(phase, *key)
+                    phase.tick()
+        finally:
+            phase.waiting.pop(woken, None)
+            if phase.waiting and not phase.has_timer:
+                next(iter(phase.waiting)).set()
+
+    async def _sleep(self, phase: _Phase, period_seconds: float, number: int) -> None:
+        """Wait for the next tick of a phase."""
+        offset = number / PHASES
         count = math.floor(trio.current_time() / period_seconds - offset) + 1
+        phase.has_timer = True
         try:
             await trio.sleep_until((count + offset) * period_seconds)
-        finally:  # if this is cancelled, the others wake early, and one of them sets the next timer
-            del self._next[key]
-            event.set()
+        finally:
+            phase.has_timer = False

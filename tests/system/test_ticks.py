@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import trio
 import trio.testing
@@ -46,3 +48,43 @@ async def test_cancelled_task_does_not_hold_up_the_others(autojump_clock: trio.t
                 await trio.testing.wait_all_tasks_blocked()
                 scope.cancel()
     assert len(woken) == 1
+
+
+@pytest.mark.trio
+async def test_task_is_only_woken_by_ticks_that_it_needs(autojump_clock: trio.testing.MockClock) -> None:
+    ticks, needed, woken = SharedTicks(), {"first": False, "second": False, "third": False}, dict[str, float]()
+
+    async def wait(name: str) -> None:
+        await ticks.wait(1.0, "same", lambda: needed[name])
+        woken[name] = trio.current_time()
+
+    async with trio.open_nursery() as nursery:
+        for name in needed:
+            nursery.start_soon(wait, name)
+            await trio.testing.wait_all_tasks_blocked()
+        for seconds, name in ((3.5, "second"), (5.5, "first"), (7.5, "third")):
+            await trio.sleep_until(seconds)
+            needed[name] = True
+    assert list(woken) == ["second", "first", "third"]
+    assert [later - earlier for earlier, later in pairwise(woken.values())] == [2.0, 2.0]
+
+
+@pytest.mark.trio
+async def test_timer_is_passed_on_if_its_task_is_cancelled(autojump_clock: trio.testing.MockClock) -> None:
+    ticks = SharedTicks()
+    async with trio.open_nursery() as nursery:
+        scopes = [trio.CancelScope() for _ in range(3)]
+
+        async def wait(scope: trio.CancelScope) -> None:
+            with scope:
+                await ticks.wait(1.0, "same", lambda: False)
+
+        for scope in scopes:
+            nursery.start_soon(wait, scope)
+            await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(ticks.wait, 1.0, "same")
+        await trio.testing.wait_all_tasks_blocked()
+        began = trio.current_time()
+        for scope in scopes:
+            scope.cancel()
+    assert trio.current_time() - began <= 1.0

@@ -64,6 +64,11 @@ class FileContainment:
         """Whether a file that was just opened has to wait in quarantine. If so, `try_again` will read it later."""
         return self._quarantine.holds(file, trio.current_time())
 
+    @property
+    def has_quarantined(self) -> bool:
+        """Whether there are files in quarantine."""
+        return len(self._quarantine) > 0
+
     def try_again(self) -> None:
         """Read those files in quarantine again that have changed and whose pause is over."""
         for file in self._quarantine.due(trio.current_time()):

@@ -97,6 +97,11 @@ class StationCounters:
         span_seconds = min((file.mtime_ns - file.previous_mtime_ns) / 1e9, unchanged_seconds - newest_seconds)
         return newest_seconds + max(0.0, span_seconds) * (frames - 1) / frames
 
+    @property
+    def are_buffered(self) -> bool:
+        """Whether there are counts to flush."""
+        return bool(self._bytes or self._frames)
+
     def tick(self, readers: Iterable[Reader]) -> None:
         """Flush the counters.
 

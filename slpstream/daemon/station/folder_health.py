@@ -34,6 +34,18 @@ class FolderHealth:
         """Whether the source that writes into the folder can be reached. This is true if there is no such source."""
         return self._unreachable is None
 
+    @property
+    def is_well(self) -> bool:
+        """Whether the station follows its folder, and neither `check_stable` nor `check` would change anything."""
+        tail = self._files.tail
+        return (
+            self._broken is None
+            and self._unreachable is None
+            and self._state.state != "offline"
+            and tail is not None
+            and tail.root_trouble is None  # it has been searched, and is there
+        )
+
     def began(self) -> None:
         """Note that the work on the folder begins, or begins again after a bug."""
         self._began_at = trio.current_time()

@@ -35,6 +35,9 @@ class Quarantine:
         self._first_pause_seconds = first_pause_seconds
         self._files: dict[tuple[FileIdentity, Path], _Failed] = {}
 
+    def __len__(self) -> int:
+        return len(self._files)
+
     def add(self, file: TailedFile, now: float) -> None:
         """Put a file into quarantine. `now` is the time on trio's clock."""
         failed = self._files.pop((file.identity, file.path), None) or _Failed()

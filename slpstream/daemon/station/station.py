@@ -229,7 +229,7 @@ class Station:
     async def _tick(self, nursery: trio.Nursery) -> None:
         """Do the upkeep regularly. It is staggered, so that fifty stations don't all do it at the same moment."""
         while True:
-            await self._ticks.wait(self._settings.timing.tick_seconds, self.id)
+            await self._ticks.wait(self._settings.timing.tick_seconds, self.id, self._upkeep.is_needed)
             self._upkeep.tick(nursery)
 
     def _failed(self, error_id: str, failures: int) -> None:

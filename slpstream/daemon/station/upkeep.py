@@ -104,6 +104,15 @@ class Upkeep:
         self._current = current
         self._settings = settings
 
+    def is_needed(self) -> bool:
+        """Whether `tick` would do anything. On a station where nobody plays, it wouldn't."""
+        return (
+            len(self._files) > 0
+            or self._counters.are_buffered
+            or self._containment.has_quarantined
+            or not self._health.is_well
+        )
+
     def tick(self, nursery: trio.Nursery) -> None:
         """Do the work once. Files that were written in one go are played in `nursery`."""
         self._feeder.publish_held()
