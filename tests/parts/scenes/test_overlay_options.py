@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from slpstream.model.errors import ConfigError
-from slpstream.parts.registry import static_folders
 from slpstream.web.app import STATIC
 from tests.browsers.pages import WatchedPage
 from tests.daemons.configuration import configuration
@@ -216,8 +215,7 @@ def test_every_option_and_property_is_documented() -> None:
     options = re.findall(r"^  (\w+): ", table, re.MULTILINE)
     assert len(options) == 20
     assert set(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) >= set(options)
-    scenes = static_folders()["scenes"]
-    root = (scenes / "scenes.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
+    root = (STATIC / "scene.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
     properties = re.findall(r"^  (--[\w-]+):", root, re.MULTILINE)
     assert len(properties) > 10
     assert [name for name in properties if f"`{name}`" not in text] == []

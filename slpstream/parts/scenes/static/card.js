@@ -8,7 +8,7 @@ import { damageColour } from "../slippi.js";
 import { portText } from "../texts/names.js";
 import { language, number, text } from "../texts/texts.js";
 import { inkOn, isDark, luminance, parsed, readable } from "./colours.js";
-import { fit } from "./fit.js";
+import { fit } from "../fit.js";
 import { pointsWords, stocksWords } from "./words.js";
 
 /**

@@ -75,6 +75,8 @@ export default {
   "panel.not_responding": "The daemon is not responding.",
   // scenes
   "scene.port": "Port {port}",
+  "scene.problems": "Problems with the options",
+  "scene.css_not_found": "css={path}: not found in the overlay folder",
   "scene.unknown_option": "unknown option: {name}",
   "scene.invalid_option": "{name}={value}: expected {expected}",
   "scene.expected.choice": "{others} or {last}",

@@ -75,6 +75,8 @@ export default {
   "panel.not_responding": "El servicio no responde.",
   // scenes
   "scene.port": "Puerto {port}",
+  "scene.problems": "Problemas con las opciones",
+  "scene.css_not_found": "css={path}: no está en la carpeta de overlays",
   "scene.unknown_option": "opción desconocida: {name}",
   "scene.invalid_option": "{name}={value}: se esperaba {expected}",
   "scene.expected.choice": "{others} o {last}",

@@ -75,6 +75,8 @@ export default {
   "panel.not_responding": "デーモンが応答していません。",
   // scenes
   "scene.port": "{port}P",
+  "scene.problems": "オプションの問題",
+  "scene.css_not_found": "css={path}: オーバーレイフォルダーにありません",
   "scene.unknown_option": "不明なオプション: {name}",
   "scene.invalid_option": "{name}={value}: 使える値は {expected}",
   "scene.expected.choice": "{others} または {last}",

@@ -30,8 +30,6 @@ export default {
   "scene.waiting": "waiting for a game",
   "scene.nothing_on_air": "No station is on air",
   "scene.unknown_format": "no overlay for this game yet ({format})",
-  "scene.problems": "Problems with the options",
-  "scene.css_not_found": "css={path}: not found in the overlay folder",
   "scene.versus": "VS",
   "scene.head_to_head": "Head to head",
   "scene.in_sets": "in sets, {score} in games",

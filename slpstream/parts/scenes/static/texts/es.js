@@ -30,8 +30,6 @@ export default {
   "scene.waiting": "esperando una partida",
   "scene.nothing_on_air": "Ninguna estación está al aire",
   "scene.unknown_format": "todavía no hay overlay para este juego ({format})",
-  "scene.problems": "Problemas con las opciones",
-  "scene.css_not_found": "css={path}: no está en la carpeta de overlays",
   "scene.versus": "VS",
   "scene.head_to_head": "Historial",
   "scene.in_sets": "en sets, {score} en partidas",

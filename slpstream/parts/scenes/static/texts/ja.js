@@ -30,8 +30,6 @@ export default {
   "scene.waiting": "試合待ち",
   "scene.nothing_on_air": "配信中のステーションはありません",
   "scene.unknown_format": "このゲームのオーバーレイはまだありません（{format}）",
-  "scene.problems": "オプションの問題",
-  "scene.css_not_found": "css={path}: オーバーレイフォルダーにありません",
   "scene.versus": "VS",
   "scene.head_to_head": "直接対決",
   "scene.in_sets": "セット（試合は{score}）",
