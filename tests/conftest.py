@@ -96,6 +96,7 @@ MARKS: Mapping[str, str] = {
     "parts/commentary/test_page.py": "process browser slow",
     "parts/demo/test_command.py": "process",
     "parts/director/test_daemon.py": "process slow",
+    "parts/director/test_scene.py": "process browser slow",
     "parts/demo/test_daemon.py": "process slow",
     "parts/demo/test_simulated.py": "sweep",
     "formats/slippi/test_write_schedule.py": "sweep",

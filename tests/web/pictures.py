@@ -233,6 +233,15 @@ def _boards(browser: Browser) -> Mapping[str, Image.Image]:
     return pictures
 
 
+def _director(browser: Browser) -> Image.Image:
+    """The example of the director's scene."""
+    with _station(browser, viewport=SCREEN) as (url, _, page):
+        page.goto(f"{url}/scenes/director?odds=1&fill=1#example")
+        expect(page.locator("stage-view[data-frame]:not([data-frame=''])")).to_have_count(3)
+        page.wait_for_timeout(4000)
+        return _image(page)
+
+
 def _terminal(browser: Browser) -> Image.Image:
     """The stats of three games, as a terminal of 128 columns shows them."""
     with tempfile.TemporaryDirectory() as name:
@@ -354,6 +363,7 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "scene_game_result.png": _of(_boards, "game-result"),
     "scene_set_result.png": _of(_boards, "set-result"),
     "scene_replay.png": _of(_boards, "replay"),
+    "director.png": _director,
     "tournament.png": _of(_setups, "list"),
     "wall.png": _of(_setups, "wall"),
     "result.png": _result,

@@ -24,7 +24,7 @@ from tests.parts.scenes.on_air import THEMES, game_picture
 from tests.web.whole_site import whole_site
 
 pytestmark = [
-    pytest.mark.parts("api_docs", "audit", "bracket", "dashboard", "editor", "seats", "wall"),
+    pytest.mark.parts("api_docs", "audit", "bracket", "dashboard", "director", "editor", "seats", "wall"),
     pytest.mark.slow,
     needs_axe,
 ]
@@ -67,6 +67,8 @@ SCENES: Mapping[str, tuple[str, str]] = {
     "controller": ("/scenes/controller/playing", ".pad .name"),
     "casters": ("/scenes/casters/playing?casters=Mika%20@mika,Juno", ".caster"),
     "ticker": ("/scenes/ticker", ".item"),
+    "director": ("/scenes/director?odds=1#example", ".tile .advantage"),
+    "director, quad": ("/scenes/director?layout=quad#example", ".tile .name"),
 }
 """Scenes, which have themes."""
 

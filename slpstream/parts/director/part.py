@@ -1,4 +1,4 @@
-"""Declares `[director]`, its endpoints and its messages."""
+"""Declares `[director]`, its endpoints, its messages and its scene."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from slpstream.config.sections import Config, Section
 from slpstream.model.errors import ConfigError
-from slpstream.parts.interface import Message, Part
+from slpstream.parts.interface import Message, Page, Part
 
 MIN_STATIONS, MAX_STATIONS = 2, 8
 
@@ -41,6 +41,7 @@ PART = Part(
     wanted=lambda config: bool(config.section(Director).stations),
     start="slpstream.parts.director.directing:Directing",
     endpoints="slpstream.parts.director.endpoints:endpoints",
+    pages=[Page("/scenes/director", "director.html")],
     messages=[
         Message(
             "director",

@@ -8,8 +8,8 @@
   let frames = [];
   let asking = 0;
   let socket = null;
-  /** The station that the page asks for, or all. */
-  let wanted = "*";
+  /** The stations that the page asks for, or all. */
+  let wanted = ["*"];
   const observers = new Set();
   const realFetch = window.fetch.bind(window);
   const channel = new MessageChannel();
@@ -48,7 +48,7 @@
   window.WebSocket = class {
     constructor(address) {
       socket = this;
-      wanted = new URL(address).searchParams.get("station") ?? "*";
+      wanted = (new URL(address).searchParams.get("station") ?? "*").split(",");
       this.onopen = this.onmessage = this.onclose = null;
       queueMicrotask(() => {
         this.onopen?.();
@@ -127,7 +127,7 @@
     /** Answers a request to the API. @type {(path: string) => Promise<{status: number, body: any}>} */
     answer: async () => ({ status: 404, body: {} }),
     send(message) {
-      if (message.station === undefined || ["*", message.station].includes(wanted)) {
+      if (message.station === undefined || wanted.includes("*") || wanted.includes(message.station)) {
         socket.onmessage({ data: JSON.stringify(message) });
       }
     },

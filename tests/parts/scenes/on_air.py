@@ -19,6 +19,8 @@ from tests.daemons.process import DaemonProcess
 GAME = "0123456789abcdef0123456789abcdef"
 SIZES = ((1920, 1080), (1280, 720), (300, 360))
 ASPECTS: Mapping[str, float] = {"4:3": 4 / 3, "73:60": 73 / 60, "16:9": 16 / 9}
+OF_ALL = ("ticker", "director")
+"""The scenes without a station in their address."""
 THEMES = ("dark", "light", "neon", "varsity")
 LAYOUTS = ("sides", "top", "bottom", "hud")
 CELLS = {"few": (("dark", SIZES[0]), ("light", SIZES[2])), "all": tuple(product(THEMES, SIZES))}
@@ -100,7 +102,7 @@ def game_picture(width: int, height: int, aspect: float = 4 / 3, *, players: int
 
 def scene_address(daemon: DaemonProcess, scene: str, query: str = "") -> str:
     """The address of a scene of the station `station`. `query` begins with a question mark or a hash."""
-    return f"{daemon.url}/scenes/{scene}{'' if scene == 'ticker' else '/station'}{query}"
+    return f"{daemon.url}/scenes/{scene}{'' if scene in OF_ALL else '/station'}{query}"
 
 
 def person(index: int, name: str, *, team: int = 0) -> dict[str, Any]:

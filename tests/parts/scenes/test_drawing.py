@@ -3,6 +3,7 @@
 The messages of one set are recorded here with placeholders for everything that people write. `drawing.js` replaces the
 clock and the daemon of a page, so that it draws the set with one pair of names after another, without waiting. Requests
 to the API are answered as for the example of the scenes. A new scene is drawn as soon as `STATION_SCENES` has it.
+The scene of the director gets the messages as those of each of its stations.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ def recorded_set() -> Recording:
 
 
 SET = recorded_set()
-DRAW = f"""async ([root, moments, pauses, sets, themes, display, person]) => {{
+DRAW = f"""async ([root, moments, pauses, sets, themes, display, person, stations]) => {{
   const {{ answerExample }} = await import(`${{root}}/static/scenes/example.js`);
   await drawing.ready();
   const problems = {{}};
@@ -183,7 +184,9 @@ DRAW = f"""async ([root, moments, pauses, sets, themes, display, person]) => {{
     const games = (key) => key.replace("game", String(i)).padStart(32, "0");
     const quoted = (key) => JSON.stringify(words[key] ?? games(key)).slice(1, -1);
     const filled = (json) => json.replaceAll(/@(\\w+)@/g, (_, key) => quoted(key));
-    const later = (messages) => JSON.parse(filled(JSON.stringify(messages)));
+    const ofEach = (message) =>
+      message.station === "station" ? stations.map((station) => ({{ ...message, station }})) : [message];
+    const later = (messages) => JSON.parse(filled(JSON.stringify(messages))).flatMap(ofEach);
     drawing.answer = async (path) => {{
       const {{ status, body }} = await answerExample(path);
       const gameId = /games\\/(\\w+)/.exec(path)?.[1] ?? games("game5");
@@ -208,6 +211,15 @@ DRAW = f"""async ([root, moments, pauses, sets, themes, display, person]) => {{
 }}"""
 """Draws the set with each pair of names. Returns the problems by moment, and in how many sets a name was shown."""
 
+STATIONS = ("station", *(f"setup-{number}" for number in range(2, 9)))
+STATION_NAMES = ("Setup 1, next to the main stage and the door", "配信台", "WWWWWWWWWWWWWWWWWWWWWWWW", "4")
+ANSWER_DIRECTOR = """((stations, names) => {
+  const listed = stations.map((id, i) => ({ id, name: names[i % names.length] }));
+  drawing.answer = async (path) =>
+    ({ status: 200, body: path === "v1/director" ? { station: stations[1], stations } : { stations: listed } });
+})"""
+"""The stations of the director, of which the second one is large."""
+
 
 def sets(names: Sequence[str]) -> list[dict[str, str]]:
     """The values of the placeholders, for one set after another."""
@@ -221,12 +233,21 @@ def sets(names: Sequence[str]) -> list[dict[str, str]]:
     return found
 
 
-def problems(page: Page, daemon: DaemonProcess, scene: str, query: str, names: Sequence[str]) -> Mapping[str, Any]:
+def problems(
+    page: Page,
+    daemon: DaemonProcess,
+    scene: str,
+    query: str,
+    names: Sequence[str],
+    stations: Sequence[str] = STATIONS[:1],
+) -> Mapping[str, Any]:
     """Open a scene and draw the set on it with each pair of names. Returns the problems by moment and names."""
     page.goto(scene_address(daemon, scene, f"?{query}&motion=0&hold={HOLD_MS}ms"))
     written = sets(names)
     person = "caster" if scene == "casters" else "left"
-    found, named = page.evaluate(DRAW, [daemon.url, SET.moments, SET.pauses, written, THEMES, [FIGURES, TIMER], person])
+    found, named = page.evaluate(
+        DRAW, [daemon.url, SET.moments, SET.pauses, written, THEMES, [FIGURES, TIMER], person, stations]
+    )
     assert named == len(written), "the scene shows the names"
     assert isinstance(found, dict)
     return found
@@ -249,6 +270,31 @@ def test_no_text_overlaps_another(
             odds = "&odds=1" if layout in ("sides", "top") or scene == "game-result" else ""
             query = f"lang={language}{odds}" + (f"&layout={layout}" if layout else "")
             assert problems(watched.page, empty_daemon, scene, query, names) == {}, layout or scene
+        watched.check(empty_daemon.url)
+
+
+@pytest.mark.parts("director")
+@pytest.mark.parametrize(
+    ("count", "query", "language", "names"),
+    [
+        (8, "odds=1", "ja", FEW), (4, "layout=quad", "es", FEW),
+        *release(*(
+            (count, query, language, NAMES)
+            for (count, query), language in product(
+                [*((count, "odds=1") for count in range(2, 9)), (3, "layout=quad"), (4, "layout=quad")], LANGUAGES
+            )
+        )),
+    ],
+)  # fmt: skip
+def test_no_text_of_the_director_overlaps_another(
+    browser: Browser, empty_daemon: DaemonProcess, count: int, query: str, language: str, names: Sequence[str]
+) -> None:
+    with open_page(browser) as watched:
+        stations = STATIONS[:count]
+        watched.page.add_init_script(path=DRAWING)
+        watched.page.add_init_script(f"{ANSWER_DIRECTOR}({json.dumps([stations, STATION_NAMES])[1:-1]})")
+        found = problems(watched.page, empty_daemon, "director", f"{query}&lang={language}", names, stations)
+        assert found == {}
         watched.check(empty_daemon.url)
 
 
