@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any, cast
 
 import msgspec
@@ -24,6 +26,12 @@ from tests.stream.fakes import FakeLog, FakeStation
 from tests.virtual_time import START, now
 
 NAMES = ["a", "b", "c", "d", "e", "f", "g", "h"]
+WINS = 2
+LOSSES_PER_SECOND = 0.05
+EVENINGS = 6
+RESTARTS = 5
+READ_SHARE = 0.3
+"""How likely a game that is read after a restart has been read in the next second."""
 
 
 class FakeIndex:
@@ -68,27 +76,47 @@ class Venue:
             host.hub.add(fake.channel)
             fake.channel.publish_state({"state": "idle", "reason": ""})
         self.odds: dict[str, list[float]] = {}
+        self.chance: random.Random | None = None
+        """Chooses odds at random, every second."""
+        self._games = 0
         self.director = Directing(host, wall_clock=now)
 
     async def _send_odds(self, channel: Any, start: Any, send: Any) -> None:
         for number, odds in enumerate(self.odds.get(channel.station, ())):
             await send({"gameId": channel.current.game_id, "frame": 30 * number, "odds": odds})
+        frame = 0
+        while self.chance is not None:
+            frame += 60
+            if channel.current is not None:
+                await send({"gameId": channel.current.game_id, "frame": frame, "odds": self.chance.random()})
+            await trio.sleep(1)
         await trio.sleep_forever()
 
     def play(self, name: str, *stocks: int, score: tuple[int, int] = (0, 0), catching_up: bool = False) -> None:
         """Begin a game in a set to two wins with this score."""
         fake = self.fakes[name]
-        game = fake.begin(FakeLog(NAMES.index(name) + 1, batches=3, ended=False), catching_up=catching_up)
+        self._games += 1
+        game = fake.begin(FakeLog(self._games, batches=3, ended=False), catching_up=catching_up)
         fake.write(game, 1)
         players = [PlayerSummary(index=index, start_stocks=4) for index in range(2)]
         game.summary = GameSummary(versus=True, players=players)
         fake.channel.current = game
         fake.channel.publish_state({"state": "playing", "reason": "", "gameId": game.game_id})
+        self.show(name, *stocks)
+        sides = [{"score": points} for points in score]
+        fake.channel.publish_set({"gameId": game.game_id, "state": "running", "winsNeeded": 2, "sides": sides})
+
+    def show(self, name: str, *stocks: int) -> None:
+        """Change the stocks in the running game."""
+        game = self.fakes[name].channel.current
+        assert game is not None
         shown = {str(index): {"post": {"stocksRemaining": left}} for index, left in enumerate(stocks)}
         body = b'"frame":%b}' % msgspec.json.encode({"frame": 1, "players": shown})
         game.newest_frames["live"] = LogMessage("frame", game.game_id, "live", 1, 0, body, 1)
-        sides = [{"score": points} for points in score]
-        fake.channel.publish_set({"gameId": game.game_id, "state": "running", "winsNeeded": 2, "sides": sides})
+
+    def rest(self, name: str) -> None:
+        """End the running game."""
+        self.fakes[name].channel.publish_state({"state": "idle", "reason": ""})
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Directing]:
@@ -147,6 +175,86 @@ async def test_a_day(autojump_clock: Any) -> None:
         again.fakes["b"].channel.current.go_live()  # type: ignore[union-attr]
         await trio.sleep(30)
         assert (director.state().station, director.state().since) == ("b", before.since)
+
+
+class PlayedSets:
+    """Sets to two wins at a station, one after another, with stocks that are lost at random."""
+
+    def __init__(self, name: str, chance: random.Random) -> None:
+        self.name, self._chance = name, chance
+        self.stocks, self.score = [2, 2], [chance.randint(0, 1), chance.randint(0, 1)]
+        self.pause_seconds = chance.randint(1, 20)
+
+    @property
+    def is_last_moment(self) -> bool:
+        """Whether a player has the last stock of a deciding game."""
+        return self.pause_seconds == 0 and self.score == [1, 1] and 1 in self.stocks
+
+    def step(self, venue: Venue) -> None:
+        """Play for a second."""
+        if self.pause_seconds:
+            self.pause_seconds -= 1
+            if self.pause_seconds == 0:
+                self.begin(venue)
+            return
+        if self._chance.random() > LOSSES_PER_SECOND:
+            return
+        loser = self._chance.randint(0, 1)
+        self.stocks[loser] -= 1
+        if self.stocks[loser]:
+            venue.show(self.name, *self.stocks)
+            return
+        self.score[1 - loser] += 1
+        self.score = [0, 0] if max(self.score) == WINS else self.score
+        self.stocks, self.pause_seconds = [4, 4], self._chance.randint(3, 20)
+        venue.rest(self.name)
+
+    def begin(self, venue: Venue, *, catching_up: bool = False) -> None:
+        first, second = self.score
+        venue.play(self.name, *self.stocks, score=(first, second), catching_up=catching_up)
+
+
+@pytest.mark.trio
+async def test_evenings_at_eight_stations_with_restarts(autojump_clock: Any) -> None:
+    """At most one change in the hold time, no last stock of a deciding game is left, and a restart changes nothing."""
+    last_moments = changes = 0
+    for seed in range(EVENINGS):
+        chance = random.Random(seed)
+        index, sets = FakeIndex(), [PlayedSets(name, chance) for name in NAMES]
+        shown: str | None = None
+        changed_at: datetime | None = None
+        for run in range(RESTARTS + 1):
+            venue = Venue(index)
+            venue.chance = chance
+            for each in sets:
+                if each.pause_seconds == 0:
+                    each.begin(venue, catching_up=True)
+            async with venue.open() as director:
+                assert director.state().station == shown
+                for second in range(chance.randint(20, 120)):
+                    for each in sets:
+                        each.step(venue)
+                        game = venue.fakes[each.name].channel.current
+                        if run and game is not None and game.catching_up and chance.random() < READ_SHARE:
+                            game.go_live()
+                    await trio.sleep(1)
+                    state = director.state()
+                    if state.station == shown:
+                        continue
+                    assert state.station is not None
+                    assert state.since is not None
+                    at = datetime.fromisoformat(state.since)
+                    assert changed_at is None or (at - changed_at).total_seconds() >= state.hold_seconds, seed
+                    assert run == 0 or second >= state.hold_seconds - 1, "a restart does not change the choice"
+                    left = next((each for each in sets if each.name == shown), None)
+                    now = next(each for each in sets if each.name == state.station)
+                    if left is not None and left.is_last_moment:
+                        assert now.is_last_moment, (seed, left.name, now.name)
+                    last_moments += now.is_last_moment
+                    shown, changed_at = state.station, at
+                    changes += 1
+    assert changes > 10 * EVENINGS
+    assert last_moments > EVENINGS
 
 
 @pytest.mark.trio
