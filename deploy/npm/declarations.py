@@ -1,8 +1,8 @@
 """Writes the TypeScript declarations of the npm package.
 
 Run `python deploy/npm/declarations.py` after a change of a message or of `slpstream.js`; a test compares. The messages
-are those that Python's type checkers know (`slpstream/web/message_types.pyi`, and the stubs made from the field
-tables), with those of the parts. The client's own types are in its JSDoc. TypeScript's compiler reads them there
+are those that Python's type checkers know: `slpstream/web/message_types.pyi`, and the stubs that
+`deploy/wheel/stubs.py` makes. The client's own types are in its JSDoc. TypeScript's compiler reads them there
 (`npm install --prefix tests/oracles`).
 """
 
@@ -18,7 +18,6 @@ from typing import get_args
 
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPICS
-from slpstream.parts import registry
 from slpstream.stream.subscription import Delivery
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,14 +51,9 @@ def message_types() -> str:
     known = [("Topic", TOPICS), ("FramesMode", get_args(FramesMode)), ("Delivery", get_args(Delivery))]
     lines = [f"export type {name} = {' | '.join(map(_quoted, values))};" for name, values in known]
     lines.append('export type StationState = StationMessage["state"];')
-    status = ["ErrorMessage"]
-    for message in registry.messages():
-        status.append(f"{message.type.title().replace('_', '')}Message")
-        lines += ["", *_comment(f"Only with `also`. {message.payload}"), f"export interface {status[-1]} {{"]
-        lines += [f'  type: "{message.type}";', "  station: string;", "  [member: string]: any;", "}"]
     for stub in _STUBS:
         for statement in ast.parse(stub.read_text(encoding="utf-8")).body:
-            lines += _declaration(statement, {"StatusMessage": status})
+            lines += _declaration(statement, {"StatusMessage": ["ErrorMessage"]})
     return _MADE + "\n".join(lines) + "\n" + _MORE
 
 

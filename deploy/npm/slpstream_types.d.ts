@@ -4,27 +4,6 @@ export type FramesMode = "live" | "finalized";
 export type Delivery = "conflate" | "lossless";
 export type StationState = StationMessage["state"];
 
-/** Only with `also`. `chosen` (whether the director shows this station large) and `pinned` (whether the operator has pinned it): first as it is, and then at each change */
-export interface DirectorMessage {
-  type: "director";
-  station: string;
-  [member: string]: any;
-}
-
-/** Only with `also`. the matchup of the set, as `/v1/stations/{station}/matchup` returns it: at the beginning of the subscription, and whenever it changes; see `slpstream/parts/matchup/docs.md` */
-export interface MatchupMessage {
-  type: "matchup";
-  station: string;
-  [member: string]: any;
-}
-
-/** Only with `also`. `gameId`, `frame`, `frameCursor` (of this frame in the `finalized` log), `players`, `odds` (the chance of the first of them to win, from 0 to 1), `stocks`: twice a second of game time, and when a stock is lost; see `slpstream/parts/odds/docs.md` */
-export interface OddsMessage {
-  type: "odds";
-  station: string;
-  [member: string]: any;
-}
-
 /** Once per frame and character, before the game uses the inputs. Ice Climbers are two characters. */
 export interface PreFrameUpdate {
   /** Frame number. The first is -123; the timer starts at 0. (frame number, since 0.1.0) */
@@ -462,48 +441,361 @@ export interface Stats {
 
 /** Something that a game numbers or names: a stage, a course, a character, a machine. */
 export interface Thing {
+  /** The game's word for it: `stage`, `course`, `machine`. */
   kind?: string;
+  /** As in the settings. */
   id?: number | string;
+  /** Left out for an id without a known name. */
   name?: string;
 }
 
 /** One player. Values that the format does not have are left out. */
 export interface PlayerSummary {
+  /** Player index. */
   index: number;
   port?: number;
+  /** Display name, or the only name that the format has. */
   name?: string;
+  /** In-game name tag. */
   tag?: string;
+  /** Connect code. */
   code?: string;
+  /** The character, machine or car of the player. */
   character?: Thing;
+  /** Number of the costume or paint job. */
   color?: number;
+  /** Number of the team; meaningless unless `isTeams`. */
   team?: number;
+  /** The team in a word: `red`. */
   teamName?: string;
+  /** False when the computer plays. */
   human?: boolean;
+  /** Left out in modes without stocks. */
   startStocks?: number;
+  /** Score at the end, in modes that are played for a score: KOs minus falls. */
   score?: number;
+  /** `character`, `color`, `team` and `human` exactly as in the settings. */
   setup?: Record<string, any>;
 }
 
 /** One game. The values that depend on its end are missing until then. */
 export interface GameSummary {
+  /** Version of the game or of the format. */
   version?: string;
+  /** Where it was played: a stage, a course, a track. */
   place?: Thing;
+  /** The rules in a few words: `Time Attack, 3 laps`. */
   rules?: string;
+  /** `time`, `coin`, `bonus`, `stamina`, or `mode 4` for one without a name; empty for stock mode. */
   mode?: string;
   players?: PlayerSummary[];
+  /** Who played, in one line, where a line for each player would not say it well. */
   who?: string;
   isTeams?: boolean;
+  /** Players play against each other for points, so games are grouped into sets. */
   versus?: boolean;
+  /** Id of the match when the game itself counts one (ranked). */
   matchId?: string;
+  /** The game is the sudden death that decides the game before it. */
   suddenDeath?: boolean;
+  /** Beginning according to the file, ISO 8601; without a zone it is the console's clock. */
   startedAt?: string;
+  /** `finished`, `time` (the clock ran out) or `quit`; left out if the replay does not show it. */
   ending?: "finished" | "time" | "quit";
+  /** Player index of the player who quit. */
   quitter?: number;
+  /** Player indices. */
   winners?: number[];
+  /** Several sides came first, and a sudden death follows. */
   tied?: boolean;
+  /** `inferred`: the replay has no end, and its last frame shows the winners; else left out. */
   basis?: "" | "inferred";
+  /** Place and rules exactly as in the settings: `stageId`, `laps`, ... */
   setup?: Record<string, any>;
 }
+
+/** A player of a set, as in its newest game. */
+export interface SetPlayer {
+  /** Player index: the port, counted from 0. */
+  playerIndex: number;
+  port: number;
+  /** Place in `sides`. */
+  side: number;
+  /** Games won by the player's side. */
+  score: number;
+  /** The operator's name, or else that of the seat, netplay name or tag; left out if none is known. */
+  name?: string;
+  namedByOperator?: boolean;
+  /** The name with which the seat was claimed; left out if it was not. */
+  seatName?: string;
+  connectCode?: string;
+  netplayName?: string;
+  /** In-game name tag. */
+  tag?: string;
+  characterId?: number;
+  characterColor?: number;
+  /** 0 red, 1 blue, 2 green; left out without teams. */
+  team?: number;
+  /** The sponsor or team of the player, from the operator or the seat. `name` does not contain it. */
+  sponsor?: string;
+  /** From the operator or the seat. */
+  pronouns?: string;
+  /** The operator's: seed in the event, from 1. */
+  seed?: number;
+}
+
+/** One crew. */
+export interface Crew {
+  /** Empty: the name of the player whose turn it is. */
+  name?: string;
+  /** Stocks of all its players together. */
+  stocks?: number;
+}
+
+/** The crews of a set that is a crew battle. */
+export interface CrewBattle {
+  /** In the order of `sides`: that of the ports in the first game. */
+  crews?: Crew[];
+  /** Stocks of a player who enters. */
+  stocksPerPlayer?: number;
+}
+
+/** One side of a set: a player or a team. */
+export interface SetSide {
+  /** The names of its players, when all have one. */
+  name?: string;
+  /** `won` plus `added`, never below 0. In a crew battle: stocks left. */
+  score: number;
+  /** Games won that count; in a crew battle the stocks that the games have left. */
+  won: number;
+  /** Points added by the operator. */
+  added?: number;
+  /** Player indices. */
+  players: number[];
+}
+
+/** A player in one game of a set. */
+export interface GamePlayer {
+  /** Player index: the port, counted from 0. */
+  playerIndex: number;
+  port: number;
+  /** Place in `sides`. */
+  side: number;
+  characterId?: number;
+  characterColor?: number;
+  /** Stocks at the end. */
+  stocks?: number;
+  /** Percent at the end. */
+  percent?: number;
+  /** Score at the end, in time mode. */
+  score?: number;
+  /** Only in a crew battle: the player whose turn it was. */
+  name?: string;
+  /** Only in a crew battle: stocks that the player came with. */
+  enteredStocks?: number;
+  /** Only in a crew battle: stocks that the player left with, if the game counts. */
+  keptStocks?: number;
+}
+
+/** The operator's decision about a game. */
+export interface OperatorDecision {
+  counts?: boolean;
+  /** Player index in this game. */
+  winner?: number;
+  beginsSet?: boolean;
+  /** The side in the set of each player, by player index. */
+  sides?: Record<string, number>;
+  /** In a crew battle: the stocks that players left with, by player index. */
+  stocks?: Record<string, number>;
+}
+
+/** A sudden death that ended a game of a set. */
+export interface ScoredSuddenDeath {
+  /** Id of its own replay. */
+  gameId: string;
+  durationSeconds?: number;
+}
+
+/** One game of a set. */
+export interface ScoredGame {
+  gameId: string;
+  stageId?: number;
+  /** `time`, `coin`, `bonus`, `stamina`; left out for stock mode. */
+  mode?: string;
+  durationSeconds?: number;
+  verdict: "playing" | "counted" | "handwarmer" | "quit" | "unfinished" | "no_winner" | "with_cpu" | "sudden_death" | "not_counted_by_operator";
+  /** Whether it is a point for `winner`. */
+  counts: boolean;
+  /** Why it counts or does not, for people. */
+  reason: string;
+  /** The side that won it, also when it does not count. */
+  winner?: number;
+  /** The scores of all sides after it. */
+  score: number[];
+  players: GamePlayer[];
+  operator?: OperatorDecision;
+  /** The sudden deaths that ended it, in order; the last one decides. They are no games. */
+  suddenDeaths?: ScoredSuddenDeath[];
+}
+
+/** The current, latest or next set of a station. */
+export interface SetScore {
+  /** Id of its first game; left out before that. */
+  setId?: string;
+  /** Its newest game or sudden death: player indices are those of this game. */
+  gameId?: string;
+  /** `upcoming`: no game has begun. */
+  state: "upcoming" | "running" | "over";
+  /** Length of the set in games; of a crew battle the longest that it can be. */
+  bestOf: number;
+  /** Wins that decide the set; 0 in a crew battle, which stocks decide. */
+  winsNeeded: number;
+  /** In the order of `sides`. */
+  players: SetPlayer[];
+  /** Games won, in the order of `players`; in a crew battle the stocks of their crews. */
+  score: number[];
+  /** The crews, if the set is a crew battle. `players` has those who play now. */
+  crewBattle?: CrewBattle;
+  sides: SetSide[];
+  /** The side that won; left out while the set is not over, and for a tie. */
+  winner?: number;
+  /** In order, the newest 20; in a set of more than 10 games twice as many. */
+  games: ScoredGame[];
+  /** Games of the set that are not in `games`. */
+  olderGames?: number;
+  /** Round of the set, as the operator calls it. */
+  round?: string;
+  /** Event, as the operator calls it. */
+  event?: string;
+  /** Commentators, as the operator names them. */
+  casters?: string[];
+  /** Show the second of two sides on the left. The order of `sides` itself stays. */
+  swapped?: boolean;
+  /** Id of the newest change by an operator on this station; left out if there is none. */
+  lastChange?: number;
+}
+
+/** A set that a player has played. */
+export interface SetResult {
+  /** 32 hex digits. */
+  setId: string;
+  /** When its first game began. */
+  at: string;
+  /** Left out if the opponent has no name. */
+  opponent?: string;
+  /** The score of the player, and that of the opponent. */
+  score: number[];
+  won: boolean;
+}
+
+/** How often a player has played on a stage. */
+export interface StageRecord {
+  stage: Thing;
+  games: number;
+  won: number;
+}
+
+/** The character and the stage with which a player has won most games against the other. */
+export interface Worked {
+  character: Thing;
+  stage: Thing;
+  games: number;
+  won: number;
+}
+
+/** A player, with figures from the newest games that count. */
+export interface MatchupPlayer {
+  name: string;
+  /** Connect code. */
+  code?: string;
+  /** The last sets in the 12 hours before this one, beginning with the newest. */
+  results: SetResult[];
+  /** How many games the figures below are from. */
+  games: number;
+  /** Average length of a game. */
+  averageSeconds?: number;
+  /** Left out if no game has stats. */
+  openingsPerKill?: number;
+  /** The stages that were played most. */
+  stages: StageRecord[];
+  worked?: Worked;
+}
+
+/** A set of both players. */
+export interface Meeting {
+  /** 32 hex digits. */
+  setId: string;
+  /** When its first game began. */
+  at: string;
+  /** A number for each player, in the order of `players`. */
+  score: number[];
+}
+
+/** How the games of both players on a stage ended. */
+export interface StageGames {
+  stage: Thing;
+  /** A number for each player, in the order of `players`. */
+  won: number[];
+}
+
+/** The earlier games of both players against each other. */
+export interface HeadToHead {
+  /** The sets that each of them has won. */
+  sets: number[];
+  /** The games that each of them has won. */
+  games: number[];
+  /** There are more games: only the newest ones are counted. Otherwise left out. */
+  limited?: boolean;
+  /** The newest set. Left out if there is none. */
+  last?: Meeting;
+  /** The stages that were played most. */
+  stages: StageGames[];
+}
+
+/** The director's choice, as the messages of a station have it. Only with `also`. */
+export interface DirectorMessage {
+  type: "director";
+  station: string;
+  /** Whether the director shows this station large. */
+  chosen: boolean;
+  /** Whether the operator has pinned it. */
+  pinned: boolean;
+}
+
+/** The earlier games of the two players of a set. Only with `also`. */
+export interface MatchupMessage {
+  type: "matchup";
+  station: string;
+  /** Left out while no game of the set has begun. */
+  setId?: string;
+  /** Why nothing is known, such as `a set of teams`. Left out if there is a matchup. */
+  withoutMatchup?: string;
+  /** Two players in the order of `sides`, or none. */
+  players: MatchupPlayer[];
+  headToHead?: HeadToHead;
+}
+
+/** The odds in one frame, as messages have them. Only with `also`. */
+export interface OddsMessage {
+  type: "odds";
+  station: string;
+  /** 32 hex digits. */
+  gameId: string;
+  frame: number;
+  /** The cursor of the frame in the `finalized` log. */
+  frameCursor: string;
+  /** The two players. The odds are those of the first one. */
+  players: number[];
+  /** The chance of the first player to win, from 0 to 1. */
+  odds: number;
+  /** The stocks of both players. */
+  stocks: number[];
+}
+
+export type PartMessage =
+  | DirectorMessage
+  | MatchupMessage
+  | OddsMessage;
 
 /** The members of every log message. */
 export interface Envelope {
@@ -706,75 +998,6 @@ export interface HelloMessage {
   stations: string[];
 }
 
-/** A player, or a team. */
-export interface SetSide {
-  name?: string;
-  score: number;
-  won: number;
-  added?: number;
-  players: number[];
-}
-
-/** A player of a set, as of its newest game. */
-export interface SetPlayer {
-  playerIndex?: number;
-  port?: number;
-  /** The index in `sides`. */
-  side?: number;
-  /** The operator's name for the player, else that of the seat, the netplay name or tag. */
-  name?: string;
-  namedByOperator?: boolean;
-  seatName?: string;
-  connectCode?: string;
-  netplayName?: string;
-  tag?: string;
-  characterId?: number;
-  characterColor?: number;
-  team?: number;
-  score?: number;
-  sponsor?: string;
-  pronouns?: string;
-  seed?: number;
-}
-
-/** A game of a set. `reason` is the verdict in words. */
-export interface SetGame {
-  gameId: string;
-  stageId?: number;
-  mode?: string;
-  durationSeconds?: number;
-  verdict: string;
-  counts: boolean;
-  reason: string;
-  /** The index in `sides`. */
-  winner?: number;
-  score: number[];
-  players: Record<string, any>[];
-  operator?: Record<string, any>;
-  suddenDeaths?: Record<string, any>[];
-}
-
-/** A set. `score` is in the order of `players`, and `winner` is an index in `sides`. */
-export interface SetScore {
-  setId?: string;
-  gameId?: string;
-  state?: "upcoming" | "running" | "over";
-  bestOf?: number;
-  winsNeeded?: number;
-  players: SetPlayer[];
-  score?: number[];
-  sides?: SetSide[];
-  winner?: number;
-  games?: SetGame[];
-  olderGames?: number;
-  round?: string;
-  event?: string;
-  casters?: string[];
-  swapped?: boolean;
-  crewBattle?: Record<string, any>;
-  lastChange?: number;
-}
-
 /** The game in progress, for a client that joins it live. */
 export interface SnapshotMessage extends Envelope {
   type: "snapshot";
@@ -857,10 +1080,8 @@ export type StatusMessage =
   | OnAirMessage
   | SituationMessage
   | LaggedMessage
-  | ErrorMessage
-  | DirectorMessage
-  | MatchupMessage
-  | OddsMessage;
+  | PartMessage
+  | ErrorMessage;
 
 export type Message =
   | GameStartMessage

@@ -12,6 +12,7 @@ import sys
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
@@ -23,6 +24,8 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.stats.schema import Stats
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Table, camel
 from slpstream.model.summary import GameSummary
+from slpstream.parts import registry
+from slpstream.sets.scores import SetScore
 
 PACKAGE = Path(__file__).parents[2] / "slpstream"
 _MADE = "# Made by deploy/wheel/stubs.py.\n\n"
@@ -115,9 +118,22 @@ def _payload_types() -> str:
         parts.append(_class(name, "TypedDict, total=False", table.doc, _members(table, _plain, camel, _doc)))
     parts.append(_FRAME_ENTRY)
     known: dict[type[Any], str] = {}
-    for struct in (Settings, Stats, GameSummary):
+    for struct in (Settings, Stats, GameSummary, SetScore):
         _type_of(struct, known)
-    return "\n".join([*parts, *known.values()])
+    messages: dict[str, str] = {}
+    for message in registry.messages():
+        name, doc = f"{message.type.title().replace('_', '')}Message", "Only with `also`."
+        members = [_Member("type", f"Literal[{message.type!r}]"), _Member("station", "str")]
+        if message.schema:
+            struct = resolve_name(message.schema)
+            members += _struct_members(struct, known)
+            doc = f"{_summary(struct)} {doc}"
+        messages[name] = _class(name, "TypedDict", doc, members)
+    names = [*(struct.__name__ for struct in known), *messages]
+    if len(names) > len(set(names)):
+        raise ValueError(f"types of messages have the same name: {sorted(names)}")
+    parts += [*known.values(), *messages.values(), f"PartMessage = {' | '.join(messages)}"]
+    return "\n".join(parts)
 
 
 def _members(table: Table, type_of: Any, name_of: Any, doc_of: Any) -> Iterator[_Member]:
@@ -186,18 +202,29 @@ def _type_of(annotation: Any, known: dict[type[Any], str]) -> str:
     return "Any" if annotation is Any else str(annotation.__name__)
 
 
-def _add_struct(struct: type[Any], known: dict[type[Any], str]) -> None:
+def _struct_members(struct: type[Any], known: dict[type[Any], str]) -> list[_Member]:
     members = []
     for field in msgspec.structs.fields(struct):
         required = field.required and UnsetType not in get_args(field.type)
         kind = _type_of(field.type, known)
-        members.append(_Member(field.encode_name, kind if required else f"NotRequired[{kind}]"))
+        about = [each.description for each in getattr(field.type, "__metadata__", ()) if each.description]
+        doc = about[-1] if about else ""
+        members.append(_Member(field.encode_name, kind if required else f"NotRequired[{kind}]", doc))
+    return members
+
+
+def _summary(struct: type[Any]) -> str:
+    return (struct.__doc__ or "").partition("\n")[0]
+
+
+def _add_struct(struct: type[Any], known: dict[type[Any], str]) -> None:
+    members = _struct_members(struct, known)
     name = struct.__name__
     if any(keyword.iskeyword(member.name) for member in members):
         items = ", ".join(f"{member.name!r}: {member.type}" for member in members)
         known[struct] = f"{name} = TypedDict({name!r}, {{{items}}})"
     else:
-        known[struct] = _class(name, "TypedDict", (struct.__doc__ or "").partition("\n")[0], members)
+        known[struct] = _class(name, "TypedDict", _summary(struct), members)
 
 
 if __name__ == "__main__":

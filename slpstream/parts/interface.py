@@ -67,6 +67,8 @@ class Message(NamedTuple):
     type: str
     payload: str
     """Its members, as the page about messages describes them."""
+    schema: str = ""
+    """The msgspec struct with the same members, as `module:class`. The types for programs are made from it."""
 
 
 class Part(NamedTuple):

@@ -42,6 +42,7 @@ def connect(
     *,
     stations: str | Sequence[str] = "*",
     topics: Sequence[Topic] = TOPICS,
+    also: Sequence[str] = (),
     frames: FramesMode = "live",
     finality: bool = True,
     fields: Sequence[str] | None = None,
@@ -57,17 +58,18 @@ def connect(
     connection is lost, or if there is no daemon yet, the client connects again and again. After that, each log
     continues where it was, so that you get each of its messages exactly once.
 
-    `stations` are names, `*` for all, or `on-air`. `cursor` is `live`, `start`, the cursor of a message, or one for
-    each station, such as the `cursors` of an earlier client. If you only need the present, pass `delivery="conflate"`
-    to miss frames rather than be late. With `protocol="delta"`, the same messages take a twentieth of the bytes. The
-    other arguments are those of a `subscribe` message.
+    `stations` are names, `*` for all, or `on-air`. `also` has types of messages that parts send, such as `odds`.
+    `cursor` is `live`, `start`, the cursor of a message, or one for each station, such as the `cursors` of an earlier
+    client. If you only need the present, pass `delivery="conflate"` to miss frames rather than be late. With
+    `protocol="delta"`, the same messages take a twentieth of the bytes. The other arguments are those of a `subscribe`
+    message.
 
     Raises `ProtocolViolation` for wrong arguments. While you iterate, `NotAuthorised` is raised if the token is wrong,
     `NoSuchGame` if there is no such station or game, and `CursorGone` if the file of a cursor is gone.
     """
     named = [stations] if isinstance(stations, str) and stations != "*" else stations
     request = {"op": "subscribe", "stations": named, "topics": topics, "frames": frames, "finality": finality}
-    request |= {"fields": fields, "rate": rate, "delivery": delivery, "cursor": cursor}
+    request |= {"also": also, "fields": fields, "rate": rate, "delivery": delivery, "cursor": cursor}
     parse_subscription(request)
     return Client(url, request, token=token, delta=protocol == "delta")
 

@@ -5,7 +5,9 @@ from slpstream.web.payload_types import (
     Conversion,
     FrameEntry,
     GameSummary,
+    PartMessage,
     PlayerSummary,
+    SetScore,
     Settings,
     Stats,
     Stock,
@@ -212,75 +214,6 @@ class HelloMessage(TypedDict):
     version: str
     stations: list[str]
 
-class SetSide(TypedDict):
-    """A player, or a team."""
-
-    name: NotRequired[str]
-    score: int
-    won: int
-    added: NotRequired[int]
-    players: list[int]
-
-class SetPlayer(TypedDict, total=False):
-    """A player of a set, as of its newest game."""
-
-    playerIndex: int
-    port: int
-    side: int
-    """The index in `sides`."""
-    name: str
-    """The operator's name for the player, else that of the seat, the netplay name or tag."""
-    namedByOperator: bool
-    seatName: str
-    connectCode: str
-    netplayName: str
-    tag: str
-    characterId: int
-    characterColor: int
-    team: int
-    score: int
-    sponsor: str
-    pronouns: str
-    seed: int
-
-class SetGame(TypedDict):
-    """A game of a set. `reason` is the verdict in words."""
-
-    gameId: str
-    stageId: NotRequired[int]
-    mode: NotRequired[str]
-    durationSeconds: NotRequired[float]
-    verdict: str
-    counts: bool
-    reason: str
-    winner: NotRequired[int]
-    """The index in `sides`."""
-    score: list[int]
-    players: list[dict[str, Any]]
-    operator: NotRequired[dict[str, Any]]
-    suddenDeaths: NotRequired[list[dict[str, Any]]]
-
-class SetScore(TypedDict):
-    """A set. `score` is in the order of `players`, and `winner` is an index in `sides`."""
-
-    setId: NotRequired[str]
-    gameId: NotRequired[str]
-    state: NotRequired[Literal["upcoming", "running", "over"]]
-    bestOf: NotRequired[int]
-    winsNeeded: NotRequired[int]
-    players: list[SetPlayer]
-    score: NotRequired[list[int]]
-    sides: NotRequired[list[SetSide]]
-    winner: NotRequired[int]
-    games: NotRequired[list[SetGame]]
-    olderGames: NotRequired[int]
-    round: NotRequired[str]
-    event: NotRequired[str]
-    casters: NotRequired[list[str]]
-    swapped: NotRequired[bool]
-    crewBattle: NotRequired[dict[str, Any]]
-    lastChange: NotRequired[int]
-
 class SnapshotMessage(Envelope):
     """The game in progress, for a client that joins it live."""
 
@@ -356,7 +289,14 @@ EventMessage = (
     | HighlightMessage
 )
 StatusMessage = (
-    HelloMessage | SnapshotMessage | StationMessage | SetMessage | OnAirMessage | SituationMessage | LaggedMessage
+    HelloMessage
+    | SnapshotMessage
+    | StationMessage
+    | SetMessage
+    | OnAirMessage
+    | SituationMessage
+    | LaggedMessage
+    | PartMessage
 )
 Message = (
     GameStartMessage

@@ -436,43 +436,363 @@ class Thing(TypedDict):
     """Something that a game numbers or names: a stage, a course, a character, a machine."""
 
     kind: NotRequired[str]
+    """The game's word for it: `stage`, `course`, `machine`."""
     id: NotRequired[int | str]
+    """As in the settings."""
     name: NotRequired[str]
+    """Left out for an id without a known name."""
 
 class PlayerSummary(TypedDict):
     """One player. Values that the format does not have are left out."""
 
     index: int
+    """Player index."""
     port: NotRequired[int]
     name: NotRequired[str]
+    """Display name, or the only name that the format has."""
     tag: NotRequired[str]
+    """In-game name tag."""
     code: NotRequired[str]
+    """Connect code."""
     character: NotRequired[Thing]
+    """The character, machine or car of the player."""
     color: NotRequired[int]
+    """Number of the costume or paint job."""
     team: NotRequired[int]
+    """Number of the team; meaningless unless `isTeams`."""
     teamName: NotRequired[str]
+    """The team in a word: `red`."""
     human: NotRequired[bool]
+    """False when the computer plays."""
     startStocks: NotRequired[int]
+    """Left out in modes without stocks."""
     score: NotRequired[int]
+    """Score at the end, in modes that are played for a score: KOs minus falls."""
     setup: NotRequired[dict[str, Any]]
+    """`character`, `color`, `team` and `human` exactly as in the settings."""
 
 class GameSummary(TypedDict):
     """One game. The values that depend on its end are missing until then."""
 
     version: NotRequired[str]
+    """Version of the game or of the format."""
     place: NotRequired[Thing]
+    """Where it was played: a stage, a course, a track."""
     rules: NotRequired[str]
+    """The rules in a few words: `Time Attack, 3 laps`."""
     mode: NotRequired[str]
+    """`time`, `coin`, `bonus`, `stamina`, or `mode 4` for one without a name; empty for stock mode."""
     players: NotRequired[list[PlayerSummary]]
     who: NotRequired[str]
+    """Who played, in one line, where a line for each player would not say it well."""
     isTeams: NotRequired[bool]
     versus: NotRequired[bool]
+    """Players play against each other for points, so games are grouped into sets."""
     matchId: NotRequired[str]
+    """Id of the match when the game itself counts one (ranked)."""
     suddenDeath: NotRequired[bool]
+    """The game is the sudden death that decides the game before it."""
     startedAt: NotRequired[str]
+    """Beginning according to the file, ISO 8601; without a zone it is the console's clock."""
     ending: NotRequired[Literal["finished", "time", "quit"]]
+    """`finished`, `time` (the clock ran out) or `quit`; left out if the replay does not show it."""
     quitter: NotRequired[int]
+    """Player index of the player who quit."""
     winners: NotRequired[list[int]]
+    """Player indices."""
     tied: NotRequired[bool]
+    """Several sides came first, and a sudden death follows."""
     basis: NotRequired[Literal["", "inferred"]]
+    """`inferred`: the replay has no end, and its last frame shows the winners; else left out."""
     setup: NotRequired[dict[str, Any]]
+    """Place and rules exactly as in the settings: `stageId`, `laps`, ..."""
+
+class SetPlayer(TypedDict):
+    """A player of a set, as in its newest game."""
+
+    playerIndex: int
+    """Player index: the port, counted from 0."""
+    port: int
+    side: int
+    """Place in `sides`."""
+    score: int
+    """Games won by the player's side."""
+    name: NotRequired[str]
+    """The operator's name, or else that of the seat, netplay name or tag; left out if none is known."""
+    namedByOperator: NotRequired[bool]
+    seatName: NotRequired[str]
+    """The name with which the seat was claimed; left out if it was not."""
+    connectCode: NotRequired[str]
+    netplayName: NotRequired[str]
+    tag: NotRequired[str]
+    """In-game name tag."""
+    characterId: NotRequired[int]
+    characterColor: NotRequired[int]
+    team: NotRequired[int]
+    """0 red, 1 blue, 2 green; left out without teams."""
+    sponsor: NotRequired[str]
+    """The sponsor or team of the player, from the operator or the seat. `name` does not contain it."""
+    pronouns: NotRequired[str]
+    """From the operator or the seat."""
+    seed: NotRequired[int]
+    """The operator's: seed in the event, from 1."""
+
+class Crew(TypedDict):
+    """One crew."""
+
+    name: NotRequired[str]
+    """Empty: the name of the player whose turn it is."""
+    stocks: NotRequired[int]
+    """Stocks of all its players together."""
+
+class CrewBattle(TypedDict):
+    """The crews of a set that is a crew battle."""
+
+    crews: NotRequired[list[Crew]]
+    """In the order of `sides`: that of the ports in the first game."""
+    stocksPerPlayer: NotRequired[int]
+    """Stocks of a player who enters."""
+
+class SetSide(TypedDict):
+    """One side of a set: a player or a team."""
+
+    name: NotRequired[str]
+    """The names of its players, when all have one."""
+    score: int
+    """`won` plus `added`, never below 0. In a crew battle: stocks left."""
+    won: int
+    """Games won that count; in a crew battle the stocks that the games have left."""
+    added: NotRequired[int]
+    """Points added by the operator."""
+    players: list[int]
+    """Player indices."""
+
+class GamePlayer(TypedDict):
+    """A player in one game of a set."""
+
+    playerIndex: int
+    """Player index: the port, counted from 0."""
+    port: int
+    side: int
+    """Place in `sides`."""
+    characterId: NotRequired[int]
+    characterColor: NotRequired[int]
+    stocks: NotRequired[int]
+    """Stocks at the end."""
+    percent: NotRequired[float]
+    """Percent at the end."""
+    score: NotRequired[int]
+    """Score at the end, in time mode."""
+    name: NotRequired[str]
+    """Only in a crew battle: the player whose turn it was."""
+    enteredStocks: NotRequired[int]
+    """Only in a crew battle: stocks that the player came with."""
+    keptStocks: NotRequired[int]
+    """Only in a crew battle: stocks that the player left with, if the game counts."""
+
+class OperatorDecision(TypedDict):
+    """The operator's decision about a game."""
+
+    counts: NotRequired[bool]
+    winner: NotRequired[int]
+    """Player index in this game."""
+    beginsSet: NotRequired[bool]
+    sides: NotRequired[dict[str, int]]
+    """The side in the set of each player, by player index."""
+    stocks: NotRequired[dict[str, int]]
+    """In a crew battle: the stocks that players left with, by player index."""
+
+class ScoredSuddenDeath(TypedDict):
+    """A sudden death that ended a game of a set."""
+
+    gameId: str
+    """Id of its own replay."""
+    durationSeconds: NotRequired[float]
+
+class ScoredGame(TypedDict):
+    """One game of a set."""
+
+    gameId: str
+    stageId: NotRequired[int]
+    mode: NotRequired[str]
+    """`time`, `coin`, `bonus`, `stamina`; left out for stock mode."""
+    durationSeconds: NotRequired[float]
+    verdict: Literal[
+        "playing",
+        "counted",
+        "handwarmer",
+        "quit",
+        "unfinished",
+        "no_winner",
+        "with_cpu",
+        "sudden_death",
+        "not_counted_by_operator",
+    ]
+    counts: bool
+    """Whether it is a point for `winner`."""
+    reason: str
+    """Why it counts or does not, for people."""
+    winner: NotRequired[int]
+    """The side that won it, also when it does not count."""
+    score: list[int]
+    """The scores of all sides after it."""
+    players: list[GamePlayer]
+    operator: NotRequired[OperatorDecision]
+    suddenDeaths: NotRequired[list[ScoredSuddenDeath]]
+    """The sudden deaths that ended it, in order; the last one decides. They are no games."""
+
+class SetScore(TypedDict):
+    """The current, latest or next set of a station."""
+
+    setId: NotRequired[str]
+    """Id of its first game; left out before that."""
+    gameId: NotRequired[str]
+    """Its newest game or sudden death: player indices are those of this game."""
+    state: Literal["upcoming", "running", "over"]
+    """`upcoming`: no game has begun."""
+    bestOf: int
+    """Length of the set in games; of a crew battle the longest that it can be."""
+    winsNeeded: int
+    """Wins that decide the set; 0 in a crew battle, which stocks decide."""
+    players: list[SetPlayer]
+    """In the order of `sides`."""
+    score: list[int]
+    """Games won, in the order of `players`; in a crew battle the stocks of their crews."""
+    crewBattle: NotRequired[CrewBattle]
+    """The crews, if the set is a crew battle. `players` has those who play now."""
+    sides: list[SetSide]
+    winner: NotRequired[int]
+    """The side that won; left out while the set is not over, and for a tie."""
+    games: list[ScoredGame]
+    """In order, the newest 20; in a set of more than 10 games twice as many."""
+    olderGames: NotRequired[int]
+    """Games of the set that are not in `games`."""
+    round: NotRequired[str]
+    """Round of the set, as the operator calls it."""
+    event: NotRequired[str]
+    """Event, as the operator calls it."""
+    casters: NotRequired[list[str]]
+    """Commentators, as the operator names them."""
+    swapped: NotRequired[bool]
+    """Show the second of two sides on the left. The order of `sides` itself stays."""
+    lastChange: NotRequired[int]
+    """Id of the newest change by an operator on this station; left out if there is none."""
+
+class SetResult(TypedDict):
+    """A set that a player has played."""
+
+    setId: str
+    """32 hex digits."""
+    at: str
+    """When its first game began."""
+    opponent: NotRequired[str]
+    """Left out if the opponent has no name."""
+    score: list[int]
+    """The score of the player, and that of the opponent."""
+    won: bool
+
+class StageRecord(TypedDict):
+    """How often a player has played on a stage."""
+
+    stage: Thing
+    games: int
+    won: int
+
+class Worked(TypedDict):
+    """The character and the stage with which a player has won most games against the other."""
+
+    character: Thing
+    stage: Thing
+    games: int
+    won: int
+
+class MatchupPlayer(TypedDict):
+    """A player, with figures from the newest games that count."""
+
+    name: str
+    code: NotRequired[str]
+    """Connect code."""
+    results: list[SetResult]
+    """The last sets in the 12 hours before this one, beginning with the newest."""
+    games: int
+    """How many games the figures below are from."""
+    averageSeconds: NotRequired[float]
+    """Average length of a game."""
+    openingsPerKill: NotRequired[float]
+    """Left out if no game has stats."""
+    stages: list[StageRecord]
+    """The stages that were played most."""
+    worked: NotRequired[Worked]
+
+class Meeting(TypedDict):
+    """A set of both players."""
+
+    setId: str
+    """32 hex digits."""
+    at: str
+    """When its first game began."""
+    score: list[int]
+    """A number for each player, in the order of `players`."""
+
+class StageGames(TypedDict):
+    """How the games of both players on a stage ended."""
+
+    stage: Thing
+    won: list[int]
+    """A number for each player, in the order of `players`."""
+
+class HeadToHead(TypedDict):
+    """The earlier games of both players against each other."""
+
+    sets: list[int]
+    """The sets that each of them has won."""
+    games: list[int]
+    """The games that each of them has won."""
+    limited: NotRequired[bool]
+    """There are more games: only the newest ones are counted. Otherwise left out."""
+    last: NotRequired[Meeting]
+    """The newest set. Left out if there is none."""
+    stages: list[StageGames]
+    """The stages that were played most."""
+
+class DirectorMessage(TypedDict):
+    """The director's choice, as the messages of a station have it. Only with `also`."""
+
+    type: Literal["director"]
+    station: str
+    chosen: bool
+    """Whether the director shows this station large."""
+    pinned: bool
+    """Whether the operator has pinned it."""
+
+class MatchupMessage(TypedDict):
+    """The earlier games of the two players of a set. Only with `also`."""
+
+    type: Literal["matchup"]
+    station: str
+    setId: NotRequired[str]
+    """Left out while no game of the set has begun."""
+    withoutMatchup: NotRequired[str]
+    """Why nothing is known, such as `a set of teams`. Left out if there is a matchup."""
+    players: list[MatchupPlayer]
+    """Two players in the order of `sides`, or none."""
+    headToHead: NotRequired[HeadToHead]
+
+class OddsMessage(TypedDict):
+    """The odds in one frame, as messages have them. Only with `also`."""
+
+    type: Literal["odds"]
+    station: str
+    gameId: str
+    """32 hex digits."""
+    frame: int
+    frameCursor: str
+    """The cursor of the frame in the `finalized` log."""
+    players: list[int]
+    """The two players. The odds are those of the first one."""
+    odds: float
+    """The chance of the first player to win, from 0 to 1."""
+    stocks: list[int]
+    """The stocks of both players."""
+
+PartMessage = DirectorMessage | MatchupMessage | OddsMessage

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import blocks
 from tests.project import ROOT
 
@@ -45,6 +47,10 @@ REVEALED = {
     "lost['stock']['endPercent']": "float",
     "frame['frame']['players']['0']['post']['percent']": "float",
     "stats['stats']['overall'][0]['inputCounts']['total']": "int",
+    "odds['odds']": "float",
+    "odds['stocks']": "list[int]",
+    "matchup['players'][0]['results'][0]['won']": "bool",
+    "played['games'][0]['players'][0]['percent']": "float",
 }
 KNOWN_MESSAGES = (
     "assert message['type'] == 'event' and message['kind'] == 'stock_lost'",
@@ -55,6 +61,15 @@ KNOWN_MESSAGES = (
     "message = next(client)",
     "assert message['type'] == 'stats'",
     "stats = message",
+    "message = next(client)",
+    "assert message['type'] == 'odds'",
+    "odds = message",
+    "message = next(client)",
+    "assert message['type'] == 'matchup'",
+    "matchup = message",
+    "message = next(client)",
+    "assert message['type'] == 'set'",
+    "played = message",
 )
 """A check of the type, or of the kind of an event, is enough to know the keys of a message."""
 WRONG = {
@@ -62,6 +77,7 @@ WRONG = {
     "replay.frames.players[0].post.percentage": 'has no attribute "percentage"',
     "slpstream.open_reply": 'has no attribute "open_reply"',
     "lost['stocks']": 'has no key "stocks"',
+    "odds['stock']": 'has no key "stock"',
     "assert lost['kind'] == 'stock_losst'": "Non-overlapping equality check",
 }
 
@@ -74,6 +90,7 @@ def checked(*programs: Path) -> list[str]:
     return done.stdout.replace("numpy._typing._nbit_base.", "numpy.").replace("builtins.", "").splitlines()
 
 
+@pytest.mark.parts("director", "matchup", "odds")
 def test_stubs_are_current() -> None:
     spec = importlib.util.spec_from_file_location("stubs", PROGRAM)
     assert spec is not None

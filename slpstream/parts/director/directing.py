@@ -52,6 +52,13 @@ class DirectorState(Schema, kw_only=True):
     hold_seconds: float = 0.0
 
 
+class SentChoice(Schema, kw_only=True):
+    """The director's choice, as the messages of a station have it."""
+
+    chosen: Annotated[bool, Meta(description="Whether the director shows this station large.")]
+    pinned: Annotated[bool, Meta(description="Whether the operator has pinned it.")]
+
+
 class Directing(RunningPart):
     """The director of one daemon."""
 
@@ -98,10 +105,10 @@ class Directing(RunningPart):
         sent = None
         while True:
             changed, station = self._changed, channel.station
-            payload = {"chosen": station == self._choice.station, "pinned": station == self._pinned}
-            if payload != sent:
-                sent = payload
-                await send(payload)
+            choice = SentChoice(chosen=station == self._choice.station, pinned=station == self._pinned)
+            if choice != sent:
+                sent = choice
+                await send(msgspec.to_builtins(choice))
             else:
                 await changed.wait()
 

@@ -47,6 +47,7 @@ PART = Part(
             "director",
             "`chosen` (whether the director shows this station large) and `pinned` (whether the operator has pinned "
             "it): first as it is, and then at each change",
+            "slpstream.parts.director.directing:SentChoice",
         )
     ],
 )

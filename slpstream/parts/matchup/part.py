@@ -15,6 +15,7 @@ PART = Part(
             "matchup",
             "the matchup of the set, as `/v1/stations/{station}/matchup` returns it: at the beginning of the "
             "subscription, and whenever it changes; see `slpstream/parts/matchup/docs.md`",
+            "slpstream.parts.matchup.schemas:Matchup",
         )
     ],
 )

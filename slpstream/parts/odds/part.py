@@ -31,6 +31,7 @@ PART = Part(
             "`gameId`, `frame`, `frameCursor` (of this frame in the `finalized` log), `players`, `odds` (the chance of "
             "the first of them to win, from 0 to 1), `stocks`: twice a second of game time, and when a stock is lost; "
             "see `slpstream/parts/odds/docs.md`",
+            "slpstream.parts.odds.schemas:SentOdds",
         )
     ],
     functions={"conversion_swings": "slpstream.parts.odds.swings:conversion_swings"},

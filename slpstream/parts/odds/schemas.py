@@ -25,6 +25,17 @@ class OddsPoint(Schema, kw_only=True):
     stocks: Annotated[list[int], Meta(description="The stocks of both players.")]
 
 
+class SentOdds(Schema, kw_only=True):
+    """The odds in one frame, as messages have them."""
+
+    game_id: GameId
+    frame: int
+    frame_cursor: Annotated[str, Meta(description="The cursor of the frame in the `finalized` log.")]
+    players: Annotated[list[PlayerIndex], Meta(description="The two players. The odds are those of the first one.")]
+    odds: Annotated[float, Meta(description="The chance of the first player to win, from 0 to 1.")]
+    stocks: Annotated[list[int], Meta(description="The stocks of both players.")]
+
+
 class GameOddsFound(Schema, kw_only=True):
     """The odds of a game."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Any
 
+import msgspec
 import trio
 
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, Cursor
 from slpstream.parts.odds.followed_game import FollowedGame
+from slpstream.parts.odds.schemas import SentOdds
 from slpstream.stream.channel import Channel, Send
 from slpstream.stream.game import Game
 from slpstream.stream.subscription import Start
@@ -70,17 +71,17 @@ class _SentGame:
         if self._sent is None:
             self._sent = max(0, bisect_right(followed.positions, offset, key=lambda position: position.offset) - 1)
         while self._sent < len(followed.positions):
-            await send(self._payload(self._sent))
+            await send(msgspec.to_builtins(self._message(self._sent)))
             self._sent += 1
 
-    def _payload(self, number: int) -> dict[str, Any]:
+    def _message(self, number: int) -> SentOdds:
         followed = self._followed
         point, game_id = followed.odds.points[number], followed.log.game_id
-        return {
-            "gameId": game_id,
-            "frame": point.frame,
-            "frameCursor": str(Cursor(game_id, "finalized", followed.positions[number])),
-            "players": followed.odds.players,
-            "odds": point.odds,
-            "stocks": [point.state.stocks, point.state.opponent_stocks],
-        }
+        return SentOdds(
+            game_id=game_id,
+            frame=point.frame,
+            frame_cursor=str(Cursor(game_id, "finalized", followed.positions[number])),
+            players=followed.odds.players,
+            odds=point.odds,
+            stocks=[point.state.stocks, point.state.opponent_stocks],
+        )

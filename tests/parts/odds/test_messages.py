@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 import trio
-from websockets.sync.client import connect
 
+import slpstream
 from slpstream.config import Config
 from slpstream.daemon.station.station import Station
+from slpstream.model.messages import FramesMode
 from slpstream.parts.odds.asked_odds import AskedOdds
 from slpstream.parts.odds.cli import command
 from slpstream.stream.channel import Hub
 from tests.cli.command_line import called
 from tests.daemons.hosts import host_of
-from tests.daemons.process import DEADLINE_SECONDS, DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.daemons.station import running_station, until
 from tests.replays import replay_path
 from tests.stream.fakes import Client, subscription
@@ -126,13 +127,13 @@ def test_restart_in_the_middle_of_a_game(tmp_path: Path) -> None:
         assert points(before[:-1] + after) == expected["points"]
 
 
-def received(daemon: DaemonProcess, through: int, **query: str) -> list[Message]:
+def received(daemon: DaemonProcess, through: int, cursor: str, frames: FramesMode = "live") -> list[Any]:
     """The messages of a new subscription up to a frame."""
-    url = daemon.stream_url(station="main", also="odds", topics="game", delivery="lossless", **query)
-    found: list[Message] = []
-    with connect(url, open_timeout=DEADLINE_SECONDS) as socket:
-        while not found or found[-1]["frame"] < through:
-            message = json.loads(socket.recv(timeout=DEADLINE_SECONDS))
+    found = []
+    with slpstream.connect(daemon.url, also=["odds"], topics=["game"], cursor=cursor, frames=frames) as client:
+        for message in client:
             if message["type"] == "odds":
                 found.append(message)
+                if message["frame"] >= through:
+                    break
     return found
