@@ -29,7 +29,7 @@ def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.chdir(tmp_path)
     session: dict[str, Any] = {}
     examples = re.findall(r"```(sh|python)\n(.*?)```", TEXT, re.DOTALL)
-    assert [kind for kind, _ in examples] == ["sh", *["python"] * 6, "sh", *["python"] * 2]
+    assert [kind for kind, _ in examples] == [*["python"] * 5, "sh", *["python"] * 2]
     for kind, example in examples:
         if kind == "python":
             if "import duckdb" in example:
