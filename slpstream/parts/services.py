@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -65,6 +65,47 @@ class Highlights(Protocol):
 
     async def page(self, query: HighlightsQuery) -> HighlightPage | None:
         """Return a page of highlights, or `None` if the game or station of the query is unknown."""
+
+
+class Span(NamedTuple):
+    """A part of a game, and the player who gains by it."""
+
+    player_index: int
+    start_frame: int
+    end_frame: int
+    dying: Collection[int] = ()
+    """Players who are dying at its end. The stock that the game will take from them counts as lost."""
+
+
+class Swing(NamedTuple):
+    """The chance of a player to win, from 0 to 1."""
+
+    before: float
+    """In the frame before the part of the game."""
+    after: float
+    """In its last frame."""
+
+    @property
+    def gained(self) -> float:
+        """How much likelier the player has become to win, from -1 to 1."""
+        return round(self.after - self.before, 4)
+
+
+class OddsOfGame(Protocol):
+    """The odds of one game, as the functions `begin_odds(settings)` and `column_odds(settings, frames)` return them."""
+
+    def take(self, number: int, posts: Mapping[int, Any]) -> object:
+        """Add a final frame with the Post-Frame Updates of its players, each number once and in order."""
+
+    def swing(self, span: Span) -> Swing | None:
+        """Return how much the odds have changed in a part of the game, or `None` without odds."""
+
+
+class Odds(Protocol):
+    """The odds of the daemon's games."""
+
+    async def swings(self, game_id: str, spans: Sequence[Span]) -> list[Swing | None]:
+        """Return how much the odds have changed in each part of a game. It is `None` for those without odds."""
 
 
 class ParsedQuery(Protocol):

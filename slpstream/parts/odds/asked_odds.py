@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
 import trio
@@ -16,14 +17,16 @@ from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.odds.followed_game import FollowedGame
 from slpstream.parts.odds.log_odds import LogOdds
 from slpstream.parts.odds.model import ModelError, OddsModel, packaged_model, read_model
-from slpstream.parts.odds.part import Odds
+from slpstream.parts.odds.part import Odds as OddsSection
 from slpstream.parts.odds.schemas import GameOddsFound, OddsPoint, OddsQuery
 from slpstream.parts.odds.sent_odds import send_odds
+from slpstream.parts.services import Odds, Span, Swing
 from slpstream.stream.channel import Channel, Send
 from slpstream.stream.game import Game
 from slpstream.stream.subscription import Start
 
-_KEPT_GAMES = 32
+_KEPT_GAMES = 64
+"""As many as there are games that are played at the stations of a large tournament."""
 
 
 class AskedOdds(RunningPart):
@@ -31,14 +34,28 @@ class AskedOdds(RunningPart):
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._model = _configured_model(host.config.section(Odds).model)
+        self._model = _configured_model(host.config.section(OddsSection).model)
         self._followed: WeakValueDictionary[str, FollowedGame] = WeakValueDictionary()
         """The games that somebody asked for, as long as a subscription has them or they are kept."""
         self._kept: OrderedDict[str, FollowedGame] = OrderedDict()
         self._computing = trio.Lock()
+        host.provide(Odds, self)
 
     async def odds(self, game_id: str, query: OddsQuery) -> GameOddsFound | None:
         """Return the odds of a game so far, or `None` if it is unknown or its file is missing."""
+        odds = await self._read(game_id)
+        return None if odds is None else _found(game_id, odds, query)
+
+    async def swings(self, game_id: str, spans: Sequence[Span]) -> list[Swing | None]:
+        """Return how much the odds have changed in each part of a game. It is `None` for those without odds."""
+        odds = await self._read(game_id) if spans else None
+        return [None if odds is None else odds.swing(span) for span in spans]
+
+    async def send_messages(self, kind: str, channel: Channel, start: Start | Cursor, send: Send) -> None:
+        """Send the odds of a station to one subscription."""
+        await send_odds(channel, start, send, self._follow)
+
+    async def _read(self, game_id: str) -> LogOdds | None:
         async with self._computing:  # one game at a time
             log = await self._host.games.log(game_id)
             if log is None:
@@ -53,11 +70,7 @@ class AskedOdds(RunningPart):
                 del self._kept[game_id]
                 self._followed.pop(game_id, None)
                 return None
-            return _found(game_id, asked.odds, query)
-
-    async def send_messages(self, kind: str, channel: Channel, start: Start | Cursor, send: Send) -> None:
-        """Send the odds of a station to one subscription."""
-        await send_odds(channel, start, send, self._follow)
+            return asked.odds
 
     def _follow(self, log: Game) -> FollowedGame:
         followed = self._followed.get(log.game_id)

@@ -6,7 +6,8 @@ There are odds twice a second of game time and when a stock is lost. They only d
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,12 +17,13 @@ from slpstream.formats.slippi.commands import POST_FRAME
 from slpstream.formats.slippi.game_start import STOCK_MODE
 from slpstream.formats.slippi.packed_frame import PackedFrame, ReadFields, WholeFrames
 from slpstream.model.prepared import prepared
-from slpstream.parts.odds.model import GameState, OddsModel
+from slpstream.parts.odds.model import GameState, OddsModel, packaged_model
+from slpstream.parts.services import Span, Swing
 
 MAX_STOCKS = 4
 """The model has seen no game with more stocks."""
 FRAMES_PER_SECOND = 60
-_FRAMES_PER_POINT = 30
+FRAMES_PER_POINT = 30
 _MAX_PERCENT = 999.0
 _DIGITS = 4
 
@@ -107,7 +109,7 @@ class Point(NamedTuple):
 class _Fighter:
     """One player in the frames so far."""
 
-    __slots__ = ("damage", "is_dying", "percent", "second_percent", "stocks", "taken")
+    __slots__ = ("damage", "is_dying", "percent", "second_percent", "stocks")
 
     def __init__(self, stocks: int) -> None:
         self.stocks = stocks
@@ -116,7 +118,6 @@ class _Fighter:
         """Whether a stock was lost and the game still shows its percent."""
         self.damage = self.second_percent = 0.0
         """The damage taken up to the last whole second, and the percent at that time."""
-        self.taken = 0.0
 
     def take(self, percent: float, stocks: int) -> bool:
         """Add a frame. Returns whether a stock was lost in it."""
@@ -129,12 +130,14 @@ class _Fighter:
     def counted_percent(self) -> float:
         return 0.0 if self.is_dying else self.percent
 
-    def count(self, *, new_second: bool) -> None:
-        """Count the damage taken. It is counted in whole seconds, and damage since the last of these is added."""
-        percent = self.counted_percent
-        self.taken = self.damage + max(0.0, percent - self.second_percent)
-        if new_second:
-            self.damage, self.second_percent = self.taken, percent
+    @property
+    def taken(self) -> float:
+        """The damage taken. It is counted in whole seconds, and damage since the last of these is added."""
+        return self.damage + max(0.0, self.counted_percent - self.second_percent)
+
+    def begin_second(self) -> None:
+        """Count the damage of the second that has ended."""
+        self.damage, self.second_percent = self.taken, self.counted_percent
 
 
 class GameOdds:
@@ -148,6 +151,9 @@ class GameOdds:
         self._second = -1
         self.next_point = 0
         """The first frame number that has odds even if no stock is lost."""
+        self._numbers: list[int] = []
+        """The frames in which the state of the game has changed."""
+        self._states: list[GameState] = []
 
     def take(self, number: int, posts: Mapping[int, Post]) -> Point | None:
         """Add a frame, and return its odds if it has any.
@@ -163,18 +169,51 @@ class GameOdds:
             first.take(one.percent, one.stocks_remaining),  # type: ignore[arg-type]
             second.take(two.percent, two.stocks_remaining),  # type: ignore[arg-type]
         )
-        whole = number // FRAMES_PER_SECOND
-        if number < self.next_point and True not in lost:
-            return None
-        for fighter in self._fighters:
-            fighter.count(new_second=whole > self._second)
-        self.next_point = max(self.next_point, (number // _FRAMES_PER_POINT + 1) * _FRAMES_PER_POINT)
-        self._second = max(whole, self._second)
+        has_odds = number >= self.next_point or True in lost
+        if has_odds:
+            whole = number // FRAMES_PER_SECOND
+            if whole > self._second:
+                self._second = whole
+                first.begin_second()
+                second.begin_second()
+            self.next_point = max(self.next_point, (number // FRAMES_PER_POINT + 1) * FRAMES_PER_POINT)
         state = GameState(
             first.stocks, second.stocks, first.counted_percent, second.counted_percent, second.taken, first.taken
         )
-        lost_by = tuple(index for index in (0, 1) if lost[index])
-        return Point(number, round(self._model.win(state), _DIGITS), state, lost_by)
+        if not self._states or state != self._states[-1]:
+            self._numbers.append(number)
+            self._states.append(state)
+        if not has_odds:
+            return None
+        return Point(number, self._odds(state), state, tuple(index for index in (0, 1) if lost[index]))
+
+    def swing(self, span: Span) -> Swing | None:
+        """Return the chance of a player before and after a part of the game, from the frames up to its end.
+
+        It is `None` if there are no odds before it, or none for this player.
+        """
+        if span.player_index not in self.players:
+            return None
+        before, after = (bisect_right(self._numbers, number) - 1 for number in (span.start_frame - 1, span.end_frame))
+        if before < 0:
+            return None
+        chances = self._odds(self._states[before]), self._odds(_without_dying(self._states[after], span, self.players))
+        if span.player_index == self.players[0]:
+            return Swing(*chances)
+        return Swing(*(round(1 - chance, _DIGITS) for chance in chances))
+
+    def _odds(self, state: GameState) -> float:
+        return round(self._model.win(state), _DIGITS)
+
+
+def _without_dying(state: GameState, span: Span, players: Sequence[int]) -> GameState:
+    """Return a state without the stocks that dying players will lose. A star KO takes them two seconds later."""
+    first, second = players
+    if first in span.dying and state.percent > 0:
+        state = state._replace(stocks=max(0, state.stocks - 1), percent=0.0)
+    if second in span.dying and state.opponent_percent > 0:
+        state = state._replace(opponent_stocks=max(0, state.opponent_stocks - 1), opponent_percent=0.0)
+    return state
 
 
 def _is_possible(post: Post, fighter: _Fighter) -> bool:
@@ -187,6 +226,12 @@ def _is_possible(post: Post, fighter: _Fighter) -> bool:
 def conditions_of(settings: Any) -> Conditions:
     """Return the part of the settings of a Slippi game that decides whether there are odds."""
     return msgspec.json.decode(msgspec.json.encode(settings), type=Conditions)
+
+
+def begin_odds(settings: Any) -> GameOdds | None:
+    """Return the odds of a Slippi game that begins, by the packaged model, or `None` if it has none."""
+    setup = conditions_of(settings)
+    return None if setup.without_odds else GameOdds(packaged_model(), setup)
 
 
 def posts_of(content: Any) -> Mapping[int, Post]:

@@ -15,6 +15,7 @@ from slpstream.model.topics import Topic
 from slpstream.parts.odds.game_odds import Conditions, GameOdds, Point, Post, posts_of, read_posts
 from slpstream.parts.odds.model import OddsModel
 from slpstream.parts.odds.turning_points import Conversion, TurningPoint, turning_points
+from slpstream.parts.services import Span, Swing
 
 TOPICS: frozenset[Topic] = frozenset({"game", "frame", "event"})
 _FORMAT = "slippi"
@@ -94,8 +95,11 @@ class LogOdds:
 
     def turning_points(self) -> list[TurningPoint]:
         """Return the largest swings so far."""
-        odds = [(point.frame, point.odds) for point in self.points]
-        return turning_points(self.players, odds, self._conversions, self._stocks)
+        return turning_points(self.players, self.swing, self._conversions, self._stocks)
+
+    def swing(self, span: Span) -> Swing | None:
+        """Return how much the odds have changed in a part of the game, or `None` without odds."""
+        return None if self._game is None else self._game.swing(span)
 
     def _changes_nothing(self, content: bytes | PackedEntry) -> bool:
         """Whether a frame has the same values as the one before. Most frames do.

@@ -34,7 +34,10 @@ PART = Part(
             "slpstream.parts.odds.schemas:SentOdds",
         )
     ],
-    functions={"conversion_swings": "slpstream.parts.odds.swings:conversion_swings"},
+    functions={
+        "begin_odds": "slpstream.parts.odds.game_odds:begin_odds",
+        "column_odds": "slpstream.parts.odds.column_odds:column_odds",
+    },
     commands=[
         Command("odds", "Show who was likely to win, and score or fit the model.", "slpstream.parts.odds.cli:command")
     ],

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from slpstream.model.prepared import prepared
+from slpstream.parts.services import Span, Swing
 
 MAX_TURNING_POINTS = 5
 _MIN_SWING = 0.01
-_DIGITS = 4
-Pair = tuple[int, float]
-"""A frame, and the chance of the first player in it."""
+SwingOf = Callable[[Span], Swing | None]
+"""Returns how much the odds have changed in a part of the game."""
 
 
 class _Move(msgspec.Struct):
@@ -52,60 +51,52 @@ class TurningPoint(msgspec.Struct, rename="camel", frozen=True):
     @property
     def swing(self) -> float:
         """How much the player gained, from 0 to 1."""
-        return round(self.after - self.before, _DIGITS)
+        return Swing(self.before, self.after).gained
 
 
 def turning_points(
     players: Sequence[int],
-    odds: Sequence[Pair],
+    swing_of: SwingOf,
     conversions: Iterable[Conversion],
     stocks: Iterable[tuple[int, int]],
 ) -> list[TurningPoint]:
     """Return the largest swings, beginning with the largest.
 
-    `odds` are in the order of their frames, for the first of the two `players`. Each of the `stocks` is the frame of a
-    loss and the index of the player who lost it.
+    Each of the `stocks` is the frame of a loss and the index of the player who lost it.
     """
     found = []
     killed = set()
     for conversion in conversions:
-        victim = conversion.player_index
-        if victim not in players:
-            continue
         if conversion.did_kill:
-            killed.add((conversion.end_frame, victim))
-        damage = sum(move.damage or 0 for move in conversion.moves)
-        found.append(swing_of(players, odds, victim, conversion, round(damage, 1)))
+            killed.add((conversion.end_frame, conversion.player_index))
+        found.append(_turning_point(players, swing_of, conversion, "conversion"))
     for frame, victim in stocks:
-        if victim in players and (frame, victim) not in killed:
-            found.append(swing_of(players, odds, victim, Conversion(victim, frame, frame, did_kill=True), None))
+        if (frame, victim) not in killed:
+            found.append(_turning_point(players, swing_of, Conversion(victim, frame, frame, did_kill=True), "stock"))
     large = [point for point in found if point is not None and point.swing >= _MIN_SWING]
     return sorted(large, key=lambda point: (-point.swing, point.start_frame))[:MAX_TURNING_POINTS]
 
 
-def swing_of(
-    players: Sequence[int], odds: Sequence[Pair], victim: int, conversion: Conversion, damage: float | None
+def _turning_point(
+    players: Sequence[int], swing_of: SwingOf, conversion: Conversion, of: Literal["conversion", "stock"]
 ) -> TurningPoint | None:
-    """Return the turning point for a conversion, or `None` if there are no odds before or after it.
-
-    A stock that was lost without a conversion has no `damage`.
-    """
-    frames = [frame for frame, _ in odds]
-    start = bisect_left(frames, conversion.start_frame) - 1
-    end = bisect_left(frames, conversion.end_frame)
-    if start < 0 or end >= len(odds):
+    """Return the turning point for a conversion, or `None` if there are no odds for it."""
+    victim = conversion.player_index
+    if victim not in players:
         return None
     [winner] = [player for player in players if player != victim]
-    before, after = (odds[i][1] if winner == players[0] else round(1 - odds[i][1], _DIGITS) for i in (start, end))
+    swing = swing_of(Span(winner, conversion.start_frame, conversion.end_frame))
+    if swing is None:
+        return None
     return TurningPoint(
-        of="stock" if damage is None else "conversion",
+        of=of,
         player_index=winner,
         opponent_index=victim,
         start_frame=conversion.start_frame,
         end_frame=conversion.end_frame,
-        before=before,
-        after=after,
+        before=swing.before,
+        after=swing.after,
         did_kill=conversion.did_kill,
-        damage=damage or 0.0,
+        damage=round(sum(move.damage or 0 for move in conversion.moves), 1),
         moves=len(conversion.moves),
     )

@@ -7,7 +7,6 @@ several worker processes. The results come in the order of the files.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,25 +19,12 @@ from slpstream.cli.replay_files import FoundReplay, at_hand, fail_without_replay
 from slpstream.cli.replay_work import examined_files
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.query_problem import QueryProblem
-from slpstream.parts import registry
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
-    from slpstream.api import Replay
     from slpstream.game.dolphin_queue import Clip
     from slpstream.model.occurrence import Occurrence
-
-
-_SWINGS = "conversion_swings"
-
-
-class _Span(NamedTuple):
-    """The frames of a situation, in the form of a conversion. `player_index` is the player who is hit."""
-
-    player_index: int
-    start_frame: int
-    end_frame: int
 
 
 class Search(NamedTuple):
@@ -47,8 +33,6 @@ class Search(NamedTuple):
     query: str
     as_json: bool
     games: GameQuery | None
-    min_swing: float | None = None
-    """In points of the odds. `None` finds all situations."""
 
 
 class FileResult(NamedTuple):
@@ -93,12 +77,6 @@ def printable_lines(text: str) -> str:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write the situations to this file, as a queue for Dolphin.",
 )
-@click.option(
-    "--min-swing",
-    type=click.FloatRange(0, 100),
-    metavar="POINTS",
-    help="Only situations after which the player was at least this many points likelier to win.",
-)
 @games_option
 @me_option
 @config_option
@@ -110,7 +88,6 @@ def command(
     query: str,
     as_json: bool,
     dolphin: Path | None,
-    min_swing: float | None,
     games: str | None,
     me: tuple[str, ...],
     config_file: Path | None,
@@ -123,14 +100,12 @@ def command(
     reported. To find games by their players, characters, stage or date, use `slpstream find`, or --games with the same
     queries.
     """
-    if min_swing is not None and registry.function(_SWINGS) is None:
-        raise click.UsageError("--min-swing needs the part odds, which is not installed")
     wanted = checked_games(games, me, config_file)
     files = list(find_files(paths, _endings()))
     if not files:
         fail_without_replays(paths)
     code, clips = 0, list[Any]()
-    search = partial(examine, Search(query, as_json=as_json, games=wanted, min_swing=min_swing))
+    search = partial(examine, Search(query, as_json=as_json, games=wanted))
     for result in examined_files(search, files, _endings(), jobs):
         for line in result.lines:
             print(line)
@@ -161,8 +136,6 @@ def examine(search: Search, replay_file: FoundReplay) -> FileResult:
                 return FileResult()
         replay = open_replay(source)
         found = replay.situations(search.query)
-        if search.min_swing is not None:
-            found = _swinging(replay, found, search.min_swing)
         if not found:
             return FileResult()
         from slpstream.cli.game_text import summary_of
@@ -184,16 +157,6 @@ def examine(search: Search, replay_file: FoundReplay) -> FileResult:
         message, code = describe_error(file, error)
         return FileResult(error=message, code=code)
     return FileResult(tuple(lines), tuple(clips))
-
-
-def _swinging(replay: Replay, found: Sequence[Occurrence], min_swing: float) -> list[Occurrence]:
-    """Return the situations after which the player was so many points likelier to win than before."""
-    swings = registry.function(_SWINGS)
-    if swings is None or not found:
-        return []
-    spans = [_Span(each.opponent_index, each.frames[0], each.known_frame) for each in found]
-    pairs = zip(found, swings(replay, spans), strict=True)
-    return [each for each, swing in pairs if swing is not None and 100 * swing >= min_swing]
 
 
 def _line(file: Path, game_id: str, described: str | dict[str, Any]) -> str:

@@ -22,10 +22,19 @@ from slpstream.model.query_problem import QueryProblem
 from slpstream.model.summary import GameSummary
 from slpstream.model.topics import Topic
 from slpstream.parts.interface import Host
-from slpstream.parts.services import MAX_WORDS, Marks, NewMark
+from slpstream.parts.services import MAX_WORDS, Marks, NewMark, Odds
 from slpstream.parts.situations.part import Situation
 from slpstream.parts.situations.query import FoundSituation
-from slpstream.parts.situations.search import LiveSituations, Query, described, frame_of, parse, setup_of
+from slpstream.parts.situations.search import (
+    LiveSituations,
+    Query,
+    described,
+    frame_of,
+    is_within,
+    parse,
+    setup_of,
+    span_of,
+)
 from slpstream.parts.situations.stored import keep
 from slpstream.stream.channel import Channel
 from slpstream.stream.log_consumer import ConsumedBatch, ConsumerOffsets, LogConsumer
@@ -82,34 +91,52 @@ class StationSearch:
         offsets = _offsets(await index.remembered(key))
         games: dict[str, _Game] = {}
         async for batch in LogConsumer(channel, frames="finalized", topics=_TOPICS, offsets=offsets.offsets):
-            for payload in self._search(wanted, batch, games):
-                self._host.metrics.counter("slpstream_situations_total", station).inc()
-                self._log.info(
-                    "situation found",
-                    station=station,
-                    game_id=batch.game_id,
-                    situation=payload["name"],
-                    frames=payload["frames"],
-                )
-                found_at_ms = round(1000 * time.time())
-                score = self._scores.get(payload["name"])
-                is_new = await keep(index, FoundSituation(station, payload, found_at_ms, score))
-                await self._host.parts.situation_found(station, payload)
-                if payload["name"] in self._marked:
-                    await self._mark(station, payload)
-                if is_new and any(game.game_id == batch.game_id and game.is_played for game in channel.games):
-                    channel.publish_situation({"at": timestamp(found_at_ms / 1000), **payload})
-                    self._host.parts.situation_seen(station, payload)
+            for game, search, found in self._search(wanted, batch, games):
+                for payload in await self._wanted_payloads(batch.game_id, game, search, found):
+                    await self._keep(channel, batch.game_id, payload)
             was_over = len(_over(offsets))
             offsets.note(batch)
             over = _over(offsets)
             if len(over) != was_over:
                 index.remember(key, over.dump())
 
+    async def _keep(self, channel: Channel, game_id: str, payload: dict[str, Any]) -> None:
+        """Store a situation, and tell everybody about it."""
+        station = channel.station
+        self._host.metrics.counter("slpstream_situations_total", station).inc()
+        self._log.info(
+            "situation found",
+            station=station,
+            game_id=game_id,
+            situation=payload["name"],
+            frames=payload["frames"],
+        )
+        found_at_ms = round(1000 * time.time())
+        score = self._scores.get(payload["name"])
+        is_new = await keep(self._host.index, FoundSituation(station, payload, found_at_ms, score))
+        await self._host.parts.situation_found(station, payload)
+        if payload["name"] in self._marked:
+            await self._mark(station, payload)
+        if is_new and any(game.game_id == game_id and game.is_played for game in channel.games):
+            channel.publish_situation({"at": timestamp(found_at_ms / 1000), **payload})
+            self._host.parts.situation_seen(station, payload)
+
+    async def _wanted_payloads(
+        self, game_id: str, game: _Game, search: _Search, found: Sequence[Occurrence]
+    ) -> Iterator[dict[str, Any]]:
+        """Return the payloads of those situations that change the odds as the query wants."""
+        wanted = search.wanted.query.swing
+        if wanted is not None:
+            odds = self._host.find(Odds)
+            spans = [span_of(each, search.live.dying) for each in found]
+            swings = [] if odds is None else await odds.swings(game_id, spans)
+            found = [each for each, swing in zip(found, swings, strict=False) if is_within(wanted, swing)]
+        return _payloads(game_id, game, search, found)
+
     def _search(
         self, wanted: Sequence[_Wanted], batch: ConsumedBatch, games: dict[str, _Game]
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the payloads of the situations that a batch makes known.
+    ) -> Iterator[tuple[_Game, _Search, Sequence[Occurrence]]]:
+        """Yield the situations that a batch makes known.
 
         This updates `games`, which are those that are being played.
         """
@@ -126,10 +153,11 @@ class StationSearch:
             if message.type == "frame":
                 frame = frame_of(message)
                 for search in game.searches:
-                    yield from _payloads(game_id, game, search, search.live.feed(frame))
+                    if found := search.live.feed(frame):
+                        yield game, search, found
             elif message.type == "game_end":
                 for search in game.searches:
-                    yield from _payloads(game_id, game, search, search.live.finish())
+                    yield game, search, search.live.finish()
                 del games[game_id]
         if batch.gone is not None:
             games.pop(game_id, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -10,11 +11,12 @@ from msgspec import UNSET
 from slpstream.formats.slippi.names import character_name, move_name, stage_name
 from slpstream.formats.slippi.stats.schema import Conversion
 from slpstream.parts import registry
+from slpstream.parts.services import OddsOfGame, Span
 from slpstream.parts.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
 from slpstream.parts.sql.queried import Holds, Queried, Row
 
-_swings = registry.function("conversion_swings")
-"""Returns the swing of the odds by each conversion, if a part knows the odds."""
+_column_odds = registry.function("column_odds")
+"""Returns the odds of a game, if a part knows them."""
 _MOVE = pa.struct(
     [
         ("player_index", SMALL),
@@ -51,7 +53,7 @@ SCHEMA = pa.schema(
         column("moves", pa.list_(_MOVE), "All moves, in order."),
         *(
             [column("swing", REAL, "How much likelier the player who hit was to win after it, from -1 to 1.")]
-            if _swings
+            if _column_odds
             else []
         ),
     ]
@@ -70,9 +72,19 @@ def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
     characters = {player.player_index: character_name(player.character_id) for player in settings.players}
     conversions = replay.stats().conversions
     found: list[Row] = [facts | _row(number, each, characters) for number, each in enumerate(conversions, 1)]
-    if _swings is None or "swing" not in columns:
+    if _column_odds is None or "swing" not in columns:
         return found
-    return [{**row, "swing": swing} for row, swing in zip(found, _swings(replay, conversions), strict=True)]
+    odds: OddsOfGame | None = _column_odds(settings, replay.frames)
+    if odds is None:
+        return found
+    return [{**row, "swing": _swing(odds, row, characters)} for row in found]
+
+
+def _swing(odds: OddsOfGame, row: Row, players: Iterable[int]) -> float | None:
+    others = [player for player in players if player != row["player_index"]]
+    end = row["end_frame"]
+    swing = None if end is None or len(others) != 1 else odds.swing(Span(others[0], row["start_frame"], end))
+    return None if swing is None else swing.gained
 
 
 def _row(number: int, conversion: Conversion, characters: dict[int, str | None]) -> dict[str, Any]:

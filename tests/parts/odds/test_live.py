@@ -14,12 +14,14 @@ import pytest
 from slpstream.api import messages, open_replay
 from slpstream.formats.registry import of_name
 from slpstream.game.pipeline import Pipeline
-from slpstream.parts.odds.game_odds import FRAMES_PER_SECOND, Conditions, GameOdds, Post
+from slpstream.parts.odds.game_odds import FRAMES_PER_SECOND, Conditions, GameOdds, Post, begin_odds
 from slpstream.parts.odds.log_odds import TOPICS, LogOdds
 from slpstream.parts.odds.model import packaged_model
 from slpstream.parts.odds.played_games import NotCounted, game_of
 from slpstream.parts.odds.turning_points import TurningPoint, turning_points
+from slpstream.parts.services import Span, Swing
 from tests.formats.slippi.pure import without_kernel
+from tests.parts.odds.plain_odds import plain_odds
 from tests.replays import replay_path
 from tests.synthetic.match import synthetic_match
 
@@ -113,16 +115,15 @@ def test_turning_points_are_the_largest_swings(tmp_path: Path) -> None:
     path = tmp_path / "game.slp"
     path.write_bytes(match())
     odds = finished(path)
-    chances = {point.frame: point.odds for point in odds.points}
+    chances = plain_odds(path)
+    assert [(point.frame, point.odds) for point in odds.points] == [
+        (point.frame, chances[point.frame]) for point in odds.points
+    ]
     expected = []
     for conversion in open_replay(path).stats().conversions:
         assert isinstance(conversion.end_frame, int)
-        start, end = conversion.start_frame, conversion.end_frame
-        before = [chances[frame] for frame in chances if frame < start]
-        after = [chances[frame] for frame in chances if frame >= end]
-        if before:
-            gained = after[0] - before[-1]
-            expected.append((round(gained if conversion.player_index == 1 else -gained, 4), start))
+        gained = chances[conversion.end_frame] - chances[conversion.start_frame - 1]
+        expected.append((round(gained if conversion.player_index == 1 else -gained, 4), conversion.start_frame))
     turns = odds.turning_points()
     assert [(turn.swing, turn.start_frame) for turn in turns] == sorted(expected, reverse=True)[:5]
     assert {turn.of for turn in turns} == {"conversion"}
@@ -131,8 +132,10 @@ def test_turning_points_are_the_largest_swings(tmp_path: Path) -> None:
 
 
 def test_stock_without_a_conversion_is_a_turning_point() -> None:
-    odds = [(0, 0.5), (30, 0.5), (45, 0.3), (60, 0.31)]
-    assert turning_points([1, 3], odds, [], [(45, 1), (60, 2), (90, 3)]) == [
+    def swing_of(span: Span) -> Swing | None:
+        return Swing(0.5, 0.7) if span == Span(3, 45, 45) else None
+
+    assert turning_points([1, 3], swing_of, [], [(45, 1), (60, 2), (90, 3)]) == [
         TurningPoint("stock", 3, 1, 45, 45, before=0.5, after=0.7, did_kill=True, damage=0, moves=0)
     ]
 
@@ -167,6 +170,26 @@ def test_handicaps_have_no_odds(name: str, values: tuple[float, float]) -> None:
     for player, value in zip(players, values, strict=True):
         player[name] = value
     assert msgspec.convert(settings, Conditions).without_odds == "played with a handicap"
+
+
+def test_stock_counts_as_lost_for_a_dying_player() -> None:
+    """In a star KO, the game takes the stock two seconds after the player has begun to die."""
+    players = [{"playerIndex": i, "startStocks": 4} for i in (0, 3)]
+    odds = begin_odds({"inGameMode": 0x20, "isTeams": False, "players": players})
+    assert odds is not None
+    odds.take(0, {0: Post(0.0, 4), 3: Post(0.0, 4)})
+    odds.take(10, {0: Post(0.0, 4), 3: Post(90.0, 4)})
+    hit, star = odds.swing(Span(0, 5, 20)), odds.swing(Span(0, 5, 20, dying={3}))
+    odds.take(60, {0: Post(0.0, 4), 3: Post(90.0, 4)})
+    odds.take(151, {0: Post(0.0, 4), 3: Post(90.0, 3)})
+    lost = odds.swing(Span(0, 5, 151))
+    assert hit is not None
+    assert lost is not None
+    assert lost.after > hit.after
+    assert star == lost
+    assert odds.swing(Span(0, 5, 151, dying={3})) == lost, "the stock is lost already"
+    assert odds.swing(Span(3, 5, 151)) == Swing(*(round(1 - chance, 4) for chance in lost))
+    assert odds.swing(Span(0, 0, 151)) is odds.swing(Span(1, 5, 151)) is None
 
 
 def test_impossible_values_have_no_odds() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,21 +76,21 @@ def test_me_requires_a_game_query(folder: Path) -> None:
 
 
 @pytest.mark.parts("odds")
-def test_only_situations_that_swing_the_odds(folder: Path) -> None:
-    from slpstream.parts.odds.cli import command as odds
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [("hit, swing:>2", lambda points: points > 2), ("hit, swing <= 2 %", lambda points: points <= 2)],
+)
+def test_only_situations_that_swing_the_odds(folder: Path, query: str, wanted: Callable[[float], bool]) -> None:
+    from tests.parts.odds.plain_odds import plain_odds
 
     path = folder / "Game_long.slp"
-    told = json.loads(called(odds, "show", "--json", path).stdout)
-    chances = {point["frame"]: point["odds"] for point in told["points"]}
-    expected = []
+    chances = plain_odds(path)
     found = open_replay(path).situations("hit")
-    assert found is not None
+    expected = []
     for each in found:
-        before = [chances[frame] for frame in chances if frame < each.frames[0]]
-        after = [chances[frame] for frame in chances if frame >= each.known_frame]
-        gained = (after[0] - before[-1]) if before and after else 0
-        if (gained if each.player_index == told["players"][0] else -gained) >= 0.02:
+        gained = round(100 * (chances[each.known_frame] - chances[each.frames[0] - 1]), 2)
+        if wanted(gained if each.player_index == 0 else -gained):
             expected.append(list(each.frames))
     assert 0 < len(expected) < len(found)
-    lines = called(cli.command, "--json", "--min-swing", 2, path, "hit").stdout.splitlines()
+    lines = called(cli.command, "--json", path, query).stdout.splitlines()
     assert [json.loads(line)["frames"] for line in lines] == expected

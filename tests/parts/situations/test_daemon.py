@@ -28,6 +28,7 @@ from slpstream.parts.situations.part import Situation
 from tests.daemons.hosts import parts_of
 from tests.daemons.played_game import PlayedGame, game_id_of
 from tests.daemons.process import DaemonProcess, configured
+from tests.project import has_part
 from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
 
@@ -38,6 +39,7 @@ QUERIES: Mapping[str, str] = {
     "ledge": "offstage -> ledge-grab, within:5s",
     "grab": "grab -> throw",
     "shield": "opponent.shield, for:20f",
+    **({"swing": "hit, swing:>2"} if has_part("odds") else {}),
 }
 MORE: Mapping[str, str] = {
     "kill": "mark = true\nhighlight = true\nscore = 80.0",

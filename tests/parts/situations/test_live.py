@@ -19,6 +19,7 @@ from slpstream.model.fields import F32
 from slpstream.model.messages import LogMessage, content_of
 from slpstream.model.occurrence import Occurrence
 from slpstream.parts.situations.search import LiveSituations, frame_of, parsed
+from slpstream.parts.situations.search.replay import find_situations
 from tests.formats.slippi.writer import sizes_at
 from tests.marks import slow
 from tests.parts.situations.games import game_of
@@ -170,3 +171,29 @@ def test_single_column_equals_that_of_all_columns(name: str) -> None:
                 assert alone.dtype == character.post[field].dtype or field == "is_airborne"
                 assert (alone == character.post[field])[character.post.present].all()
                 assert not alone[~character.post.present].astype(bool).any() or field == "percent"
+
+
+@pytest.mark.parts("odds")
+@pytest.mark.parametrize("query", ["hit, swing:>1", "kill, swing:>5", "air -> opponent.kill, within:any, swing<-5"])
+def test_swings_are_the_same_without_columns(query: str, tmp_path: Path) -> None:
+    rollbacks = tmp_path / "rollbacks.slp"
+    rollbacks.write_bytes(synthetic_match(seed=3, frames=3000, rollbacks=True))
+    found = 0
+    for path in (rollbacks, replay_path("full_match_3.18"), replay_path("doubles_3.18")):
+        replay = open_replay(path)
+        reader = of_name("game.slp").new_reader("game.slp")
+        batches = [reader.feed(path.read_bytes()), reader.finish()]
+        expected = replay.situations(query)
+        assert find_situations(query, replay.settings, None, batches) == expected
+        found += len(expected)
+    assert found > 2
+
+
+@pytest.mark.parts("odds")
+def test_star_ko_swings_the_odds_as_soon_as_it_is_known() -> None:
+    replay = open_replay(replay_path("full_match_3.18"))
+    post = replay.frames.players[1].post
+    begin = next(row for row, state in enumerate(post.action_state_id) if state == 4)
+    number = int(replay.frames.number[begin])
+    assert post.stocks_remaining[begin] == post.stocks_remaining[begin - 1]
+    assert number in [each.known_frame for each in replay.situations("kill, swing:>5")]

@@ -135,6 +135,11 @@ class LiveSituations:
         """Whether there are a player and an opponent in the game that the query is about."""
         return bool(self._pairs)
 
+    @property
+    def dying(self) -> frozenset[int]:
+        """The players who are dying in the newest frame."""
+        return frozenset(index for index, post in self._before.posts.items() if _is_in(_DEAD, post))
+
     def copy(self) -> Self:
         """Return an independent search in the same state."""
         twin = copy.copy(self)

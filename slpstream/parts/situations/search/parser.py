@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
 from slpstream.model.query_problem import QueryProblem
+from slpstream.parts import registry
 from slpstream.parts.situations.search.query import (
     DEFAULT_WITHIN_FRAMES,
     FRAMES_PER_SECOND,
@@ -42,6 +43,7 @@ MAX_HELD_FRAMES = 28_800
 _NAME_KINDS = ("word", "code", "text")
 _OPERATORS = ("<", "<=", ">", ">=")
 _MEASURES = ("percent", "stocks", "x", "y", "frame", "time")
+_WITH_PERCENT_SIGN = ("percent", "swing")
 
 
 def parse(text: str) -> Query | QueryProblem:
@@ -92,18 +94,23 @@ class _Parser:
         self._words = words
         self._next = 0
         self._depth = 0
+        self._swing: tuple[Token, Bound] | None = None
 
     def query(self) -> Query:
         """Read the whole query."""
         player, opponent = self._who()
         steps = [self._step(first=True)]
         while self._takes("->"):
+            if self._swing is not None:
+                _fail(
+                    self._swing[0], "unexpected", "`swing:` is about the whole situation; it belongs to the last step"
+                )
             if len(steps) == MAX_STEPS:
                 _fail(self._word, "too_many_steps", f"a situation has at most {MAX_STEPS} steps")
             steps.append(self._step(first=False))
         if self._word.kind != "end":
             self._fail_unexpected("`,`, `|` or `->`")
-        return Query(player, opponent, tuple(steps))
+        return Query(player, opponent, tuple(steps), None if self._swing is None else self._swing[1])
 
     @property
     def _word(self) -> Token:
@@ -198,6 +205,13 @@ class _Parser:
                 if within is not None:
                     _fail(word, "twice", "a step has one `within:`")
                 within = self._limit()
+            elif word.kind == "key" and word.value == "swing":
+                self._take()
+                if self._swing is not None:
+                    _fail(word, "twice", "a situation has one `swing:`")
+                if registry.function("begin_odds") is None:
+                    _fail(word, "no_odds", "`swing:` needs the part odds, which is not installed")
+                self._swing = word, Bound("swing", *self._bounds("swing"))
             else:
                 parts.append(self._condition())
             if not self._takes(","):
@@ -266,7 +280,7 @@ class _Parser:
         if word.kind != "key":
             self._fail_unexpected("a move, a state, a place or a bound")
         self._take()
-        if word.value in ("for", "within"):
+        if word.value in ("for", "within", "swing"):
             _fail(word, "unexpected", f"`{word.value}:` belongs to a whole step, after a comma")
         if word.value == "starts":
             return About(whose or "own", Starts(self._states(starts())))
@@ -275,7 +289,7 @@ class _Parser:
         measure = next(name for name in _MEASURES if name == word.value)
         if whose is not None and measure in ("frame", "time"):
             _fail(word, "no_subject", f"`{measure}:` is about the game, not about a player")
-        low, high, low_included, high_included = self._bounds()
+        low, high, low_included, high_included = self._bounds(measure)
         # The relevant percent is nearly always that of the player who is hit.
         return About(
             whose or ("opponent" if measure == "percent" else "own"),
@@ -302,26 +316,28 @@ class _Parser:
             _fail(word, "unknown_word", "no action state has this name")
         return states
 
-    def _bounds(self) -> tuple[float | None, float | None, bool, bool]:
+    def _bounds(self, measure: str) -> tuple[float | None, float | None, bool, bool]:
         """Read the low and the high bound, and return them together with whether they are included."""
         if self._word.kind == "mark" and self._word.value in _OPERATORS:
             operator = self._take().value
-            number = self._number()
+            number = self._number(measure)
             included = operator.endswith("=")
             return (None, number, True, included) if operator[0] == "<" else (number, None, included, True)
-        low = self._number()
+        low = self._number(measure)
         if not self._takes(".."):
             return low, low, True, True
         begin = self._word
-        high = self._number()
+        high = self._number(measure)
         if high < low:
             _fail(begin, "empty_range", "the end of the range is below its beginning")
         return low, high, True, True
 
-    def _number(self) -> float:
-        if self._word.kind != "number":
+    def _number(self, measure: str) -> float:
+        word = self._word
+        if word.kind != "number" or (word.value.endswith("%") and measure not in _WITH_PERCENT_SIGN):
             self._fail_unexpected("a number")
-        return float(self._take().value)
+        self._take()
+        return float(word.value.rstrip("%"))
 
 
 @functools.cache

@@ -19,7 +19,7 @@ KILL_FRAMES = 600
 
 Whose = Literal["own", "opponent"]
 PlaceName = Literal["ground", "air", "offstage", "onstage", "platform"]
-Measure = Literal["percent", "stocks", "x", "y", "frame", "time"]
+Measure = Literal["percent", "stocks", "x", "y", "frame", "time", "swing"]
 
 
 class Name(msgspec.Struct, frozen=True):
@@ -128,6 +128,8 @@ class Query(msgspec.Struct, frozen=True):
     player: Names
     opponent: Names
     steps: tuple[Step, ...]
+    swing: Bound | None = None
+    """By how many points the situation has to change the player's chance to win."""
 
     @property
     def asks_for_kills(self) -> frozenset[Whose]:

@@ -1,7 +1,7 @@
 """The words of a query for situations, each with its place in the text.
 
-A key is a word with its colon (`percent:`), and a subject is a word with its dot (`opponent.`). The only other colon is
-the one after the players.
+A key is a word with its colon (`percent:`), and before `<` and `>` also without it. A subject is a word with its dot
+(`opponent.`). The only other colon is the one after the players.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ MAX_QUERY_CHARACTERS = 2000
 
 Kind = Literal["key", "subject", "duration", "number", "code", "text", "word", "mark", "end"]
 
-KEYS = ("percent", "stocks", "x", "y", "frame", "time", "starts", "state", "for", "within")
+KEYS = ("percent", "stocks", "x", "y", "frame", "time", "swing", "starts", "state", "for", "within")
 SUBJECTS = ("own", "opponent")
 
 # `a`: in Unicode, a long s (U+017F) also matches an s if case is ignored, but `lower` does not turn it into an s.
 _PATTERN = re.compile(
     rf"""
     (?P<space>\s+)
-    | (?P<key>(?ai:{"|".join(KEYS)})(?=\s*:)\s*:)
+    | (?P<key>(?ai:{"|".join(KEYS)})(?:\s*:|(?=\s*[<>])))
     | (?P<subject>(?ai:{"|".join(SUBJECTS)})\.)
     | (?P<duration>\d+(?:\.\d+)?(?ai:[fs])(?![\w.]))
     | (?P<code>[^\W_]+\#\d+)
     | (?P<word>(?ai:0x[0-9a-f]+)|[^\W\d_][^\W_]*(?:[-'&][^\W_]+)*)
-    | (?P<number>-?\d+(?:\.\d+)?(?![^\W_]))
+    | (?P<number>-?\d+(?:\.\d+)?(?![^\W_])(?:\s*%)?)
     | (?P<text>"[^"]*")
     | (?P<mark>->|\.\.|<=|>=|[<>,|!():])
     """,
@@ -66,7 +66,7 @@ def tokens_of(query: str) -> list[Token] | QueryProblem:
             return QueryProblem("unknown_character", f"{query[position]!r} has no meaning here", position, 1)
         name, text = match.lastgroup, match.group()
         if name == "key":
-            found.append(Token("key", text[:-1].strip().lower(), position, len(text)))
+            found.append(Token("key", text.rstrip(":").strip().lower(), position, len(text)))
         elif name == "subject":
             found.append(Token("subject", text[:-1].lower(), position, len(text)))
         elif name == "text":

@@ -19,6 +19,8 @@ from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW, PLATFORM
 from slpstream.model.occurrence import Occurrence
+from slpstream.parts import registry
+from slpstream.parts.services import OddsOfGame
 from slpstream.parts.situations.search.players import pairs_of
 from slpstream.parts.situations.search.query import (
     FRAMES_PER_SECOND,
@@ -40,10 +42,12 @@ from slpstream.parts.situations.search.query import (
     Whose,
 )
 from slpstream.parts.situations.search.steps import Chain
+from slpstream.parts.situations.search.swings import is_within, span_of
 from slpstream.parts.situations.search.vocabulary import HIT_STATES, STATES
 
 if TYPE_CHECKING:
     from slpstream.formats.slippi.columns import EventColumns, Frames
+    from slpstream.formats.slippi.game_start import Settings
     from slpstream.formats.slippi.whole_game import WholeGame
 
 Mask = npt.NDArray[np.bool_]
@@ -60,7 +64,20 @@ def whole_situations(query: Query, game: WholeGame) -> list[Occurrence] | None:
         return None
     columns = _Game(game.frames, stage_edge(settings.stage_id), two_players=len(settings.players) == 2)
     found = [occurrence for player, opponent in pairs for occurrence in columns.find(query, player, opponent)]
+    if query.swing is not None and found:
+        found = _swinging(query.swing, found, columns, settings, game.frames)
     return sorted(found, key=lambda occurrence: occurrence.order)
+
+
+def _swinging(
+    wanted: Bound, found: list[Occurrence], columns: _Game, settings: Settings, frames: Frames
+) -> list[Occurrence]:
+    """Return the situations that change the odds as wanted."""
+    begin = registry.function("column_odds")
+    odds: OddsOfGame | None = None if begin is None else begin(settings, frames)
+    if odds is None:
+        return []
+    return [each for each in found if is_within(wanted, odds.swing(span_of(each, columns.dying(each.known_frame))))]
 
 
 class _Player:
@@ -137,6 +154,13 @@ class _Game:
         self.edge = math.nan if edge is None else edge
         self.two_players = two_players
         self.players = {index: _Player(character.post) for index, character in frames.players.items()}
+
+    def dying(self, number: int) -> frozenset[int]:
+        """Return the players who are dying in a frame."""
+        row = int(np.searchsorted(self.number, number))
+        return frozenset(
+            index for index, player in self.players.items() if player.present[row] and player.is_in(_DEAD)[row]
+        )
 
     def find(self, query: Query, player: int, opponent: int) -> Iterator[Occurrence]:
         """Yield the occurrences with one player and one opponent."""
