@@ -19,7 +19,7 @@ _KEY = re.compile(r"-?[0-9]{1,15}\.[0-9a-f]{32}\.[0-9]{1,6}")
 class HighlightKey(tuple[int, str, int]):
     """The place of a highlight in the list.
 
-    It consists of the score, or of the time of its game, followed by the game id, and the number within the game.
+    It consists of the score, swing or time of its game, followed by the game id, and the number within the game.
     """
 
     __slots__ = ()
@@ -51,10 +51,10 @@ class HighlightsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, 
         Meta(description="Only highlights of the newest set of this station."),
     ] = UNSET
     order: Annotated[
-        Literal["newest", "best"],
+        Literal["newest", "best", "swing"],
         Meta(
             description="`newest`: the newest game first, and in it the last situation, then the last of the others. "
-            "`best`: by score."
+            "`best`: by score. `swing`: by how much the odds changed, then by score; it needs `game` or `set`."
         ),
     ] = "newest"
     limit: Annotated[int, Meta(ge=1, le=MAX_HIGHLIGHTS, description="Maximum number of highlights.")] = 50

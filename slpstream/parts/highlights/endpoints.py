@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,12 +17,18 @@ from slpstream.web.file_response import disposition
 from slpstream.web.launcher import with_launcher_link
 
 
+def _checked(query: HighlightsQuery) -> HighlightsQuery:
+    if query.order == "swing" and query.game is query.set is UNSET:
+        raise HTTPException(422, "order: `swing` needs `game` or `set`")
+    return query
+
+
 def endpoints(running: GameHighlights | None) -> list[Endpoint]:
     """Make the endpoints of this module. `running` is `None` if they are only described."""
     highlights = cast(GameHighlights, running)
 
     async def list_highlights(request: Request, query: HighlightsQuery) -> Response:
-        found = await highlights.highlights(query)
+        found = await highlights.highlights(_checked(query))
         if found is None:
             raise HTTPException(404, "no such game or station")
         for item in found.highlights:
@@ -29,7 +36,7 @@ def endpoints(running: GameHighlights | None) -> list[Endpoint]:
         return await json_response(request, found)
 
     async def combos(request: Request, query: HighlightsQuery) -> Response:
-        found = await highlights.combos(query)
+        found = await highlights.combos(_checked(query))
         if found is None:
             raise HTTPException(404, "no such game or station")
         headers = {"content-type": JSON, "content-disposition": disposition("combos.json"), "cache-control": "no-store"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -9,6 +11,7 @@ from msgspec import UNSET
 
 from slpstream.model.highlight import Highlight
 from slpstream.model.prepared import prepared
+from slpstream.parts.services import Swing
 from slpstream.store import Database
 from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery, tenths
 
@@ -23,6 +26,31 @@ def page(database: Database, query: HighlightsQuery, game_ids: list[str] | None 
     last = rows[query.limit - 1]
     first = tenths(last.highlight.score) if query.order == "best" else last.listed_at_ms
     return HighlightPage(rows[: query.limit], HighlightKey((first, last.game_id, last.number)))
+
+
+Swings = dict[tuple[str, int], Swing]
+"""How much each highlight changed the odds, by game id and number."""
+_WITHOUT_ODDS = -(10**9)
+"""Is added to scores, so that highlights without odds follow all others."""
+
+
+def everything(query: HighlightsQuery) -> HighlightsQuery:
+    """Return the query for all highlights of a few games, to order them by something that the index doesn't know."""
+    return msgspec.structs.replace(query, order="best", limit=sys.maxsize - 1, cursor=UNSET)
+
+
+def page_by_swing(query: HighlightsQuery, rows: Iterable[HighlightRow], swings: Swings) -> HighlightPage:
+    """Return a page of highlights by how much they changed the odds. Those without odds follow, by score."""
+    keyed = sorted(((_swing_key(row, swings), row) for row in rows), key=lambda pair: pair[0], reverse=True)
+    wanted = [(key, row) for key, row in keyed if query.cursor is UNSET or key < query.cursor]
+    shown = wanted[: query.limit]
+    return HighlightPage([row for _, row in shown], shown[-1][0] if len(shown) < len(wanted) else None)
+
+
+def _swing_key(row: HighlightRow, swings: Swings) -> HighlightKey:
+    swing = swings.get((row.game_id, row.number))
+    first = tenths(row.highlight.score) + _WITHOUT_ODDS if swing is None else round(10_000 * swing.gained)
+    return HighlightKey((first, row.game_id, row.number))
 
 
 _decode = msgspec.json.Decoder(list[Highlight]).decode

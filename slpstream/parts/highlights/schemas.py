@@ -10,6 +10,13 @@ from slpstream.model.highlight import Highlight
 from slpstream.web.schemas import GameId, HighlightLinks, Moment, Player, Schema
 
 
+class HighlightOdds(Schema, kw_only=True):
+    """The chance of the player to win the game, from 0 to 1."""
+
+    before: Annotated[float, Meta(description="In the frame before the highlight.")]
+    after: Annotated[float, Meta(description="In its last frame.")]
+
+
 class HighlightItem(Schema, kw_only=True):
     """One highlight in a list."""
 
@@ -26,6 +33,7 @@ class HighlightItem(Schema, kw_only=True):
     player: Annotated[Player, Meta(description="The player whose moment it is.")]
     opponent: Annotated[Player, Meta(description="The player who was hit or lost the stock, or the other one.")]
     highlight: Annotated[Highlight, Meta(description="As in the event. Situations are in no event.")]
+    odds: Annotated[HighlightOdds | None, Meta(description="With `order=swing`, for games that have odds.")] = None
     links: HighlightLinks
 
 

@@ -37,7 +37,7 @@ export const SIZES = Object.freeze(/** @type {const} */ (["name", "score", "perc
  * @property {string[]} casters        Names with handles, such as `Mika @mika`; empty for those of the set.
  * @property {boolean} sponsors        Shows the logos in the overlay folder, one after another.
  * @property {Partial<Record<(typeof SIZES)[number], number>>} sizes  Factors.
- * @property {boolean} odds            Shows how likely each of two sides is to win the game, or the turning point.
+ * @property {boolean} odds            Shows how likely each of two sides is to win the game, or what changed that.
  * @property {number} delay            Milliseconds.
  * @property {number} scale
  * @property {number} hold             Milliseconds.
@@ -98,7 +98,7 @@ export const OPTIONS = {
   casters: { kind: "names", max: 3, scenes: ["casters"] },
   sponsors: { kind: "switch", scenes: ["ticker"] },
   sizes: { kind: "sizes", values: SIZES, min: 0.5, max: 2 },
-  odds: { kind: "switch", scenes: ["live", "game-result"] },
+  odds: { kind: "switch", scenes: ["live", "game-result", "highlights"] },
   delay: { kind: "duration", max: 60_000 },
   scale: { kind: "factor", min: 0.25, max: 4 },
   hold: { kind: "duration", max: 3_600_000, scenes: LIVE },

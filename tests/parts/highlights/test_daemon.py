@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, unquote
 
 from slpstream.api import messages
 from tests.daemons.process import configured, running
+from tests.project import has_part
 from tests.synthetic.match import synthetic_match
 
 BEFORE = 1_700_000_000
@@ -97,6 +98,19 @@ def test_highlights_of_games(tmp_path: Path) -> None:
         rest = daemon.get(f"/v1/highlights?order=best&cursor={page['next']}")
         assert page["highlights"] + rest["highlights"] == [first, found], "107.7 points come before 65"
         assert "next" not in rest
+
+        if has_part("odds"):
+            from tests.parts.odds.plain_odds import plain_odds
+
+            [swinging] = daemon.get(f"/v1/highlights?order=swing&game={old_event['gameId']}")["highlights"]
+            chances = plain_odds(old)
+            spans = [chances[old_event["startFrame"] - 1], chances[old_event["endFrame"]]]
+            own = [chance if old_event["playerIndex"] == 0 else round(1 - chance, 4) for chance in spans]
+            assert swinging == {**found, "odds": dict(zip(("before", "after"), own, strict=True))}
+            combos = daemon.get("/v1/highlights/combos?order=swing&set=main")["queue"]
+            assert [item["path"] for item in combos] == [str(new)]
+        for missing in ("order=swing", "order=swing&station=main"):
+            assert daemon.status(f"/v1/highlights?{missing}") == 422
 
         parameters = parse_qs(first["links"]["launcher"].partition("?")[2])
         assert parameters["startFrame"] == [str(new_event["startFrame"] - 120)]

@@ -8,11 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.parts.highlights.pages import page
+from slpstream.parts.highlights.pages import everything, page, page_by_swing
+from slpstream.parts.services import Swing
 from slpstream.store import FILE_NAME, Database, HighlightKey, HighlightsQuery, open_database
 from tests.parts.highlights.every_page import highlights
 from tests.store import samples
@@ -41,6 +43,23 @@ def test_orders_and_filters(database: Database) -> None:
     assert HighlightKey.parse(str(first.next)) == first.next
     [row] = page(database, HighlightsQuery(station="side")).highlights
     assert row.highlight == samples.highlight(70.5, 0)
+
+
+def test_order_by_swing(database: Database) -> None:
+    database.games.add([with_highlights(0, [50, 90, 60]), with_highlights(1, [70.5, 40])])
+    first, second = f"{0:032x}", f"{1:032x}"
+    swings = {(first, 0): Swing(0.5, 0.7), (first, 1): Swing(0.5, 0.4), (second, 0): Swing(0.1, 0.3)}
+    query = HighlightsQuery(order="swing", limit=2)
+    found: list[tuple[str, int]] = []
+    for count in (2, 2, 1):
+        rows = page(database, everything(query), [first, second]).highlights
+        shown = page_by_swing(query, rows, swings)
+        found += [(row.game_id, row.number) for row in shown.highlights]
+        assert len(shown.highlights) == count
+        if shown.next is not None:
+            query = msgspec.structs.replace(query, cursor=HighlightKey.parse(str(shown.next)))
+    assert shown.next is None
+    assert found == [(second, 0), (first, 0), (first, 1), (first, 2), (second, 1)]
 
 
 def test_empty_highlights_differ_from_unknown_ones(database: Database) -> None:

@@ -10,6 +10,7 @@ from slpstream.parts.scenes.pages import STATION_SCENES, TICKER
 from tests.browsers.pages import WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.parts.scenes.on_air import GAME, announce, opened, person, scene_address
+from tests.project import has_part
 from tests.sets.bundled_set import STAGES
 
 SCENES = (*STATION_SCENES[1:], TICKER)
@@ -193,6 +194,12 @@ def test_highlights_follow_one_another(watched: WatchedPage, page: Page, played:
         expect(details).to_contain_text(f"Game {number + 1} · {STAGES[number]}")
         page.wait_for_function("() => Number(document.querySelector('stage-view')?.dataset.frame || 0) > 0")
         expect(page.locator(".caption .name")).to_contain_text(moment["player"]["name"])
+    if has_part("odds"):
+        best = played.get("/v1/highlights?set=station&order=swing&limit=1")["highlights"][0]
+        page.goto(scene_address(played, "highlights", "?odds=1"))
+        change = " → ".join(f"{best['odds'][key]:.0%}" for key in ("before", "after"))
+        expect(details).to_contain_text(f" · chances to win {change}")
+        expect(details).to_contain_text(f"Game {games.index(best['gameId']) + 1} ")
     watched.check(played.url)
 
 

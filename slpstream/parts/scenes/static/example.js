@@ -130,7 +130,7 @@ export async function answerExample(path) {
   const [, gameId = GAME, part] = /^\/v1\/games\/([^/]+)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
   const bodies = /** @type {Record<string, () => any>} */ ({
     "/v1/games": () => ({ games: gamesOfSet().map((game) => finishedGame(game.gameId)).reverse() }),
-    "/v1/highlights": () => ({ highlights: highlights() }),
+    "/v1/highlights": () => ({ highlights: highlights(url.searchParams.get("order") === "swing") }),
     stats,
     odds: () => ({ final: true, turningPoints: [TURNING_POINT] }),
     frames: () => ({ frames: framesBetween(Number(url.searchParams.get("from")), Number(url.searchParams.get("to"))) }),
@@ -320,15 +320,19 @@ function finishedGame(gameId) {
   };
 }
 
-/** The best moments of the set, as `/v1/highlights` lists them. */
-function highlights() {
+/**
+ * The best moments of the set, as `/v1/highlights` lists them.
+ * @param {boolean} withOdds
+ */
+function highlights(withOdds) {
   const kinds = [["last-stock"], ["zero-to-death"], [], ["comeback"], []];
   const kills = LOSSES.flatMap((losses, victim) => losses.map((loss) => ({ ...loss, victim }))).reverse();
   return kinds.map((reasons, i) => {
     const { frame, percent, victim } = kills[i];
     const moment = { of: "conversion", playerIndex: 1 - victim, opponentIndex: victim, startFrame: frame - 200, endFrame: frame };
     const { gameId } = gamesOfSet()[GAMES.length - 1 - i];
-    return { gameId, number: i, highlight: { ...moment, score: 90 - i, reasons: ["kill", ...reasons], damage: percent, moves: 6 } };
+    const odds = { before: 0.5 + i / 20, after: 0.9 };
+    return { gameId, number: i, highlight: { ...moment, score: 90 - i, reasons: ["kill", ...reasons], damage: percent, moves: 6 }, ...(withOdds ? { odds } : {}) };
   });
 }
 

@@ -6,12 +6,12 @@ import { killsOf } from "../kills.js";
 import { PercentHistory } from "../match.js";
 import { setOf } from "../set_score.js";
 import { minutesText, timerStart } from "../slippi.js";
-import { number, text } from "../texts/texts.js";
+import { text } from "../texts/texts.js";
 import { aligned, coloured, figure, heading, lengthOf, openBoard, plate, rebuild } from "./boards.js";
 import { percentChart } from "./chart.js";
 import { currentStation } from "./page.js";
 import { canShow, peopleOf, sidesOf } from "./people.js";
-import { placeWords, resultWords, stocksWords, winnersOf } from "./words.js";
+import { changeWords, placeWords, resultWords, stocksWords, winnersOf } from "./words.js";
 
 /**
  * @typedef {import("./people.js").Person} Person
@@ -73,14 +73,13 @@ function turningPoint(turn, people, stats) {
   if (turn === null || person === undefined) {
     return [];
   }
-  const [before, after] = [turn.before, turn.after].map((chance) => number(chance, { style: "percent" }));
   return [
     make(
       "p.turning-point",
       make("span.title", text("scene.turning_point")),
       make("span.time", minutesText(Math.max(0, turn.startFrame - timerStart(stats)) / 60)),
       make("bdi.who", person.tag),
-      make("span.swing", `${before} → ${after}`),
+      make("span.swing", changeWords(turn)),
     ),
   ];
 }

@@ -1,5 +1,6 @@
 /**
- * The highlights of a set, `/scenes/highlights/{station}`: its five best moments, four seconds each, again and again.
+ * The highlights of a set, `/scenes/highlights/{station}`: its five best moments, four seconds each, again and again. With
+ * `odds=1`, these are the moments that changed the chances to win the most.
  */
 
 import { Status } from "../api.js";
@@ -13,7 +14,7 @@ import { fitted, openBoard, rebuild } from "./boards.js";
 import { Clip, showFighters } from "./clip.js";
 import { currentStation } from "./page.js";
 import { peopleOf } from "./people.js";
-import { placeWords } from "./words.js";
+import { changeWords, placeWords } from "./words.js";
 
 /**
  * @typedef {import("../slpstream.js").Game} Game
@@ -24,6 +25,7 @@ import { placeWords } from "./words.js";
  * @property {number} number
  * @property {{of: string, playerIndex: number, opponentIndex: number, startFrame: number, endFrame: number,
  *     reasons: string[], damage?: number, moves?: number, situation?: string}} highlight
+ * @property {{before: number, after: number}} [odds]
  */
 
 const MAX_MOMENTS = 5;
@@ -49,6 +51,8 @@ let isStale = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retry;
 let place = 0;
+/** What makes a moment the best. @type {"best" | "swing"} */
+let order = "best";
 /** Id of the set whose moments are shown. @type {string | undefined} */
 let shownSet;
 /** Moments that will be followed by the next one. @type {Set<string>} */
@@ -63,6 +67,7 @@ loadAttackNames();
 /** @param {import("./boards.js").Board} board */
 function draw({ element, options, state, results }) {
   const { set } = state.view;
+  order = options.odds ? "swing" : "best";
   const played = (set?.games ?? []).filter(({ verdict }) => verdict !== "playing");
   playing = set?.games?.find(({ verdict }) => verdict === "playing")?.gameId;
   if (set === null || played.length === 0) {
@@ -182,7 +187,7 @@ async function load(get) {
   while (isStale) {
     [isStale, isKnown] = [false, false];
     try {
-      const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(currentStation())}&order=best&limit=${ASKED_MOMENTS}`);
+      const { status, body } = await get(`v1/highlights?set=${encodeURIComponent(currentStation())}&order=${order}&limit=${ASKED_MOMENTS}`);
       if (status === Status.OK) {
         isKnown = true;
         const shown = moments[place];
@@ -227,7 +232,7 @@ function whatWords({ highlight }, people, stats) {
  * @param {SetScore} set
  * @param {Game | null} game
  */
-function detailWords({ gameId, highlight }, set, game) {
+function detailWords({ gameId, highlight, odds }, set, game) {
   const counted = (set.games ?? []).filter(({ counts }) => counts);
   const i = counted.findIndex((each) => [each, ...(each.suddenDeaths ?? [])].some((part) => part.gameId === gameId));
   const which = i < 0 ? "" : text("scene.game_number", { number: String(i + 1 + (set.olderGames ?? 0)) });
@@ -235,5 +240,6 @@ function detailWords({ gameId, highlight }, set, game) {
     .map((reason) => `scene.reason.${reason.replaceAll("-", "_")}`)
     .filter(hasText)
     .map((key) => text(key));
-  return [which, game === null ? "" : placeWords(game), ...reasons].filter(Boolean).join(" · ");
+  const chances = odds === undefined ? "" : text("scene.chance_changed", { change: changeWords(odds) });
+  return [which, game === null ? "" : placeWords(game), ...reasons, chances].filter(Boolean).join(" · ");
 }

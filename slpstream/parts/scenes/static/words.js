@@ -55,6 +55,14 @@ export function scoreWords(set) {
 }
 
 /**
+ * How the chance of a player to win has changed.
+ * @param {{before: number, after: number}} chances  From 0 to 1.
+ */
+export function changeWords({ before, after }) {
+  return [before, after].map((chance) => number(chance, { style: "percent" })).join(" → ");
+}
+
+/**
  * The name of a side without sponsors; without names, the ports of its players.
  * @param {SetScore} set
  * @param {number} side

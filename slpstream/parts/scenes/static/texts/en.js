@@ -67,6 +67,7 @@ export default {
   "scene.reason.zero_to_death": "zero to death",
   "scene.reason.comeback": "comeback",
   "scene.reason.last_stock": "last stock",
+  "scene.chance_changed": "chances to win {change}",
   "scene.characters_today": "Characters today",
   "scene.games_today": "Games today",
   "scene.won": "Won",

@@ -67,6 +67,7 @@ export default {
   "scene.reason.zero_to_death": "de cero a la muerte",
   "scene.reason.comeback": "remontada",
   "scene.reason.last_stock": "última vida",
+  "scene.chance_changed": "probabilidades de ganar {change}",
   "scene.characters_today": "Personajes de hoy",
   "scene.games_today": "Partidas de hoy",
   "scene.won": "Ganada",

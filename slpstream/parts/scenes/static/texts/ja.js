@@ -67,6 +67,7 @@ export default {
   "scene.reason.zero_to_death": "即死コンボ",
   "scene.reason.comeback": "逆転",
   "scene.reason.last_stock": "ラストストック",
+  "scene.chance_changed": "勝率 {change}",
   "scene.characters_today": "今日の使用キャラクター",
   "scene.games_today": "今日の試合",
   "scene.won": "勝ち",
