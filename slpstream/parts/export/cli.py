@@ -39,12 +39,14 @@ from slpstream.cli.replay_files import (
 from slpstream.cli.replay_work import usable_cores
 from slpstream.model.csv_cells import SPECIAL
 from slpstream.model.errors import FormatError, SourceError
+from slpstream.parts import registry
 from slpstream.system.text import printable
 
 FileKind = Literal["parquet", "arrow", "csv"]
 
 TABLES = ("frames", "items", "game_starts", "game_ends")
 
+_ODDS = "odds_in_rows"
 _PART_BYTES = 32 << 20
 """The maximum size of the replays in a part. A replay that is larger gets its own part."""
 PART_FILES = 1024
@@ -59,6 +61,8 @@ class Options(NamedTuple):
     kind: FileKind
     revisions: Literal["last", "all"]
     tables: tuple[str, ...]
+    odds: bool = False
+    """Whether frames have a column with the odds."""
 
 
 class Part(NamedTuple):
@@ -118,6 +122,7 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
     callback=_parse_tables,
     help="Tables to write, separated by commas.",
 )
+@click.option("--odds", is_flag=True, help="Add a column to frames: how likely the player was to win.")
 @click.option("--overwrite", is_flag=True, help="Remove the parts of an earlier export.")
 @click.option(
     "--shard-mib",
@@ -157,6 +162,7 @@ def command(
     jobs: int | None,
     revisions: Literal["last", "all", "first"] | None,
     tables: tuple[str, ...],
+    odds: bool,
     overwrite: bool,
     shard_mib: int,
     validation: float,
@@ -181,9 +187,9 @@ def command(
     files = [ReplayFile(path, in_folder=True) for path in sorted({found.path for found in find_files(paths)})]
     if not files:
         fail_without_replays(paths)
+    if odds and (kind == "training" or registry.function(_ODDS) is None):
+        raise click.UsageError("--odds needs the part odds, and isn't for --to training")
     if kind == "training":
-        from slpstream.parts import registry
-
         export_training = registry.function("export_training")
         if export_training is None:
             fail("--to training: this installation lacks the part training", 2)
@@ -212,7 +218,7 @@ def command(
     if not archives:
         jobs = min(jobs, sum(1 for _ in _parts(each_replay(files))))
     parts = _parts(each_replay(files, by_name=jobs > 1))
-    options = Options(out, kind, revisions or "last", tables)
+    options = Options(out, kind, revisions or "last", tables, odds)
     code, replays, games, rows = 0, 0, 0, dict.fromkeys(tables, 0)
     with progress_bar("exporting", None if archives else len(files), shown=True) as update:
         results = _export_in_processes(options, parts, jobs, update) if jobs > 1 else _export(options, parts, update)
@@ -341,12 +347,27 @@ def tables_of(replay: Replay, options: Options) -> dict[str, Any]:
         return replay.frames if options.revisions == "last" else replay.frames.sendings
 
     make: dict[str, Callable[[], Any]] = {
-        "frames": lambda: arrow.frames_table(frames()),
+        "frames": lambda: (
+            _with_odds(replay, arrow.frames_table(frames())) if options.odds else arrow.frames_table(frames())
+        ),
         "items": lambda: arrow.items_table(frames()),
         "game_starts": lambda: arrow.game_start_table(replay.settings),
         "game_ends": lambda: arrow.game_end_table(replay.game_end, replay.metadata),
     }
     return {name: arrow.of_game(make[name](), file=file, game_id=replay.game_id) for name in options.tables}
+
+
+def _with_odds(replay: Replay, table: Any) -> Any:
+    """Add the column `odds` to a table of frames."""
+    import pyarrow as pa
+
+    odds_in_rows = registry.function(_ODDS)
+    if odds_in_rows is None:
+        return table
+    numbers, players = table["frame"].to_numpy(), table["player_index"].to_numpy()
+    odds = odds_in_rows(replay.settings, replay.frames, numbers, players)
+    column = pa.field("odds", pa.float32(), metadata={"doc": "Chance of the player to win, from 0 to 1."})
+    return table.append_column(column, pa.array(odds, from_pandas=True))
 
 
 def _truncation_warnings(replay: Replay) -> list[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from slpstream.parts.odds.game_odds import FRAMES_PER_POINT, GameOdds, Post, begin_odds
 
@@ -31,3 +32,21 @@ def column_odds(settings: Any, frames: Frames) -> GameOdds | None:
     for frame, *values in zip(number[wanted].tolist(), *rows, strict=True):
         odds.take(frame, {first: Post(values[0], values[1]), second: Post(values[2], values[3])})
     return odds
+
+
+def odds_in_rows(
+    settings: Any, frames: Frames, numbers: npt.NDArray[Any], players: npt.NDArray[Any]
+) -> npt.NDArray[np.float32]:
+    """Return the chance of a player to win, for many frames and player indices. Without odds, it is NaN."""
+    found = np.full(len(numbers), np.nan, np.float32)
+    odds = column_odds(settings, frames)
+    changed, chances = ([], []) if odds is None else odds.changes()
+    if odds is None or not changed:
+        return found
+    at = np.searchsorted(changed, numbers, side="right") - 1
+    first, second = odds.players
+    chance = np.array(chances)[at]
+    found[players == first] = chance[players == first]
+    found[players == second] = 1 - chance[players == second]
+    found[at < 0] = np.nan
+    return found

@@ -202,6 +202,10 @@ class GameOdds:
             return Swing(*chances)
         return Swing(*(round(1 - chance, _DIGITS) for chance in chances))
 
+    def changes(self) -> tuple[list[int], list[float]]:
+        """Return the frames in which the state of the game has changed, and the odds from each of them on."""
+        return self._numbers, [self._odds(state) for state in self._states]
+
     def _odds(self, state: GameState) -> float:
         return round(self._model.win(state), _DIGITS)
 

@@ -37,6 +37,7 @@ PART = Part(
     functions={
         "begin_odds": "slpstream.parts.odds.game_odds:begin_odds",
         "column_odds": "slpstream.parts.odds.column_odds:column_odds",
+        "odds_in_rows": "slpstream.parts.odds.column_odds:odds_in_rows",
     },
     commands=[
         Command("odds", "Show who was likely to win, and score or fit the model.", "slpstream.parts.odds.cli:command")

@@ -15,12 +15,15 @@ from pyarrow import compute
 from slpstream.formats.slippi.action_states import state_name
 from slpstream.formats.slippi.arrow import FRAMES_SCHEMA, frames_table
 from slpstream.formats.slippi.names import character_name, stage_name
+from slpstream.parts import registry
 from slpstream.parts.sql.column import FILE, GAME_ID, SMALL, STAGE, TEXT, column
-from slpstream.parts.sql.queried import Holds, Queried
+from slpstream.parts.sql.queried import Holds, Opened, Queried
 
 _STATE, _FIGHTER = "post_action_state_id", "post_internal_character_id"
 _MAX_PLAYERS = 256
 _KEYS = 4
+_odds_in_rows = registry.function("odds_in_rows")
+"""Returns the odds in many frames, if a part knows them."""
 
 SCHEMA = pa.schema(
     [
@@ -32,6 +35,7 @@ SCHEMA = pa.schema(
         column("character", TEXT, "Character that the player chose; null for an unknown id."),
         column("action_state", TEXT, "Name of post_action_state_id; null for an id without a name."),
         *list(FRAMES_SCHEMA)[_KEYS:],
+        *([column("odds", pa.float32(), "Chance of the player to win, from 0 to 1.")] if _odds_in_rows else []),
     ]
 )
 
@@ -52,15 +56,28 @@ def table(queried: Queried, columns: frozenset[str], holds: Holds) -> pa.Table |
     if not any(holds({**game, "character": name}) for name in {*characters.values(), None}):
         return None
     sources = columns & frozenset(FRAMES_SCHEMA.names)
-    if "port" in columns or "character" in columns:
+    if not columns.isdisjoint(("port", "character", "odds")):
         sources |= {"player_index"}
+    if "odds" in columns:
+        sources |= {"frame"}
     if "action_state" in columns:
         sources |= {_STATE, _FIGHTER}
     decoded = frames_table(replay.frames, sources or {"frame"})
     return pa.Table.from_arrays(
-        [_values(name, decoded, game, characters) for name in SCHEMA.names if name in columns],
+        [
+            _odds(replay, decoded) if name == "odds" else _values(name, decoded, game, characters)
+            for name in SCHEMA.names
+            if name in columns
+        ],
         schema=pa.schema([SCHEMA.field(name) for name in SCHEMA.names if name in columns]),
     )
+
+
+def _odds(replay: Opened, decoded: pa.Table) -> Any:
+    if _odds_in_rows is None:
+        return pa.nulls(len(decoded), pa.float32())
+    numbers, players = decoded["frame"].to_numpy(), decoded["player_index"].to_numpy()
+    return pa.array(_odds_in_rows(replay.settings, replay.frames, numbers, players), from_pandas=True)
 
 
 def _values(name: str, decoded: pa.Table, game: Mapping[str, Any], characters: Mapping[int, str | None]) -> Any:
