@@ -45,5 +45,5 @@ PART = Part(
     commands=[
         Command("situations", "Find situations in the frames of replays.", "slpstream.parts.situations.cli:command")
     ],
-    functions={"find_situations": "slpstream.parts.situations.search.replay:find_situations"},
+    functions={"find_situations": "slpstream.parts.situations.replay:find_situations"},
 )

@@ -18,8 +18,8 @@ from slpstream.model.events import FrameFinalized, GameStart, final_frames, firs
 from slpstream.model.fields import F32
 from slpstream.model.messages import LogMessage, content_of
 from slpstream.model.occurrence import Occurrence
+from slpstream.parts.situations.replay import find_situations
 from slpstream.parts.situations.search import LiveSituations, frame_of, parsed
-from slpstream.parts.situations.search.replay import find_situations
 from tests.formats.slippi.writer import sizes_at
 from tests.marks import slow
 from tests.parts.situations.games import game_of

@@ -14,7 +14,6 @@ from typing import NoReturn
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
 from slpstream.model.query_problem import QueryProblem
-from slpstream.parts import registry
 from slpstream.parts.situations.search.query import (
     DEFAULT_WITHIN_FRAMES,
     FRAMES_PER_SECOND,
@@ -209,8 +208,6 @@ class _Parser:
                 self._take()
                 if self._swing is not None:
                     _fail(word, "twice", "a situation has one `swing:`")
-                if registry.function("begin_odds") is None:
-                    _fail(word, "no_odds", "`swing:` needs the part odds, which is not installed")
                 self._swing = word, Bound("swing", *self._bounds("swing"))
             else:
                 parts.append(self._condition())

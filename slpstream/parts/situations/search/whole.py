@@ -19,7 +19,6 @@ from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW, PLATFORM
 from slpstream.model.occurrence import Occurrence
-from slpstream.parts import registry
 from slpstream.parts.services import OddsOfGame
 from slpstream.parts.situations.search.players import pairs_of
 from slpstream.parts.situations.search.query import (
@@ -54,8 +53,13 @@ Mask = npt.NDArray[np.bool_]
 Array = npt.NDArray[Any]
 
 
-def whole_situations(query: Query, game: WholeGame) -> list[Occurrence] | None:
-    """Return the situations in a finished game, or `None` if its events have to be read one by one."""
+def whole_situations(
+    query: Query, game: WholeGame, begin_odds: Callable[[Settings, Frames], OddsOfGame | None] | None = None
+) -> list[Occurrence] | None:
+    """Return the situations in a finished game, or `None` if its events have to be read one by one.
+
+    Without `begin_odds`, which begins the odds of a game, no situation swings them.
+    """
     settings = game.start.settings
     pairs = pairs_of(query, settings)
     if not pairs:
@@ -65,19 +69,14 @@ def whole_situations(query: Query, game: WholeGame) -> list[Occurrence] | None:
     columns = _Game(game.frames, stage_edge(settings.stage_id), two_players=len(settings.players) == 2)
     found = [occurrence for player, opponent in pairs for occurrence in columns.find(query, player, opponent)]
     if query.swing is not None and found:
-        found = _swinging(query.swing, found, columns, settings, game.frames)
+        odds = None if begin_odds is None else begin_odds(settings, game.frames)
+        found = [] if odds is None else list(_swinging(query.swing, found, columns, odds))
     return sorted(found, key=lambda occurrence: occurrence.order)
 
 
-def _swinging(
-    wanted: Bound, found: list[Occurrence], columns: _Game, settings: Settings, frames: Frames
-) -> list[Occurrence]:
-    """Return the situations that change the odds as wanted."""
-    begin = registry.function("column_odds")
-    odds: OddsOfGame | None = None if begin is None else begin(settings, frames)
-    if odds is None:
-        return []
-    return [each for each in found if is_within(wanted, odds.swing(span_of(each, columns.dying(each.known_frame))))]
+def _swinging(wanted: Bound, found: list[Occurrence], columns: _Game, odds: OddsOfGame) -> Iterator[Occurrence]:
+    """Yield the situations that change the odds as wanted."""
+    return (each for each in found if is_within(wanted, odds.swing(span_of(each, columns.dying(each.known_frame)))))
 
 
 class _Player:

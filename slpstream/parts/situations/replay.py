@@ -34,7 +34,7 @@ def find_situations(
     if whole is not None:
         from slpstream.parts.situations.search.whole import whole_situations  # noqa: PLC0415 -- it needs numpy
 
-        found = whole_situations(wanted, whole)
+        found = whole_situations(wanted, whole, registry.function("column_odds"))
         if found is not None:
             return found
     search = LiveSituations(wanted, settings)
