@@ -12,6 +12,7 @@ import trio
 from slpstream.parts.commentary.commentator import Commentator, Sentence
 from slpstream.parts.commentary.phrases import PHRASES, Language
 from slpstream.parts.interface import Host, RunningPart
+from slpstream.parts.services import Odds
 from slpstream.stream.channel import Channel
 from slpstream.stream.log_consumer import LogConsumer
 from slpstream.system.text import printable
@@ -28,7 +29,9 @@ MAX_LISTENERS = 64
 class Listener:
     """One listener of a station. The sentences wait here until they are sent."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, *, with_odds: bool = False) -> None:
+        self.with_odds = with_odds
+        """Whether to say how the odds have changed."""
         self.commentator = Commentator(PHRASES[language])
         self.over = False
         """Whether the station has ended."""
@@ -72,19 +75,19 @@ class Commentary(RunningPart):
         return sum(map(len, self._listeners.values())) >= MAX_LISTENERS
 
     @asynccontextmanager
-    async def listening(self, station: str, language: Language) -> AsyncIterator[Listener]:
+    async def listening(self, station: str, language: Language, *, with_odds: bool = False) -> AsyncIterator[Listener]:
         """Listen to a station during this block. Raises `NoSuchStation` if it's gone."""
         channel = self._host.hub.channels.get(station)
         if channel is None:
             raise NoSuchStation(station)
-        listener = Listener(language)
+        listener = Listener(language, with_odds=with_odds)
         game = channel.current
         is_running = game is not None and game.in_progress
         listener.commentator.join(game.start if game is not None and is_running else None, channel.set_message())
         self._listeners.setdefault(station, []).append(listener)
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_read, channel, listener)
+                nursery.start_soon(self._read, channel, listener)
                 yield listener
                 nursery.cancel_scope.cancel()
         finally:
@@ -111,10 +114,16 @@ class Commentary(RunningPart):
         for listener in self._listeners.get(station, ()):
             listener.put(listener.commentator.situation_seen(payload))
 
-
-async def _read(channel: Channel, listener: Listener) -> None:
-    """Read the log of a station for a listener. Replays that are copied in while a game is played are left out."""
-    consumer = LogConsumer(channel, frames="finalized", topics=frozenset({"game", "event"}), start="live")
-    async for batch in consumer:
-        if not any(game.game_id == batch.game_id and game.secondary for game in channel.games):
-            listener.put(listener.commentator.take(batch.messages))
+    async def _read(self, channel: Channel, listener: Listener) -> None:
+        """Read the log of a station for a listener. Replays that are copied in while a game is played are left out."""
+        consumer = LogConsumer(channel, frames="finalized", topics=frozenset({"game", "event"}), start="live")
+        commentator = listener.commentator
+        async for batch in consumer:
+            if any(game.game_id == batch.game_id and game.secondary for game in channel.games):
+                continue
+            listener.put(commentator.take(batch.messages))
+            spans = commentator.spans if listener.with_odds else []
+            odds = self._host.find(Odds) if spans else None
+            if odds is not None:
+                for span, swing in zip(spans, await odds.swings(batch.game_id, spans), strict=True):
+                    listener.put(commentator.odds_changed(span.player_index, swing))

@@ -16,12 +16,15 @@ from slpstream.model.messages import LogMessage
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary, PlayerSummary
 from slpstream.parts.commentary.phrases import Phrases
+from slpstream.parts.services import Span, Swing
 
 _MIN_DAMAGE = 40
 """A conversion that doesn't kill is worth a sentence from this damage on, in percent."""
 _SIDES_OF_A_SET = 2
 _MIN_MOVES = 3
 """A kill with fewer moves isn't called a zero-to-death, whatever the percent."""
+_MIN_SWING = 0.2
+"""A change of the odds by this much is worth a sentence."""
 
 
 class Sentence(NamedTuple):
@@ -42,6 +45,8 @@ class _Conversion(msgspec.Struct, rename="camel"):
     """A conversion on a player, as in `stats`."""
 
     last_hit_by: int | None = None
+    start_frame: int = 0
+    end_frame: int | None = None
     did_kill: bool = False
     moves: list[_Hit] = []
 
@@ -83,6 +88,7 @@ class Commentator:
         """The stocks of those players that have spawned or lost a stock while we listened."""
         self._set: Mapping[str, Any] = {}
         self._told_set: tuple[object, ...] = ()
+        self._spans: dict[tuple[int, int], Span] = {}
 
     def join(self, game_start: LogMessage | None, payload: Mapping[str, Any] | None) -> None:
         """Take the game and the set that have begun before anybody listened. There is no need to talk about them."""
@@ -96,6 +102,7 @@ class Commentator:
         """Return the sentences about the next messages of a log, which must be in order."""
         said: list[Sentence] = []
         lost: dict[int, _Event] = {}
+        self._spans = {}
         for message in messages:
             if message.type == "game_start":
                 said += self._game_begins(message)
@@ -109,6 +116,19 @@ class Commentator:
             elif message.type == "game_end":
                 said += [*self._stocks_lost(lost), *self._game_ends(msgspec.json.decode(b"{" + message.body))]
         return [*said, *self._stocks_lost(lost)]
+
+    @property
+    def spans(self) -> list[Span]:
+        """The conversions and lost stocks in the messages that were taken last, each with the player who gained."""
+        return list(self._spans.values())
+
+    def odds_changed(self, player: int, swing: Swing | None) -> list[Sentence]:
+        """Return the sentence about a large swing of the odds, unless it has decided the game."""
+        if swing is None or swing.gained < _MIN_SWING or swing.after >= 1:
+            return []
+        phrases, percent = self._phrases, min(99, round(100 * swing.after))
+        phrase = phrases.favourite if swing.before <= 0.5 < swing.after else phrases.chance
+        return [Sentence(phrase.format(name=self._name(player), percent=percent), important=False)]
 
     def set_changed(self, payload: Mapping[str, Any]) -> list[Sentence]:
         """Return the sentences about a set that has changed."""
@@ -136,7 +156,7 @@ class Commentator:
         self._game_id = game_start.game_id
         self._game_start = msgspec.json.decode(b"{" + game_start.body)
         self._summary = summary = DescribedGame.of_payloads(self._game_id or "", self._game_start).summary()
-        self._stocks = {}
+        self._stocks, self._spans = {}, {}
         if not summary.players:
             return []
         phrases = self._phrases
@@ -159,6 +179,7 @@ class Commentator:
     def _event(self, event: _Event, lost: dict[int, _Event]) -> list[Sentence]:
         """Return the sentences about an event. A stock that was `lost` waits for the conversion that has taken it."""
         phrases = self._phrases
+        self._note_span(event)
         if event.kind == "player_spawned" and event.stocks_remaining is not None:
             self._stocks[event.player_index] = event.stocks_remaining
         elif event.kind == "stock_lost":
@@ -174,6 +195,18 @@ class Commentator:
         elif event.kind == "game_paused":
             return [Sentence(phrases.paused, important=False)]
         return []
+
+    def _note_span(self, event: _Event) -> None:
+        """Note a conversion or a lost stock. A conversion that has killed stands for the stock."""
+        others = [player.index for player in self._summary.players if player.index != event.player_index]
+        end_frame = event.conversion.end_frame
+        if len(others) != 1:
+            return
+        if event.kind == "stock_lost":
+            span = Span(others[0], event.frame, event.frame)
+            self._spans.setdefault((event.player_index, event.frame), span)
+        elif event.kind == "conversion_ended" and end_frame is not None:
+            self._spans[event.player_index, end_frame] = Span(others[0], event.conversion.start_frame, end_frame)
 
     def _stocks_lost(self, lost: dict[int, _Event]) -> list[Sentence]:
         """Return the sentences about the stocks that were lost in one frame, and forget these."""

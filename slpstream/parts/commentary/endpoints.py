@@ -31,6 +31,9 @@ class CommentaryQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         Literal["events", "text"],
         Meta(description="`events`: server-sent events whose data is a sentence. `text`: a line for each sentence."),
     ] = "events"
+    odds: Annotated[
+        Literal["0", "1"], Meta(description="`1`: also say when the odds change by at least 20 points.")
+    ] = "0"
 
 
 class CommentaryResponse(Response):
@@ -50,7 +53,9 @@ class CommentaryResponse(Response):
         async def write(body: str) -> None:
             await send({"type": "http.response.body", "body": body.encode(), "more_body": True})
 
-        async with self._commentary.listening(self._station, self._query.lang) as listener:
+        async with self._commentary.listening(
+            self._station, self._query.lang, with_odds=self._query.odds == "1"
+        ) as listener:
             try:
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                 while scope["method"] != "HEAD":
@@ -82,7 +87,7 @@ def endpoints(running: Commentary | None) -> list[Endpoint]:
         Endpoint(
             "/v1/stations/{station}/commentary", "followCommentary",
             "What happens at a station in short sentences, sent while it is played: stocks, long conversions, results, "
-            "the score of the set, situations.",
+            "the score of the set, situations, and on request the odds.",
             of_station, media_type="text/event-stream", parameters=CommentaryQuery, in_path=STATION_IN_PATH,
             at_station=True, statuses={404: "No such station.", 503: "Too many listeners."},
         ),

@@ -41,6 +41,10 @@ class Phrases(NamedTuple):
     """The score of a set that goes on. `first` and `second` are its sides, with their scores."""
     wins_set: str
     situation: str
+    favourite: str
+    """The odds have turned round: `name` is now likelier to win, by this `percent`."""
+    chance: str
+    """The odds have changed, but not turned round."""
     and_: str
     """Between the members of a team."""
     separator: str
@@ -71,6 +75,8 @@ PHRASES: Mapping[Language, Phrases] = {
         leads="In the set: {first} {first_score}, {second} {second_score}.",
         wins_set="{name} wins the set, {score} to {other}.",
         situation="{name}: {situation}.",
+        favourite="{name} is now the favourite, with a {percent} percent chance to win.",
+        chance="{name} now has a {percent} percent chance to win.",
         and_=" and ",
         separator=", ",
     ),
@@ -97,6 +103,8 @@ PHRASES: Mapping[Language, Phrases] = {
         leads="セットは{first}が{first_score}、{second}が{second_score}。",
         wins_set="セットは{score}対{other}で{name}の勝ち。",
         situation="{name}：{situation}。",
+        favourite="{name}が優勢に。勝率は{percent}%。",
+        chance="{name}の勝率は{percent}%に。",
         and_="と",
         separator="、",
     ),
@@ -123,6 +131,8 @@ PHRASES: Mapping[Language, Phrases] = {
         leads="En el set: {first} {first_score}, {second} {second_score}.",
         wins_set="{name} gana el set, {score} a {other}.",
         situation="{name}: {situation}.",
+        favourite="{name} pasa a tener ventaja, con un {percent} por ciento de probabilidades de ganar.",
+        chance="{name} tiene ahora un {percent} por ciento de probabilidades de ganar.",
         and_=" y ",
         separator=", ",
     ),

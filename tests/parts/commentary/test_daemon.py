@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DaemonProcess, configured
 from tests.daemons.requests import ask
+from tests.project import has_part
 from tests.synthetic.match import synthetic_match
 
 
@@ -39,7 +40,13 @@ def test_listeners(tmp_path: Path) -> None:
             game.write(300_000)
             assert b"data: Vixen as Fox against Altea as Marth, on Battlefield.\n\n" in read_until(events, b"\n\n")
             read_until(text, "ステージはBattlefield。\n".encode())
-        game.end()
+            game.write(750_000)
+            with listen(daemon, "format=text&odds=1") as with_odds:
+                read_until(with_odds, b"\r\n\r\n")
+                game.write(200_000)
+                if has_part("odds"):
+                    read_until(with_odds, b"Altea is now the favourite, with a 69 percent chance to win.\n")
+            game.end()
         daemon.until(lambda: daemon.get("/v1/stations/main")["state"] == "idle")
         assert ask(daemon, "/v1/stations/main/commentary", method="HEAD").status == 200
         assert ask(daemon, "/v1/stations/nobody/commentary").status == 404

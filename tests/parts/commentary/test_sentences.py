@@ -15,6 +15,7 @@ from slpstream.model.messages import LogMessage
 from slpstream.parts.commentary.commentary import MAX_WAITING, Listener
 from slpstream.parts.commentary.commentator import Commentator, Sentence
 from slpstream.parts.commentary.phrases import PHRASES, Language
+from slpstream.parts.services import Span, Swing
 from tests.replays import replay
 from tests.synthetic.match import synthetic_match
 
@@ -150,3 +151,30 @@ def test_situations_name_the_player() -> None:
     commentator = Commentator(PHRASES["en"])
     [said] = commentator.situation_seen({"name": "pillar", "player": 1})
     assert said.text == "P2: pillar."
+
+
+@pytest.mark.parametrize("language", PHRASES)
+def test_large_swings_of_the_odds_are_said(language: Language) -> None:
+    commentator = Commentator(PHRASES[language])
+    spans = []
+    for batch in log_of(MATCH, list(range(10_000, len(MATCH), 10_000))):
+        commentator.take(batch)
+        spans += commentator.spans
+    messages = log_of(MATCH, [])
+    conversions = [event["conversion"] for event in events(messages, "conversion_ended")]
+    killed = {(each["playerIndex"], each["endFrame"]) for each in conversions if each["didKill"]}
+    lost = [(event["playerIndex"], event["frame"]) for event in events(messages, "stock_lost")]
+    expected = [Span(1 - each["playerIndex"], each["startFrame"], each["endFrame"]) for each in conversions]
+    expected += [Span(1 - player, frame, frame) for player, frame in lost if (player, frame) not in killed]
+    assert sorted(spans) == sorted(expected)
+    said = [
+        commentator.odds_changed(0, swing)
+        for swing in (Swing(0.4, 0.62), Swing(0.1, 0.35), Swing(0.7, 0.998), Swing(0.45, 0.6), Swing(0.7, 1.0), None)
+    ]
+    phrases = PHRASES[language]
+    assert said == [
+        [Sentence(phrases.favourite.format(name="Vixen", percent=62), important=False)],
+        [Sentence(phrases.chance.format(name="Vixen", percent=35), important=False)],
+        [Sentence(phrases.chance.format(name="Vixen", percent=99), important=False)],
+        *[[]] * 3,
+    ]

@@ -14,6 +14,7 @@ await addTexts(import.meta.url);
 const RETRY_MS = 3000;
 const SENTENCES = 200;
 
+const odds = new URLSearchParams(location.search).get("odds") === "1" ? "&odds=1" : "";
 const station = decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
 const api = new Api(takeToken());
 const list = find(".sentences");
@@ -33,7 +34,7 @@ async function start() {
 
 /** Shows sentences until the response ends. */
 async function listen() {
-  const path = `v1/stations/${encodeURIComponent(station)}/commentary?format=text&lang=${language}`;
+  const path = `v1/stations/${encodeURIComponent(station)}/commentary?format=text&lang=${language}${odds}`;
   // A signal without a timeout, because the response lasts as long as the station.
   const response = await api.response(path, { signal: new AbortController().signal });
   if (response.status === Status.UNAUTHORISED) {
