@@ -18,8 +18,9 @@ from slpstream.parts.odds.followed_game import FollowedGame
 from slpstream.parts.odds.log_odds import LogOdds
 from slpstream.parts.odds.model import ModelError, OddsModel, packaged_model, read_model
 from slpstream.parts.odds.part import Odds as OddsSection
-from slpstream.parts.odds.schemas import GameOddsFound, OddsPoint, OddsQuery
+from slpstream.parts.odds.schemas import GameOddsFound, OddsPoint, OddsQuery, SetTurningPoint, SetTurningPoints
 from slpstream.parts.odds.sent_odds import send_odds
+from slpstream.parts.odds.turning_points import MAX_TURNING_POINTS
 from slpstream.parts.services import Odds, Span, Swing
 from slpstream.stream.channel import Channel, Send
 from slpstream.stream.game import Game
@@ -45,6 +46,19 @@ class AskedOdds(RunningPart):
         """Return the odds of a game so far, or `None` if it is unknown or its file is missing."""
         odds = await self._read(game_id)
         return None if odds is None else _found(game_id, odds, query)
+
+    async def turning_points_of_set(self, station: str) -> SetTurningPoints:
+        """Return the turning points of a station's newest set."""
+        score = await self._host.sets.score(station)
+        final = True
+        found: list[SetTurningPoint] = []
+        for game in score.games:
+            odds = await self._read(game.game_id) if game.counts else None
+            if odds is not None:
+                final = final and (odds.is_over or bool(odds.without_odds))
+                found += [SetTurningPoint(game_id=game.game_id, turning_point=each) for each in odds.turning_points()]
+        found.sort(key=lambda each: -each.turning_point.swing)
+        return SetTurningPoints(set_id=score.set_id, final=final, turning_points=found[:MAX_TURNING_POINTS])
 
     async def swings(self, game_id: str, spans: Sequence[Span]) -> list[Swing | None]:
         """Return how much the odds have changed in each part of a game. It is `None` for those without odds."""

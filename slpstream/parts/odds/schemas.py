@@ -36,6 +36,24 @@ class SentOdds(Schema, kw_only=True):
     stocks: Annotated[list[int], Meta(description="The stocks of both players.")]
 
 
+class SetTurningPoint(Schema, kw_only=True):
+    """One swing of the odds in a game of a set."""
+
+    game_id: GameId
+    turning_point: TurningPoint
+
+
+class SetTurningPoints(Schema, kw_only=True):
+    """The turning points of a set."""
+
+    set_id: Annotated[GameId | None, Meta(description="Left out before its first game.")] = None
+    final: Annotated[bool, Meta(description="False if the odds of one of its games are not complete yet.")]
+    turning_points: Annotated[
+        list[SetTurningPoint],
+        Meta(description="The largest swings of its games that count, beginning with the largest."),
+    ]
+
+
 class GameOddsFound(Schema, kw_only=True):
     """The odds of a game."""
 

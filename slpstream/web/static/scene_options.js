@@ -98,7 +98,7 @@ export const OPTIONS = {
   casters: { kind: "names", max: 3, scenes: ["casters"] },
   sponsors: { kind: "switch", scenes: ["ticker"] },
   sizes: { kind: "sizes", values: SIZES, min: 0.5, max: 2 },
-  odds: { kind: "switch", scenes: ["live", "game-result", "highlights"] },
+  odds: { kind: "switch", scenes: ["live", "game-result", "set-result", "highlights"] },
   delay: { kind: "duration", max: 60_000 },
   scale: { kind: "factor", min: 0.25, max: 4 },
   hold: { kind: "duration", max: 3_600_000, scenes: LIVE },

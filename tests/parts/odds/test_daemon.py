@@ -37,6 +37,12 @@ def test_odds_of_games(tmp_path: Path) -> None:
         daemon.until(lambda: daemon.get(address)["final"])
         assert daemon.get(address) == {**expected, "final": True}
 
+        of_set = "/v1/stations/main/set/turning-points"
+        daemon.until(lambda: daemon.get(of_set)["turningPoints"])
+        turns = [{"gameId": expected["gameId"], "turningPoint": turn} for turn in expected["turningPoints"]]
+        assert daemon.get(of_set) == {"setId": expected["gameId"], "final": True, "turningPoints": turns}
+        assert daemon.status("/v1/stations/nobody/set/turning-points") == 404
+
         later = daemon.get(f"{address}?after=300")["points"]
         assert later == [point for point in expected["points"] if point["frame"] > 300]
         assert daemon.status(f"{address}?after=x") == 422

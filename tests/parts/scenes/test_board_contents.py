@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.parts.scenes.pages import STATION_SCENES, TICKER
@@ -15,6 +17,7 @@ from tests.sets.bundled_set import STAGES
 
 SCENES = (*STATION_SCENES[1:], TICKER)
 """All but the live scene."""
+NAMES = ("Vixen", "Altea")
 
 
 def test_result_of_a_game(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
@@ -201,6 +204,30 @@ def test_highlights_follow_one_another(watched: WatchedPage, page: Page, played:
         expect(details).to_contain_text(f" · chances to win {change}")
         expect(details).to_contain_text(f"Game {games.index(best['gameId']) + 1} ")
     watched.check(played.url)
+
+
+@pytest.mark.parts("odds")
+def test_results_have_the_turning_point(watched: WatchedPage, page: Page, played: DaemonProcess) -> None:
+    turn = played.get("/v1/stations/station/set/turning-points")["turningPoints"][0]
+    games = [game["gameId"] for game in played.get("/v1/stations/station/set")["games"]]
+    page.goto(scene_address(played, "set-result", "?odds=1&motion=0"))
+    expect(page.locator(".turning .words")).to_have_text(
+        f"Game {games.index(turn['gameId']) + 1} · {gain_of(turn['turningPoint'])} · {change_of(turn['turningPoint'])}"
+    )
+    expect(page.locator(".decisive .title")).to_have_text(["Decisive moment", "Turning point"])
+    last = played.get(f"/v1/games/{games[-1]}/odds")["turningPoints"][0]
+    page.goto(scene_address(played, "game-result", "?odds=1&motion=0"))
+    expect(page.locator(".turning-point .who")).to_have_text(NAMES[last["playerIndex"]])
+    expect(page.locator(".turning-point .swing")).to_have_text(change_of(last))
+    watched.check(played.url)
+
+
+def gain_of(turn: dict[str, Any]) -> str:
+    return f"{NAMES[turn['playerIndex']]}: {math.floor(turn['damage'])}% damage"
+
+
+def change_of(turn: dict[str, Any]) -> str:
+    return " → ".join(f"{turn[key]:.0%}" for key in ("before", "after"))
 
 
 def test_casters_of_the_address_come_before_those_of_the_set(page: Page, empty_daemon: DaemonProcess) -> None:

@@ -51,7 +51,7 @@ const LOSSES = [
   ],
 ];
 /** The largest swing of the odds in that game. */
-const TURNING_POINT = { playerIndex: 0, startFrame: 7600, before: 0.47, after: 0.81 };
+const TURNING_POINT = { playerIndex: 0, startFrame: 7600, before: 0.47, after: 0.81, damage: 64 };
 /** The earlier games of the two players. */
 const MATCHUP = {
   players: [
@@ -127,10 +127,12 @@ export function playExample(scene, station, push) {
  */
 export async function answerExample(path) {
   const url = new URL(path, "http://example/");
-  const [, gameId = GAME, part] = /^\/v1\/games\/([^/]+)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
+  const [, gameId = GAME, partOfGame] = /^\/v1\/games\/([^/]+)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
+  const part = url.pathname.endsWith("/set/turning-points") ? "turning-points" : partOfGame;
   const bodies = /** @type {Record<string, () => any>} */ ({
     "/v1/games": () => ({ games: gamesOfSet().map((game) => finishedGame(game.gameId)).reverse() }),
     "/v1/highlights": () => ({ highlights: highlights(url.searchParams.get("order") === "swing") }),
+    "turning-points": () => ({ final: true, turningPoints: [{ gameId: gamesOfSet()[2].gameId, turningPoint: TURNING_POINT }] }),
     stats,
     odds: () => ({ final: true, turningPoints: [TURNING_POINT] }),
     frames: () => ({ frames: framesBetween(Number(url.searchParams.get("from")), Number(url.searchParams.get("to"))) }),

@@ -12,6 +12,7 @@ import { sleep } from "../timing.js";
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {import("../slpstream_types.js").Stats} Stats
  * @typedef {import("../api.js").Answer} Answer
+ * @typedef {{playerIndex: number, startFrame: number, before: number, after: number, damage: number}} TurningPoint
  * @typedef {{value: any, asking: boolean, final: boolean}} Entry
  *     The newest answer, whether a request is pending, and whether the answer is final.
  */
@@ -71,11 +72,22 @@ export class Results {
   /**
    * The largest turning point of a game, with the chances of the player who gained; `null` until it is known, and if there is none.
    * @param {string} gameId
-   * @returns {{playerIndex: number, startFrame: number, before: number, after: number} | null}
+   * @returns {TurningPoint | null}
    */
   turningPoint(gameId) {
     const path = `v1/games/${encodeURIComponent(gameId)}/odds`;
     return this.#fetched(path, ({ final }) => final, ({ turningPoints: [largest = null] }) => largest);
+  }
+
+  /**
+   * The largest turning point of a station's set, and its game; `null` until it is known, and if there is none.
+   * @param {string} station
+   * @param {string[]} gameIds  The games of the set.
+   * @returns {{gameId: string, turningPoint: TurningPoint} | null}
+   */
+  turningPointOfSet(station, gameIds) {
+    const path = `v1/stations/${encodeURIComponent(station)}/set/turning-points`;
+    return this.#fetched(path, ({ final }) => final, ({ turningPoints: [largest = null] }) => largest, [path, ...gameIds].join(" "));
   }
 
   /**

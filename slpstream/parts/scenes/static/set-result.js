@@ -6,19 +6,23 @@ import { killsOf } from "../kills.js";
 import { playerOfSet } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
 import { aligned, coloured, fitted, heading, lengthOf, openBoard, pictureOf, plate, rebuild, stagePlate } from "./boards.js";
+import { currentStation } from "./page.js";
 import { peopleOf } from "./people.js";
-import { lengthWords, setWords, sideWords, stageOf, stocksWords } from "./words.js";
+import { changeWords, gainWords, lengthWords, setWords, sideWords, stageOf, stocksWords } from "./words.js";
 
 /**
  * @typedef {import("../slpstream_types.js").SetScore} SetScore
  * @typedef {import("../slpstream_types.js").SetGame} SetGame
  */
 
+/** Below more games, there is only room for the turning point. */
+const MAX_GAMES_WITH_BOTH = 5;
+
 openBoard({ draw });
 loadAttackNames();
 
 /** @param {import("./boards.js").Board} board */
-function draw({ element, state, results }) {
+function draw({ element, options, state, results }) {
   const { set } = state.view;
   const games = (set?.games ?? []).filter(({ counts }) => counts);
   if (set === null || (set.sides ?? []).length < 2 || (games.length === 0 && set.state !== "over")) {
@@ -27,7 +31,8 @@ function draw({ element, state, results }) {
   const last = games[games.length - 1];
   const stats = set.state === "over" && last !== undefined ? results.stats(last.gameId) : null;
   const decisive = stats === null ? "" : decisiveWords(set, last, stats);
-  rebuild(element, [set, decisive], () => {
+  const turning = options.odds ? turningWords(set, games, results) : "";
+  rebuild(element, [set, decisive, turning], () => {
     const sides = (set.sides ?? []).map((side, i) => ({ ...side, i }));
     if (set.swapped) {
       sides.reverse();
@@ -53,8 +58,11 @@ function draw({ element, state, results }) {
       aligned(make("div.sides", left, right)),
       make("ol.games", ...rows),
     ];
-    if (decisive !== "") {
+    if (decisive !== "" && (turning === "" || games.length <= MAX_GAMES_WITH_BOTH)) {
       parts.push(make("p.decisive", make("span.title", text("scene.decisive")), make("span.words", decisive)));
+    }
+    if (turning !== "") {
+      parts.push(make("p.decisive.turning", make("span.title", text("scene.turning_point")), make("span.words", turning)));
     }
     return parts;
   });
@@ -84,6 +92,23 @@ function gameRow(set, game, place) {
   );
   const first = won[0];
   return first === undefined ? row : coloured(row, playerOfSet({ ...set.players.find(({ side }) => side === first.side), ...first, name: "" }));
+}
+
+/**
+ * The largest swing of the odds in words; empty if it is not known.
+ * @param {SetScore} set
+ * @param {SetGame[]} games
+ * @param {import("./results.js").Results} results
+ */
+function turningWords(set, games, results) {
+  const found = results.turningPointOfSet(currentStation(), games.map(({ gameId }) => gameId));
+  const place = games.findIndex(({ gameId }) => gameId === found?.gameId);
+  const by = games[place]?.players.find(({ playerIndex }) => playerIndex === found?.turningPoint.playerIndex);
+  if (found === null || by === undefined) {
+    return "";
+  }
+  const game = text("scene.game_number", { number: String(place + 1 + (set.olderGames ?? 0)) });
+  return [game, gainWords(sideWords(set, by.side), found.turningPoint), changeWords(found.turningPoint)].join(" · ");
 }
 
 /**

@@ -55,6 +55,15 @@ export function scoreWords(set) {
 }
 
 /**
+ * Who has gained by a swing of the odds, and with how much damage; the damage of a stock that was lost without a conversion is 0.
+ * @param {string} name
+ * @param {{damage: number}} turn
+ */
+export function gainWords(name, { damage }) {
+  return damage > 0 ? text("scene.damage_dealt", { name, percent: String(Math.floor(damage)) }) : name;
+}
+
+/**
  * How the chance of a player to win has changed.
  * @param {{before: number, after: number}} chances  From 0 to 1.
  */
