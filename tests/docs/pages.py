@@ -23,7 +23,7 @@ PAGES = (*sorted({*DOCS.rglob("*.md")} - {*GENERATED}), *(ROOT / page for page i
 """The pages that people write."""
 WITH_README = (ROOT / "README.md", *PAGES)
 DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
-    "docs/data/situations.md": ["highlights", "obs", "situations"],
+    "docs/data/situations.md": ["highlights", "obs", "odds", "situations"],
     "docs/explanation/threat_model.md": ["demo"],
     "docs/howto/consoles.md": ["consoles"],
     "docs/howto/outputs.md": ["deliveries", "jsonl", "webhooks"],
