@@ -17,7 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -44,6 +44,7 @@ TALL = {"width": 1280, "height": 1000}
 PHONE = {"width": 390, "height": 844}
 SCREEN = {"width": 1280, "height": 720}
 COLOURS = 192
+TRENDS_GAMES = 30
 REPLAY_FRAME = 12_190
 """A frame of the replay's last stock, shortly before the hit."""
 BOARDS = (
@@ -242,6 +243,40 @@ def _director(browser: Browser) -> Image.Image:
         return _image(page)
 
 
+def _odds(browser: Browser) -> Image.Image:
+    """The live scene with the advantage bar, over a game."""
+    with _station(browser, viewport=SCREEN) as (url, _, page):
+        page.goto(f"{url}/scenes/live/Slippi?layout=sides&odds=1#example")
+        _draw_game(page)
+        page.locator(".advantage").first.wait_for()
+        page.wait_for_timeout(4000)
+        return _image(page)
+
+
+def _trends(browser: Browser) -> Image.Image:
+    """The trends of a player over fourteen weeks."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "Slippi"
+        folder.mkdir()
+        for play in range(1, TRENDS_GAMES + 1):
+            started_at = datetime(2026, 8, 3, 19, tzinfo=UTC) + play**1.35 * timedelta(days=1.2)
+            file = folder / f"Game_{started_at:%Y%m%dT%H%M%S}.slp"
+            file.write_bytes(bundled_match(play, started_at=started_at))
+            os.utime(file, (started_at.timestamp(), started_at.timestamp()))
+        with (
+            running(folder, arguments=configuration(Path(name), "")) as daemon,
+            open_page(browser, viewport=TALL, color_scheme="dark") as watched,
+        ):
+            daemon.until(lambda: f"slpstream_indexed_games {TRENDS_GAMES}.0" in daemon.text("/metrics"))
+            daemon.until(lambda: "slpstream_index_waiting_files 0" in daemon.text("/metrics"))
+            for game in daemon.get("/v1/games?limit=100")["games"]:
+                daemon.get(f"/v1/games/{game['gameId']}/stats")  # which the index then keeps
+            page = watched.page
+            page.goto(f"{daemon.url}/trends?me=Vixen")
+            page.locator("circle.rate").first.wait_for()
+            return _image(page)
+
+
 def _terminal(browser: Browser) -> Image.Image:
     """The stats of three games, as a terminal of 128 columns shows them."""
     with tempfile.TemporaryDirectory() as name:
@@ -364,6 +399,8 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "scene_set_result.png": _of(_boards, "set-result"),
     "scene_replay.png": _of(_boards, "replay"),
     "director.png": _director,
+    "odds.png": _odds,
+    "trends.png": _trends,
     "tournament.png": _of(_setups, "list"),
     "wall.png": _of(_setups, "wall"),
     "result.png": _result,

@@ -44,7 +44,8 @@ const BAR_PX = 12;
 const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 
 /**
- * The win rate and the openings per kill of each week, and how many games it has. Weeks without games have their place.
+ * The win rate and the openings per kill of each week, and how many games it has. Weeks without games have their place. If no
+ * openings are known, their panel is left out.
  * @param {readonly Week[]} weeks  In their order.
  * @param {number} width
  * @param {Colours} colours
@@ -58,14 +59,13 @@ export function weeksChart(weeks, width, colours, words) {
   const step = (width - LEFT - RIGHT) / count;
   const placeOf = (/** @type {Week} */ { monday }) => Math.round((Date.parse(monday) - first) / WEEK_MS);
   const x = (/** @type {Week} */ week) => LEFT + (placeOf(week) + 0.5) * step;
-  const mostOpenings = Math.max(1, ...drawn.map(({ openings = 0 }) => openings));
+  const known = drawn.map(({ openings }) => openings).filter((each) => each !== undefined);
   const mostGames = Math.max(1, ...drawn.map(({ games }) => games));
-  const panels = [
-    { top: 26, height: 150, max: 1, title: words.rate, tick: words.percent },
-    { top: 216, height: 110, max: niceMax(mostOpenings), title: words.openings, tick: words.number },
-    { top: 366, height: 64, max: niceMax(mostGames), title: words.games, tick: words.number },
-  ];
-  const height = 366 + 64 + 28;
+  const rates = { top: 26, height: 150, max: 1, title: words.rate, tick: words.percent };
+  const openings = { top: 216, height: 110, max: niceMax(Math.max(1, ...known)), title: words.openings, tick: words.number };
+  const games = { top: known.length > 0 ? 366 : 216, height: 64, max: niceMax(mostGames), title: words.games, tick: words.number };
+  const panels = known.length > 0 ? [rates, openings, games] : [rates, games];
+  const height = games.top + 64 + 28;
   const svg = root(width, height, colours);
   for (const { top, height: panelHeight, max, title, tick } of panels) {
     svg.append(label(LEFT, top - 10, title, { fill: colours.text, "font-weight": "600" }));
@@ -77,7 +77,6 @@ export function weeksChart(weeks, width, colours, words) {
       }
     }
   }
-  const [rates, openings, games] = panels;
   const y = (/** @type {typeof rates} */ panel, /** @type {number} */ value) => panel.top + panel.height * (1 - value / panel.max);
   drawn.forEach((week) => {
     const barWidth = Math.max(1, Math.min(MAX_BAR, step * 0.7));
