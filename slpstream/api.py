@@ -196,9 +196,9 @@ class Replay:
         return frames
 
     def training_rows(self, *, sending: Sending = "last") -> TrainingRows:
-        """Return the rows of `slpstream export --to training`.
+        """Return the rows of `slpstream export --to training` as a dict of numpy arrays.
 
-        These are numpy columns by name, with one row per frame. `sending` chooses the transmission of a rolled-back
+        These are columns by name, with one row per frame. `sending` chooses the transmission of a rolled-back
         frame. You get either the last one, from which the game continued, or the first one, which the player saw. This
         raises the same errors as `frames`, and also `Unsupported` if there aren't exactly two players.
         """

@@ -111,19 +111,19 @@ def parse_cursor(text: str) -> Cursor:
 class LogMessage(msgspec.Struct, gc=False, eq=False):
     """One message of a game's log. Call `json` to get its line. All other forms are made when you need them, and then
     cached.
-
-    `frame` is the frame number if this is a `frame` message, and otherwise `None`. `game_id` is `None` for a diagnostic
-    from before Game Start, because it doesn't have a position in any log.
     """
 
     type: str
+    """The type of the message, such as `game_start`."""
     game_id: str | None
+    """The id of the game. It is `None` for a diagnostic from before Game Start, which has no position in any log."""
     mode: FramesMode
     offset: int
     count: int
     content: bytes | PackedEntry
     """The payload, encoded up to the closing brace, or the packed frame from which it can be encoded."""
     frame: int | None
+    """The frame number if this is a `frame` message, and otherwise `None`."""
     forms: dict[Any, bytes] | None = None
 
     @property

@@ -6,11 +6,14 @@ import msgspec
 
 
 class Occurrence(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A situation that has happened: its players, and the frame number of each step."""
+    """A situation that has happened."""
 
     player_index: int
+    """The player that the query is about."""
     opponent_index: int
+    """The opponent."""
     frames: tuple[int, ...]
+    """The frame number of each step."""
     known_frame: int
     """The frame in which the situation becomes certain. It is later than the last step only after waiting for a
     kill."""

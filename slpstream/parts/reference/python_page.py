@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from types import FunctionType
-from typing import Any
+from typing import Any, get_args
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 import slpstream
+from slpstream.formats.slippi.stats import extra, schema
+from slpstream.model import errors
+from slpstream.model.occurrence import Occurrence
 
 EXAMPLES: Mapping[str, str] = {
     "connect": """\
@@ -41,8 +49,18 @@ on player 0 until frame 203
 """,
 }
 """An example of each function, for the replay of the page. A test runs them."""
-_CLASSES = ("Replay", "LiveIterator", "Client", "LogMessage")
-_ERRORS = ("SlpstreamError", "FormatError", "Unsupported", "SourceError", "SubscriberError")
+_CLASSES = (slpstream.Replay, Occurrence, slpstream.LiveIterator, slpstream.Client, slpstream.LogMessage)
+_STATS = (
+    *(schema.Stats, schema.Overall, schema.InputCounts, schema.Ratio, schema.Stock, schema.Conversion, schema.Combo),
+    *(schema.Move, schema.ActionCounts, schema.Successes, schema.EdgeCancels, schema.Attacks, schema.Throws),
+    *(schema.GroundTechs, extra.Extra, extra.PlayerExtra, extra.KillMove, extra.HitTotals),
+    *(extra.CharacterTotals, extra.FirstBlood, extra.Rollbacks),
+)
+_ERRORS = (
+    *(errors.SlpstreamError, errors.FormatError, errors.WrongFormat, errors.FramingError, errors.FieldError),
+    *(errors.Unsupported, errors.SourceError, errors.Truncated, errors.Replaced, errors.Vanished, errors.Unreadable),
+    *(errors.SubscriberError, errors.ProtocolViolation, errors.NotAuthorised, errors.NoSuchGame, errors.CursorGone),
+)
 
 
 def python_page() -> Iterator[str]:
@@ -55,15 +73,37 @@ def python_page() -> Iterator[str]:
         function = getattr(slpstream, name)
         yield from ("", f"## {name}", "", "```python", *_signature(name, function), "```", "", _text(function))
         yield from ("", "```pycon", example.rstrip(), "```")
-    for name in _CLASSES:
-        described = getattr(slpstream, name)
-        yield from ("", f"## {name}", "", _text(described), "", "| member | description |", "| --- | --- |")
-        for member, value in _members(described):
-            yield f"| `{member}` | {_first_paragraph(value)} |"
-    yield from ("", "## Errors", "", "| class | base class | description |", "| --- | --- | --- |")
-    for name in _ERRORS:
-        error = getattr(slpstream, name)
-        yield f"| `{name}` | `{error.__bases__[0].__name__}` | {_first_paragraph(error)} |"
+    for described in _CLASSES:
+        yield from ("", f"## {described.__name__}", "", _text(described), "")
+        yield from ("| member | description |", "| --- | --- |")
+        yield from (f"| `{member}` | {_cell(text)} |" for member, text in (*_fields(described), *_members(described)))
+    yield from _stats()
+    yield from ("", "## Errors", "")
+    yield "`slpstream` itself has the classes in bold, and `slpstream.model.errors` has all of them."
+    yield from ("", "| class | base class | description |", "| --- | --- | --- |")
+    for error in _ERRORS:
+        name = f"`{error.__name__}`"
+        shown = f"**{name}**" if error.__name__ in slpstream.__all__ else name
+        description, _, _ = _text(error).partition("\n\n")
+        yield f"| {shown} | `{error.__bases__[0].__name__}` | {_cell(description)} |"
+
+
+def _stats() -> Iterator[str]:
+    """Yield the section about the stats of a game."""
+    yield from ("", "## Stats", "")
+    yield "`Replay.stats` returns `Stats`, which is made of the other classes. `docs/reference/stats.md` says how each"
+    yield "value is counted, with the names of messages: `openingsPerKill` is `openings_per_kill` in Python. A member"
+    yield from ("in italics can be `msgspec.UNSET`, which is false, if there is no value.", "")
+    yield "`msgspec.to_builtins` turns all of it into dicts and lists, with the names of messages and without absent"
+    yield from ("values. This is a table with a row for each player:", "")
+    yield from ("```python", "table = pandas.json_normalize(msgspec.to_builtins(replay.stats().overall))", "```", "")
+    yield from ("| class | members | description |", "| --- | --- | --- |")
+    for described in _STATS:
+        members = (
+            f"*`{field.name}`*" if field.default is UNSET or UnsetType in get_args(field.type) else f"`{field.name}`"
+            for field in msgspec.structs.fields(described)
+        )
+        yield f"| `{described.__name__}` | {', '.join(members)} | {_cell(_text(described))} |"
 
 
 def _signature(name: str, function: Callable[..., Any]) -> Iterator[str]:
@@ -80,15 +120,24 @@ def _signature(name: str, function: Callable[..., Any]) -> Iterator[str]:
     yield f") -> {signature.return_annotation}"
 
 
-def _members(described: type) -> Iterator[tuple[str, Any]]:
+def _fields(described: type) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a class that have a docstring in its source."""
+    [definition] = ast.parse(inspect.getsource(described)).body
+    for field, after in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
+        match field, after:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, text
+
+
+def _members(described: type) -> Iterator[tuple[str, str]]:
     """Yield the public methods and properties of a class that it has itself, in the order of the source."""
     for name, value in vars(described).items():
         if name.startswith("_") or not getattr(value, "__doc__", None):
             continue
         if isinstance(value, FunctionType):
-            yield f"{name}({', '.join(_arguments(value))})", value
+            yield f"{name}({', '.join(_arguments(value))})", _text(value)
         elif isinstance(value, property | cached_property):
-            yield name, value
+            yield name, _text(value)
 
 
 def _arguments(method: FunctionType) -> Iterator[str]:
@@ -100,5 +149,5 @@ def _text(described: Any) -> str:
     return inspect.cleandoc(described.__doc__ or "")
 
 
-def _first_paragraph(described: Any) -> str:
-    return " ".join(_text(described).partition("\n\n")[0].split()).replace("|", "\\|")
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
