@@ -10,8 +10,11 @@ from slpstream.api import open_replay
 from slpstream.parts.odds.cli import command
 from tests.cli.command_line import called
 from tests.daemons.process import configured
+from tests.docs.pages import blocks
 from tests.replays import replay_path
 from tests.synthetic.match import synthetic_match
+
+PAGE = "slpstream/parts/odds/docs.md"
 
 
 def test_odds_of_games(tmp_path: Path) -> None:
@@ -36,6 +39,11 @@ def test_odds_of_games(tmp_path: Path) -> None:
             file.write(data[len(data) // 2 :])
         daemon.until(lambda: daemon.get(address)["final"])
         assert daemon.get(address) == {**expected, "final": True}
+        example = json.loads(next(block.text for block in blocks("json") if block.page == PAGE))
+        assert {name: set(example[name][0]) for name in ("points", "turningPoints")} == {
+            name: set(expected[name][0]) for name in ("points", "turningPoints")
+        }
+        assert set(example) == {*expected, "final"}
 
         of_set = "/v1/stations/main/set/turning-points"
         daemon.until(lambda: daemon.get(of_set)["turningPoints"])
