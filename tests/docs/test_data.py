@@ -11,9 +11,11 @@ import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.docs.cells import run_cells
 from tests.docs.changes import check_of
 from tests.docs.pages import all_blocks
 from tests.docs.reader import Reader
@@ -43,7 +45,10 @@ def games(count: int) -> dict[str, bytes]:
 
 
 def follow_the_page(home: Path, replays: Mapping[str, bytes]) -> dict[str, str]:
-    """Enter the commands and run the example. Returns the output by command, that of the example as `python`."""
+    """Enter the commands, and run the example and the cells.
+
+    Returns the output by command, that of the example as `python`.
+    """
     reader = Reader(home)
     folder = home / "melee" / "replays"
     folder.mkdir(parents=True)
@@ -54,7 +59,15 @@ def follow_the_page(home: Path, replays: Mapping[str, bytes]) -> dict[str, str]:
             else:
                 archive.writestr(name, data)
     printed = {command: reader.shell(command) for command in COMMANDS}
-    [example] = EXAMPLES
+    example, *cells = EXAMPLES
+    names: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("HOME", str(home))
+        changed.chdir(home)
+        run_cells(cells, names)
+    assert {*names["kills"]["opening_type"]} <= {"neutral-win", "counter-attack", "trade"}
+    assert names["players"]["file"].nunique() == FILES
+    assert names["curve"].between(0, 1).all()
     return {**printed, "python": reader.shell(f"python - <<'END'\n{example}\nEND")}
 
 
@@ -71,7 +84,7 @@ def check(home: Path, printed: Mapping[str, str], expected: int) -> None:
     upairs = (home / "melee" / "upairs.jsonl").read_text().splitlines()
     assert all(json.loads(line)["frames"] for line in upairs)
     assert "queue" in json.loads((home / "melee" / "kills.json").read_text())
-    by_stage = of(printed, "slpstream sql ~")
+    by_stage = of(printed, "slpstream sql ~/melee/replays 'select stage")
     assert sum(map(int, re.findall(r"\s(\d+)\s", by_stage))) == expected
     index = json.loads((home / "melee" / "set" / "index.json").read_text())
     assert len(index["games"]) == expected

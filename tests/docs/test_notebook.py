@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
-import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -12,12 +9,14 @@ from typing import Any
 import pytest
 
 from tests.daemons.process import running
+from tests.docs.cells import run_cells
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
 NOTEBOOK = ROOT / "docs" / "howto" / "game.ipynb"
 
 
+@pytest.mark.parts("odds", "situations")
 @pytest.mark.process
 def test_notebook_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "Game_20261121T052951.slp"
@@ -27,18 +26,13 @@ def test_notebook_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     names: dict[str, Any] = {}
     exec(first, names)
 
-    async def run() -> None:
-        for source in others:
-            code = compile(source, str(NOTEBOOK), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-            result = eval(code, names)
-            if inspect.iscoroutine(result):
-                await asyncio.wait_for(result, 60)
-
     with running(tmp_path) as daemon:
         daemon.wait_ready()
         path.write_bytes(game)
         daemon.until(lambda: daemon.get("/v1/stations")["stations"][0].get("game"))
         names |= {"path": path, "url": daemon.url}
-        asyncio.run(run())
+        run_cells(others, names)
     assert len(names["events"]) > 20
+    assert names["hits"]
+    assert names["curve"].between(0, 1).all()
     assert capsys.readouterr().out.splitlines()[-1] == "game_end"
