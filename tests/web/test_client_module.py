@@ -11,12 +11,18 @@ from playwright.sync_api import Page, expect
 
 from tests.browsers.pages import WatchedPage
 from tests.daemons.configuration import configuration
+from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import running
+from tests.daemons.requests import correct_set
 from tests.project import ROOT
+from tests.synthetic.match import synthetic_match
 from tests.web.javascript import WITH_A_FAKE_SOCKET, needs_node, run
-from tests.web.shown import game_file, log_of, written_live
+from tests.web.shown import log_of
 
 DOCUMENTATION = ROOT / "docs" / "howto" / "overlay.md"
+FOUR_HITS_BYTES = 130_000
+FIVE_HITS_BYTES = 150_000
+"""Sizes of a match at which a combo of this many hits is new."""
 
 
 def fake(script: str) -> Any:
@@ -130,24 +136,69 @@ def test_refusal_is_reported_and_the_cursor_kept() -> None:
     assert (problem, cursors, count) == ("a token is required", {"a": "g/l2.0"}, 1)
 
 
-def test_documented_example_runs_in_the_overlay_folder(watched: WatchedPage, page: Page, tmp_path: Path) -> None:
+@needs_node
+def test_refusal_is_written_to_the_console_once() -> None:
+    warned = fake(
+        """
+      const warned = [];
+      console.warn = (text) => warned.push(text);
+      globalThis.addEventListener = (_, listener) => { globalThis.retry = listener; }; // of `online`
+      const client = make({ stations: ["a"] });
+      for (const count of [1, 2]) {
+        (await sockets(count)).lose(4404, "no such station: a");
+        globalThis.retry();
+      }
+      client.close();
+      return warned;
+    """
+    )
+    assert warned == ["slpstream: no such station: a"]
+
+
+def test_documented_pages_run_in_the_overlay_folder(watched: WatchedPage, page: Page, tmp_path: Path) -> None:
+    """The page is opened before a game, during it, and for a station that does not exist."""
     folder, own = tmp_path / "main", tmp_path / "own"
     folder.mkdir()
     own.mkdir()
     text = DOCUMENTATION.read_text(encoding="utf-8")
-    for language, name in (("html", "score.html"), ("js", "score.js")):
-        example = re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)
-        assert example is not None
-        (own / name).write_text(example[1])
-    replay = game_file("FodPlatforms", tmp_path)
-    setups = log_of(replay).settings["players"]  # before the game runs, because the line does not wait for it
-    with (
-        running(folder, arguments=configuration(tmp_path, f"[web]\noverlay_folder = '{own}'\n")) as daemon,
-    ):
-        page.goto(f"{daemon.url}/custom/score.html")
-        line = page.locator("#line")
-        expect(line).to_have_css("opacity", "1")
+    files = dict(re.findall(r"`(score\.\w+)`:\n\n```\w+\n(.*?)```", text, re.DOTALL))
+    [stream] = re.findall(r"```js\n(import \{ Stream \}.*?)```", text, re.DOTALL)
+    files["stream.js"] = stream.replace('"demo"', '"main"')
+    files["stream.html"] = files["score.html"].replace("score.js", "stream.js")
+    for name, content in files.items():
+        (own / name).write_text(content)
+    game = PlayedGame(folder / "game.slp", synthetic_match(seed=2, frames=600))
+
+    def frame() -> list[tuple[int, int]]:
+        """Percent and stocks of both players in the newest frame that is complete."""
+        frames = log_of(game.path).frames
+        players = frames[max(frames) - 1][-1]["players"]
+        return [(int(players[i]["post"]["percent"]), players[i]["post"]["stocksRemaining"]) for i in "01"]
+
+    def line(*names: str) -> str:
+        shown = zip(names, frame(), strict=True)
+        return " · ".join(f"{name} {percent}%, {stocks} stocks" for name, (percent, stocks) in shown)
+
+    settings = f"[web]\noverlay_folder = '{own}'\n"
+    with running(folder, arguments=configuration(tmp_path, settings), state=tmp_path / "state") as daemon:
+        players, combo, note = (page.locator(f"#{name}") for name in ("players", "combo", "note"))
+        page.goto(f"{daemon.url}/custom/score.html?station=main")
         daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["subscribers"] == 1)
-        with written_live(replay, folder, speed=4.0):
-            expect(line).to_have_text(" against ".join(p["displayName"] or f"P{p['port']}" for p in setups))
-        assert [text for text in watched.complaints if "favicon" not in text and "404" not in text] == []
+        game.write(FOUR_HITS_BYTES)
+        one, two = (setup["displayName"] for setup in log_of(game.path).settings["players"])
+        expect(players).to_have_text(line(one, two))
+        expect(combo).to_have_text(f"{one}: 4 hits on {two}")
+        page.reload()
+        expect(players).to_have_text(line(one, two))
+        expect(combo).to_have_text("")
+        correct_set(daemon, "main", {"names": {"1": "<b>Mika"}})
+        expect(players).to_have_text(line(one, "<b>Mika"))
+        game.write(FIVE_HITS_BYTES - FOUR_HITS_BYTES)
+        expect(players).to_have_text(line(one, "<b>Mika"))
+        expect(combo).to_have_text(f"{one}: 5 hits on <b>Mika")
+        page.goto(f"{daemon.url}/custom/stream.html")
+        expect(players).to_have_text(" · ".join(f"{percent}%" for percent, _ in frame()))
+        watched.check(daemon.url)
+        page.goto(f"{daemon.url}/custom/score.html?station=other")
+        expect(note).to_have_text("no such station: other")
+        assert watched.complaints == ["slpstream: no such station: other"]

@@ -124,6 +124,8 @@ export class Client {
   #attempts = 0;
   #connects = 0;
   #openedAt = 0;
+  /** The problem that the console has. */
+  #warned = "";
 
   /** @param {Subscription & ClientOptions} options */
   constructor(options) {
@@ -338,6 +340,10 @@ export class Client {
     if (refused) {
       this.problem = reason || this.problem || `refused (${code})`;
       this.problemCode = code;
+      if (this.problem !== this.#warned) {
+        this.#warned = this.problem;
+        console.warn(`slpstream: ${this.problem}`);
+      }
     }
     const wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * 2 ** this.#attempts);
     this.#attempts = Math.min(this.#attempts + 1, 16);
