@@ -36,7 +36,7 @@ PAYLOADS: Mapping[str, str] = {
     "metadata": "`metadata`, when the game has closed the file",
     "frame": "`frame` (slippi-js `FrameEntryType`, `players` and `followers` by player index) with its `revision`",
     "finalized": "`through`: the last frame number that will not change any more; in `live` subscriptions only",
-    "event": "`kind`, `frame` (where the format has frames) and what belongs to the kind",
+    "event": "`kind`, `frame` (where the format has frames) and members of the kind: `docs/reference/stats.md#events`",
     "stats": "`stats` (slippi-js `StatsType`) as of `frame`",
     "diagnostic": "`severity`, `code`, `offset`, `message`: something is odd about the bytes",
 }

@@ -21,12 +21,12 @@ def page(name: str) -> str:
     """The text of the page that `slpstream reference NAME` prints, with a link for each path of another page."""
 
     def link(path: re.Match[str]) -> str:
-        file = ROOT / path[1]
+        file, heading = ROOT / path[1], path[2].removeprefix("#").replace("-", " ").capitalize()
         title = file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        return f"[{title}]({Path(os.path.relpath(file, FILES[name].parent)).as_posix()})"
+        return f"[{heading or title}]({Path(os.path.relpath(file, FILES[name].parent)).as_posix()}{path[2]})"
 
     text = "\n".join(PAGES[name]()) + "\n"
-    return re.sub(r"`((?:docs|slpstream/parts)/[\w/]+\.md)`", link, text)
+    return re.sub(r"`((?:docs|slpstream/parts)/[\w/]+\.md)((?:#[\w-]+)?)`", link, text)
 
 
 if __name__ == "__main__":

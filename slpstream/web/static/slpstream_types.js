@@ -177,11 +177,11 @@ export {};
  *
  * @typedef {Envelope & GameEndPayload} GameEndMessage
  *
- * @typedef {object} GameEventPayload  The kinds and their members are listed in `docs/reference/stats.md`.
+ * @typedef {object} GameEventPayload  Has the members of its kind, see `docs/reference/stats.md`.
  * @property {"event"} type
- * @property {string} kind
+ * @property {string} kind        Those of Melee are listed in `docs/reference/stats.md#events`, with their members.
  * @property {number} [frame]
- * @property {number} [playerIndex]
+ * @property {number} [playerIndex]  In combos and conversions, the player who is hit.
  * @property {Combo} [combo]
  * @property {Conversion} [conversion]
  * @property {number} [percent]

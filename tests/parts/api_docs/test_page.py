@@ -50,6 +50,10 @@ def test_page_is_complete(watched: WatchedPage, page: Page, playing: Demo) -> No
     links = page.locator("a[href^='#']").evaluate_all("links => links.map((link) => link.hash.slice(1))")
     missing = page.evaluate("ids => ids.filter((id) => document.getElementById(id) === null)", links)
     assert missing == []
+    page.evaluate("location.hash = '#message-event'")
+    page.locator("#message-event").get_by_role("link", name="Conversion", exact=True).click()
+    expect(page.locator("#message-type-Conversion h2")).to_be_focused()
+    expect(page.locator("#message-type-Conversion").get_by_role("link", name="MoveLanded")).to_be_visible()
     contents = page.get_by_role("navigation", name="Contents")
     contents.get_by_role("link", name="HTTP", exact=True).click()
     page.locator("#http").get_by_role("link", name="GET /v1/games", exact=True).click()

@@ -13,7 +13,7 @@ import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
 import { setUpConsole } from "./console.js";
 import { exampleOf, membersOf, typeText } from "./schemas.js";
-import { fieldsOf, parseTypes } from "./types.js";
+import { fieldsOf, membersOfType, parseTypes, TYPE_NAME, typesNamedIn } from "./types.js";
 
 await addTexts(import.meta.url);
 
@@ -176,24 +176,38 @@ function showStream(stream, types) {
       english("span", each.description),
     ])),
   );
-  stream.messages.forEach((/** @type {Json} */ message) => addMessage(message, types));
+  const fields = stream.messages.flatMap((/** @type {Json} */ { type }) => fieldsOf(types, type));
+  const named = typesNamedIn(types, fields);
+  stream.messages.forEach((/** @type {Json} */ message) => addMessage(message, types, named));
+  for (const name of named) {
+    const view = addItem(`message-type-${name}`, name, code(name));
+    view.append(english("p", types.get(name)?.description ?? ""), fieldTable(membersOfType(types, name), named));
+  }
+}
+
+/**
+ * @param {ReturnType<typeof fieldsOf>} fields
+ * @param {Set<string>} named  The types that have a view.
+ */
+function fieldTable(fields, named) {
+  return table(text("docs.fields"), ["docs.name", "docs.type", "docs.description"], fields.map(({ name, optional, kind, description }) => [
+    code(optional ? `${name}?` : name),
+    withLinks(kind, (word) => (named.has(word) ? `message-type-${word}` : null)),
+    english("span", description),
+  ]));
 }
 
 /**
  * @param {Json} message
  * @param {ReturnType<typeof parseTypes>} types
+ * @param {Set<string>} named  The types that have a view.
  */
-function addMessage({ type, topic, droppable, payload }, types) {
+function addMessage({ type, topic, droppable, payload }, types, named) {
   const facts = [topic === undefined ? text("docs.status_message") : text("docs.topic", { topic }), droppable ? text("docs.droppable") : ""];
-  const rows = fieldsOf(types, type).map(({ name, optional, kind, description }) => [
-    code(optional ? `${name}?` : name),
-    code(kind),
-    english("span", description),
-  ]);
   addItem(`message-${type}`, type, code(type)).append(
     element("p", facts.filter(Boolean).join(" · "), { class: "quiet" }),
     english("p", payload),
-    table(text("docs.fields"), ["docs.name", "docs.type", "docs.description"], rows),
+    fieldTable(fieldsOf(types, type), named),
   );
 }
 
@@ -316,9 +330,20 @@ function linked(name, id) {
 
 /** The type of a value, with a link if it has a name. @param {Json} schema */
 function typeLink(schema) {
+  return withLinks(typeText(schema), (word) => `type-${word}`);
+}
+
+/**
+ * A type in words, with a link for each name of a type that has a view.
+ * @param {string} words
+ * @param {(name: string) => string | null} idOfType
+ */
+function withLinks(words, idOfType) {
   const shown = code("");
-  const words = typeText(schema).split(/\b([A-Z]\w+)/);
-  shown.append(...words.map((word, i) => (i % 2 === 1 ? element("a", word, { href: `#type-${word}` }) : word)));
+  shown.append(...words.split(TYPE_NAME).map((word, i) => {
+    const id = i % 2 === 1 ? idOfType(word) : null;
+    return id === null ? word : element("a", word, { href: `#${id}` });
+  }));
   return shown;
 }
 

@@ -2,11 +2,12 @@
 
 /**
  * @typedef {{name: string, optional: boolean, kind: string, description: string}} Field
- * @typedef {{expression: string, fields: Field[]}} Type  `expression` is `object` for a type with fields.
+ * @typedef {{expression: string, description: string, fields: Field[]}} Type  `expression` is `object` for a type with fields.
  */
 
 const TAG = /^@(typedef|property) \{/;
 const LISTENERS = "Events";
+export const TYPE_NAME = /\b([A-Z]\w+)/;
 
 /**
  * All types by name.
@@ -24,7 +25,7 @@ export function parseTypes(source) {
     const expression = tag.slice(tag.indexOf("{") + 1, end).replaceAll(/\s+/g, " ");
     const [, name = "", description = ""] = /^\s*(\S+)\s*([^]*)$/.exec(tag.slice(end + 1)) ?? [];
     if (kind === "typedef") {
-      current = { expression, fields: [] };
+      current = { expression, description, fields: [] };
       types.set(name, current);
     } else if (current !== undefined) {
       const optional = name.startsWith("[");
@@ -42,7 +43,38 @@ export function parseTypes(source) {
  */
 export function fieldsOf(types, message) {
   const name = types.get(LISTENERS)?.fields.find((field) => field.name === message)?.kind;
-  return name === undefined ? [] : expanded(types, name).filter((field) => field.name !== "type");
+  return name === undefined ? [] : membersOfType(types, name).filter((field) => field.name !== "type");
+}
+
+/**
+ * The types that fields name, and those that the fields of these types name. Types without fields are not among them.
+ * @param {Map<string, Type>} types
+ * @param {Field[]} fields
+ * @param {Set<string>} [found]
+ * @returns {Set<string>}
+ */
+export function typesNamedIn(types, fields, found = new Set()) {
+  for (const name of fields.flatMap(({ kind }) => kind.split(TYPE_NAME))) {
+    const members = types.has(name) && !found.has(name) ? membersOfType(types, name) : [];
+    if (members.length > 0) {
+      typesNamedIn(types, members, found.add(name));
+    }
+  }
+  return found;
+}
+
+/**
+ * The fields of a type. Types without fields are replaced by what they stand for.
+ * @param {Map<string, Type>} types
+ * @param {string} name
+ * @returns {Field[]}
+ */
+export function membersOfType(types, name) {
+  return expanded(types, name).map((field) => {
+    const type = types.get(field.kind);
+    const plain = type !== undefined && expanded(types, field.kind).length === 0;
+    return plain ? { ...field, kind: type.expression } : field;
+  });
 }
 
 /**
