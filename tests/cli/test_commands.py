@@ -251,6 +251,22 @@ def test_check_config_describes_a_configuration_without_stations(tmp_path: Path)
     assert alone == f"{file}: good; stations: none: the usual Slippi folders are watched\n"
 
 
+def test_check_config_lists_stations_and_folders_that_cannot_be_read(tmp_path: Path) -> None:
+    file, there, missing = tmp_path / "my.toml", tmp_path / "setups", tmp_path / "missing"
+    for name in ("01", "02"):
+        (there / name).mkdir(parents=True)
+    file.write_text(
+        f"[[stations]]\nid = '*'\nfolder = '{there}'\n[[stations]]\nid = 'tv1'\nfolder = '{missing}'\n"
+        "[[stations]]\nid = 'tv2'\nfolder = 'elsewhere'\n"
+    )
+    done = slpstream("check-config", file)
+    assert done.returncode == 0
+    assert done.stdout.endswith("my.toml: good; stations (4): tv1, tv2, 01, 02\n")
+    first, second = done.stderr.splitlines()
+    assert first.startswith(str(missing))
+    assert second.startswith("elsewhere: cannot be read now")
+
+
 @pytest.mark.parts("fanout")
 @pytest.mark.not_on_windows("the extra for the broker is not installed there")
 def test_check_config_describes_a_gateway(tmp_path: Path) -> None:
