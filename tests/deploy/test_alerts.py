@@ -27,7 +27,7 @@ from tests.ports import free_port
 from tests.project import ROOT
 
 PROMETHEUS = ROOT / "deploy/prometheus"
-RULES = PROMETHEUS / "rules.yml"
+RULES = PROMETHEUS / "slpstream.rules.yml"
 RULES_TEST = ROOT / "tests/deploy/rules_test.yml"
 DASHBOARD = ROOT / "deploy/grafana/slpstream.json"
 ALERTS = re.findall(r"- alert: (\w+)", RULES.read_text())

@@ -48,14 +48,14 @@ def test_each_diagnostic_code_has_an_entry() -> None:
 
 
 def test_each_alert_has_an_entry() -> None:
-    rules = (ROOT / "deploy/prometheus/rules.yml").read_text(encoding="utf-8")
+    rules = (ROOT / "deploy/prometheus/slpstream.rules.yml").read_text(encoding="utf-8")
     alerts = re.findall(r"^### (\w+)\n\n(.*?)(?=^##)", RUNBOOK, re.MULTILINE | re.DOTALL)
     assert [name for name, _ in alerts] == re.findall(r"- alert: (\w+)", rules)
     assert not [name for name, text in alerts if not re.fullmatch(r"\S.*\*\*Do\*\*:\s.+", text.strip(), re.DOTALL)]
 
 
 def test_alerts_lead_to_their_entries() -> None:
-    rules = (ROOT / "deploy/prometheus/rules.yml").read_text(encoding="utf-8")
+    rules = (ROOT / "deploy/prometheus/slpstream.rules.yml").read_text(encoding="utf-8")
     alerts = re.findall(r"- alert: (\w+)(.*?)(?=- alert|\Z)", rules, re.DOTALL)
     for name, text in alerts:
         assert re.findall(r"^ +runbook_url: (.*)$", text, re.MULTILINE) == [f"docs/howto/runbook.md#{name.lower()}"]

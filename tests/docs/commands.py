@@ -41,7 +41,7 @@ REASONS: Mapping[str, str] = {
 }
 """The reasons why matching commands cannot run here."""
 SHELLS = ("sh", "powershell")
-OTHER_LANGUAGES = {"csharp", "css", "graphql", "html", "ini", "js", "json", "python", "text", "toml", "xml"}
+OTHER_LANGUAGES = {"csharp", "css", "graphql", "html", "ini", "js", "json", "python", "text", "toml", "xml", "yaml"}
 """Languages of blocks without commands."""
 PAGES = {
     page: [block for block in all_blocks() if block.page == page and block.language in SHELLS]
