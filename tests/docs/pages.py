@@ -31,7 +31,7 @@ DESCRIBED_PARTS: Mapping[str, Sequence[str]] = {
     "docs/production/remote_controls.md": ["marks", "on_air", "playback_dolphin"],
     "docs/reference/replay_log.md": ["verify"],
     "docs/reference/stats.md": ["highlights"],
-    "docs/tournament/index.md": ["bracket", "consoles", "controllers", "handover", "seats"],
+    "docs/tournament/index.md": ["bracket", "chat", "consoles", "controllers", "demo", "handover", "rehearse", "seats"],
     "slpstream/parts/announce/docs.md": ["consoles"],
     "slpstream/parts/obs/docs.md": ["text_files"],
 }

@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.parts("dashboar
 PAGE = (DOCS / "tournament" / "index.md").read_text(encoding="utf-8")
 STEPS = steps_of(PAGE)
 SETUPS = 50
-ELSEWHERE = {"setup", "station", "Developer settings", "Personal access tokens"}
+ELSEWHERE = {"setup", "station", "Developer settings", "Personal access tokens", "Save as type", "All files"}
 """Words in italics that do not belong to slpstream."""
 NAMELESS = {0: Seat(character=FOX), 1: Seat(character=MARTH)}
 TRIES_SECONDS = 60.0
@@ -66,7 +66,7 @@ class Organiser(Reader):
 
     def run(self, step: int, *, code: int = 0) -> str:
         """Run the commands of a step, and return their output."""
-        [text] = blocks(step, "sh") if step != 13 else ["\n".join(blocks(step, "sh"))]
+        [text] = blocks(step, "sh") if step != 14 else ["\n".join(blocks(step, "sh"))]
         return self.shell(text, code=code)
 
     def shell(self, text: str, *, code: int = 0) -> str:
@@ -211,8 +211,8 @@ def organiser(double: StartggDouble, tmp_path: Path) -> Iterator[Organiser]:
                 organiser.daemon.kill()
 
 
-def test_page_has_thirteen_steps() -> None:
-    assert list(STEPS) == list(range(1, 14))
+def test_page_has_fourteen_steps() -> None:
+    assert list(STEPS) == list(range(1, 15))
     for number, text in STEPS.items():
         assert "**You see**" in text, number
         assert "**If not**" in text, number
@@ -230,11 +230,28 @@ def test_quoted_words_exist_in_pages_or_programs() -> None:
 
 
 def test_archive_has_no_secrets(organiser: Organiser) -> None:
-    """Even if everything went wrong between steps 3 and 13."""
+    """Even if everything went wrong between steps 3 and 14."""
     _install(organiser)
     organiser.start().get("/v1/seat-codes")
     organiser.stop()
     _archive(organiser)
+
+
+@pytest.mark.parts("chat", "demo", "rehearse")
+def test_rehearsal(organiser: Organiser) -> None:
+    """Step 7, which needs no daemon, faster than on the page."""
+    configuration = _install(organiser)
+    (organiser.tournament / "secrets/discord.url").write_text("https://discord.example/api/webhooks/1\n")
+    [chat] = blocks(7, "toml")
+    organiser.configure(configuration + chat)
+    for number in (1, 2):
+        data = replay(NAMELESS, {0: 2, 1: 0}, seconds=40, minute=10.0 * number)
+        (organiser.home / f"Game_{number}.slp").write_bytes(data)
+    commands = blocks(7, "sh")[0].rstrip()
+    assert " --speed 8\n" in commands
+    shown = organiser.shell(commands.replace(" --speed 8\n", " --speed 100 --pause 1\n") + " --speed 0")
+    assert "[[chat]] 1 POST discord.example:443" in shown
+    assert (organiser.tournament / "setups/01/Game_1.slp").is_file()
 
 
 def test_every_step(organiser: Organiser, double: StartggDouble) -> None:
@@ -270,7 +287,7 @@ def _install(organiser: Organiser) -> str:
     assert secrets.stat().st_mode & 0o077 == 0
     [configuration] = blocks(2, "toml")
     organiser.configure(configuration)
-    assert "good" in organiser.shell(check)
+    assert f"good; stations ({SETUPS}): 01, 02, " in organiser.shell(check)
     return configuration
 
 
@@ -292,7 +309,7 @@ def _compare_setups(organiser: Organiser) -> None:
 
 
 def _print_codes(organiser: Organiser) -> None:
-    """Step 5. The phones of step 9 use the same address: the page of the bracket asks them for the token."""
+    """Step 5. The phones of step 10 use the same address: the page of the bracket asks them for the token."""
     address = organiser.running.get("/v1/seat-codes")["address"]
     assert address in organiser.run(5)
     page = (organiser.tournament / "secrets/codes.html").read_text()
@@ -330,7 +347,7 @@ def _dry_run(organiser: Organiser, double: StartggDouble, configuration: str) ->
 
 
 def _call_and_report(organiser: Organiser, double: StartggDouble) -> None:
-    """Steps 7 to 9: a set is called, played, reported through an outage, and corrected."""
+    """Steps 8 to 10: a set is called, played, reported through an outage, and corrected."""
     second = double.sets["second"]
     second.station, second.updated_at = 505, int(time.time())
     organiser.running.until(lambda: second.state == 6, TRIES_SECONDS)
@@ -362,10 +379,10 @@ def _call_and_report(organiser: Organiser, double: StartggDouble) -> None:
 
 
 def _last_set(organiser: Organiser, double: StartggDouble, configuration: str) -> None:
-    """The end of step 9: the final is reported automatically."""
+    """The end of step 10: the final is reported automatically."""
     final = double.sets["final"]
     assert [entrant.name for entrant in final.entrants if entrant is not None] == ["Ann", "Cyd"]
-    assert "`confirm = false` to `[bracket]`" in STEPS[9]
+    assert "`confirm = false` to `[bracket]`" in STEPS[10]
     [section] = blocks(6, "toml")
     organiser.configure(f"{configuration[: configuration.index('[bracket]')]}{section}confirm = false\n")
     organiser.stop()
@@ -389,10 +406,10 @@ def _readiness(organiser: Organiser) -> str:
 
 
 def _controller(organiser: Organiser) -> None:
-    """Step 10: a stick that rests off centre."""
+    """Step 11: a stick that rests off centre."""
     players = {0: analog(1, change=partial(moved, 9, 0)), 1: analog(2)}
     organiser.put("07", "Game_1", with_inputs(players))
-    printed = organiser.run(10)
+    printed = organiser.run(11)
     assert re.search(r"\brest\b", printed), printed
     said = {"event": "look at this controller", "station": "07", "port": 1, "check": "rest"}
     organiser.running.until(
@@ -401,7 +418,7 @@ def _controller(organiser: Organiser) -> None:
 
 
 def _crew_battle(organiser: Organiser) -> None:
-    """Step 11: the loser's crew has lost a player, the winner keeps two stocks."""
+    """Step 12: the loser's crew has lost a player, the winner keeps two stocks."""
     organiser.play("09", 1, 0)
     crews = {"crews": [{"name": "Red", "stocks": 20}, {"name": "Blue", "stocks": 20}], "stocksPerPlayer": 4}
     organiser.correct("09", {"crewBattle": crews})
@@ -410,9 +427,9 @@ def _crew_battle(organiser: Organiser) -> None:
 
 
 def _replays(organiser: Organiser) -> None:
-    """Step 12: a zip of each set of the bracket."""
+    """Step 13: a zip of each set of the bracket."""
     zips = organiser.tournament / "zips"
-    [shown] = re.findall(r"`(.*)\.zip`", STEPS[12])
+    [shown] = re.findall(r"`(.*)\.zip`", STEPS[13])
     organiser.running.until(lambda: (zips / f"{shown}.zip").exists(), TRIES_SECONDS)
     assert problems(zips / f"{shown}.zip") == []
     daemon, again = organiser.running, organiser.entry("03")["setId"]
@@ -425,10 +442,10 @@ def _replays(organiser: Organiser) -> None:
 
 
 def _end(organiser: Organiser) -> None:
-    """Step 13: no report is pending, the codes are invalid, and the backup is complete."""
+    """Step 14: no report is pending, the codes are invalid, and the backup is complete."""
     assert organiser.running.get("/v1/bracket")["waiting"] == 0
     stranger = Phone(organiser, "03")
-    renew, _ = blocks(13, "sh")
+    renew, _ = blocks(14, "sh")
     organiser.shell(renew)
     with pytest.raises(urllib.error.HTTPError) as refused:
         stranger.people()
@@ -442,8 +459,8 @@ def _end(organiser: Organiser) -> None:
 
 
 def _archive(organiser: Organiser) -> set[str]:
-    """Pack the archive of step 13, which must not contain secrets. Returns the names in it."""
-    _, pack = blocks(13, "sh")
+    """Pack the archive of step 14, which must not contain secrets. Returns the names in it."""
+    _, pack = blocks(14, "sh")
     organiser.shell(pack)
     with tarfile.open(organiser.home / "tournament.tar.gz") as archive:
         names = set(archive.getnames())
