@@ -45,7 +45,7 @@ export default {
   "first_run.start": "Start a game in Slippi. It appears on this page while you play.",
   "first_run.folder": "Your replay folder",
   "first_run.no_folders": "No folder is watched.",
-  "first_run.other_folder": "If your replays are in another folder, stop slpstream and start it with the command below. The Slippi Launcher shows the folder in its settings, under “Game”.",
+  "first_run.other_folder": "If your replays are in another folder, stop slpstream, and enter its command again with this at the end, and your folder instead of FOLDER. The Slippi Launcher shows the folder in its settings, under “Game”.",
   "first_run.overlay": "Your overlay",
   "first_run.obs": "In OBS, add a source of the type “Browser” with this address, 1920 wide and 1080 high.",
   "first_run.picture": "The overlay with an example: names, characters, score, and the clock.",

@@ -45,7 +45,7 @@ export default {
   "first_run.start": "Empieza una partida en Slippi. Aparecerá en esta página mientras juegas.",
   "first_run.folder": "Tu carpeta de repeticiones",
   "first_run.no_folders": "No se vigila ninguna carpeta.",
-  "first_run.other_folder": "Si tus repeticiones están en otra carpeta, detén slpstream e inícialo con el comando de abajo. Slippi Launcher muestra la carpeta en sus ajustes, en «Game».",
+  "first_run.other_folder": "Si tus repeticiones están en otra carpeta, detén slpstream y vuelve a escribir su comando con esto al final, y tu carpeta en lugar de FOLDER. Slippi Launcher muestra la carpeta en sus ajustes, en «Game».",
   "first_run.overlay": "Tu overlay",
   "first_run.obs": "En OBS, añade una fuente de tipo «Navegador» con esta dirección, 1920 de ancho y 1080 de alto.",
   "first_run.picture": "El overlay con un ejemplo: nombres, personajes, marcador y reloj.",
