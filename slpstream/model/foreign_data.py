@@ -103,7 +103,8 @@ def _decoded(decode: Callable[[bytes], T], data: bytes, failure: Failure) -> T:
     except UnicodeDecodeError:
         raise failure("not UTF-8") from None
     except msgspec.DecodeError as error:
-        raise failure(str(error)) from None
+        is_bad_text = "Invalid UTF-8" in str(error)  # since 0.23; before, msgspec raised `UnicodeDecodeError`
+        raise failure("not UTF-8" if is_bad_text else str(error)) from None
     except RecursionError:
         raise failure(_TOO_DEEP) from None
 
