@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -211,19 +212,22 @@ def states_of(data: bytes) -> dict[int, State]:
 
 
 def plain_odds(states: Mapping[int, State]) -> dict[int, float]:
-    """The odds of the first player, twice a second and at each lost stock, as the page about odds describes them."""
+    """The odds of the first player in each frame, as the page about odds describes them."""
     found = {}
     dealt_by_second, last = [0.0, 0.0], [0.0, 0.0]
-    before = next(iter(states.values()))
     for frame, state in states.items():
-        if (frame >= 0 and frame % 30 == 0) or state.stocks != before.stocks:
-            # Damage counts in whole seconds, and damage since the last one is added.
-            taken = [dealt_by_second[i] + max(0.0, state.percents[i] - last[i]) for i in (0, 1)]
-            if frame % 60 == 0:
-                dealt_by_second, last = taken, list(state.percents)
-            found[frame] = chance(state, dealt=taken[1], opponent_dealt=taken[0])
-        before = state
+        # Damage counts in whole seconds, and damage since the last one is added.
+        taken = [dealt_by_second[i] + max(0.0, state.percents[i] - last[i]) for i in (0, 1)]
+        if frame >= 0 and frame % 60 == 0:
+            dealt_by_second, last = taken, list(state.percents)
+        found[frame] = chance(state, dealt=taken[1], opponent_dealt=taken[0])
     return found
+
+
+def plain_points(states: Mapping[int, State]) -> list[int]:
+    """The frames with a point: two in a second, and each lost stock."""
+    lost = [frame for (_, before), (frame, after) in pairwise(states.items()) if before.stocks != after.stocks]
+    return sorted({*lost, *(frame for frame in states if frame >= 0 and frame % 30 == 0)})
 
 
 def chance(state: State, *, dealt: float, opponent_dealt: float) -> float:
@@ -255,16 +259,16 @@ def chance(state: State, *, dealt: float, opponent_dealt: float) -> float:
 def test_odds_and_turning_points_are_those_of_the_simulated_states(played: Played, place: int) -> None:
     daemon, game_id = played.daemon, played.game_ids[place]
     states = states_of(played.replays[place])
-    expected = plain_odds(states)
+    odds, points = plain_odds(states), plain_points(states)
     daemon.until(lambda: daemon.get(f"/v1/games/{game_id}/odds")["final"])
     found = daemon.get(f"/v1/games/{game_id}/odds")
     assert found["players"] == [0, 1]
-    assert [point["frame"] for point in found["points"]] == list(expected)
-    assert [point["odds"] for point in found["points"]] == pytest.approx(list(expected.values()), abs=ROUNDED)
-    assert [tuple(point["stocks"]) for point in found["points"]] == [states[frame].stocks for frame in expected]
+    assert [point["frame"] for point in found["points"]] == points
+    assert [point["odds"] for point in found["points"]] == pytest.approx([odds[frame] for frame in points], abs=ROUNDED)
+    assert [tuple(point["stocks"]) for point in found["points"]] == [states[frame].stocks for frame in points]
     assert found["points"][-1]["odds"] == (1, 0)[place % 2]
 
-    swings = plain_swings(expected, daemon.get(f"/v1/games/{game_id}/stats"))
+    swings = plain_swings(odds, daemon.get(f"/v1/games/{game_id}/stats"))
     turns = found["turningPoints"]
     assert [(turn["startFrame"], turn["endFrame"], turn["playerIndex"]) for turn in turns] == list(swings)[:5]
     for turn, (before, after) in zip(turns, swings.values(), strict=False):
@@ -278,13 +282,9 @@ def plain_swings(odds: Mapping[int, float], stats: Any) -> dict[tuple[int, int, 
     moments = [(each["startFrame"], each["endFrame"], each["playerIndex"]) for each in stats["conversions"]]
     found = {}
     for start, end, victim in [*moments, *(each for each in lost if each[1:] not in kills)]:
-        earlier = [value for frame, value in odds.items() if frame < start]
-        later = [value for frame, value in odds.items() if frame >= end]
-        if earlier and later:
-            pair = (earlier[-1], later[0])
-            before, after = pair if victim == 1 else (1 - pair[0], 1 - pair[1])
-            if after - before > 0.01:
-                found[start, end, 1 - victim] = (before, after)
+        before, after = (odds[frame] if victim == 1 else 1 - odds[frame] for frame in (start - 1, end))
+        if after - before > 0.01:
+            found[start, end, 1 - victim] = (before, after)
     return dict(sorted(found.items(), key=lambda item: item[1][0] - item[1][1]))
 
 
