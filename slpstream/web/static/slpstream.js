@@ -340,9 +340,9 @@ export class Client {
     if (refused) {
       this.problem = reason || this.problem || `refused (${code})`;
       this.problemCode = code;
-      if (this.problem !== this.#warned) {
-        this.#warned = this.problem;
-        console.warn(`slpstream: ${this.problem}`);
+      if (reason !== "" && reason !== this.#warned) {
+        this.#warned = reason;
+        console.warn(`slpstream: ${reason}`);
       }
     }
     const wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * 2 ** this.#attempts);
