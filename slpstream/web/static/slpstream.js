@@ -124,8 +124,6 @@ export class Client {
   #attempts = 0;
   #connects = 0;
   #openedAt = 0;
-  /** The problem that the console has. */
-  #warned = "";
 
   /** @param {Subscription & ClientOptions} options */
   constructor(options) {
@@ -340,10 +338,6 @@ export class Client {
     if (refused) {
       this.problem = reason || this.problem || `refused (${code})`;
       this.problemCode = code;
-      if (reason !== "" && reason !== this.#warned) {
-        this.#warned = reason;
-        console.warn(`slpstream: ${reason}`);
-      }
     }
     const wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * 2 ** this.#attempts);
     this.#attempts = Math.min(this.#attempts + 1, 16);

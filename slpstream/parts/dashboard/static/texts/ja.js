@@ -45,7 +45,7 @@ export default {
   "first_run.start": "Slippi で試合を始めてください。プレイ中の試合がこのページに表示されます。",
   "first_run.folder": "リプレイフォルダー",
   "first_run.no_folders": "監視しているフォルダーはありません。",
-  "first_run.other_folder": "リプレイが別のフォルダーにある場合は、slpstream を終了し、同じコマンドの最後に次を付けて、FOLDER を自分のフォルダーに替えて実行してください。フォルダーは Slippi Launcher の設定の「Game」で確認できます。",
+  "first_run.other_folder": "リプレイが別のフォルダーにある場合は、slpstream を終了し、同じコマンドの最後に次を付けて実行してください。大文字の語は自分のフォルダーに替えます。フォルダーは Slippi Launcher の設定の「Game」で確認できます。",
   "first_run.overlay": "オーバーレイ",
   "first_run.obs": "OBS で「ブラウザ」ソースを追加し、このアドレスを幅 1920、高さ 1080 で設定してください。",
   "first_run.picture": "オーバーレイの例：名前、キャラクター、スコア、時計。",
