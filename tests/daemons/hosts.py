@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+import trio
+
 from slpstream.config import Config
 from slpstream.daemon.running_parts import RunningParts
 from slpstream.daemon.sets import StationSets
@@ -34,3 +39,17 @@ def host_of(config: Config, on_air: OnAir | None = None) -> Host:
 def parts_of(config: Config) -> RunningParts:
     """The running parts of a configuration. Raises `ConfigError`."""
     return RunningParts(registry.parts(), host_of(config))
+
+
+class FakeIndex:
+    """Keeps remembered values like `GameIndex`, as JSON."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def remember(self, key: str, value: Any) -> None:
+        self.kept[key] = msgspec.json.encode(value)
+
+    async def remembered(self, key: str) -> Any:
+        await trio.lowlevel.checkpoint()
+        return msgspec.json.decode(self.kept[key]) if key in self.kept else None

@@ -21,7 +21,7 @@ from slpstream.parts.director.directing import Directing
 from slpstream.parts.director.part import PART, Director, check
 from slpstream.parts.services import OnAirChoice
 from slpstream.store import GameIndex
-from tests.daemons.hosts import host_of
+from tests.daemons.hosts import FakeIndex, host_of
 from tests.stream.fakes import FakeLog, FakeStation
 from tests.virtual_time import START, now
 
@@ -32,20 +32,6 @@ EVENINGS = 6
 RESTARTS = 5
 READ_SHARE = 0.3
 """How likely a game that is read after a restart has been read in the next second."""
-
-
-class FakeIndex:
-    """Keeps remembered values as JSON."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-
-    def remember(self, key: str, value: Any) -> None:
-        self.kept[key] = msgspec.json.encode(value)
-
-    async def remembered(self, key: str) -> Any:
-        await trio.lowlevel.checkpoint()
-        return msgspec.json.decode(self.kept[key]) if key in self.kept else None
 
 
 class FakeOnAir:

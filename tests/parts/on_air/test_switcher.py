@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 import pytest
@@ -19,27 +19,13 @@ from slpstream.parts.on_air.part import OnAir
 from slpstream.parts.on_air.rule import Candidate, candidate_of, chosen
 from slpstream.parts.on_air.switcher import Switcher
 from slpstream.store import GameIndex
-from tests.daemons.hosts import host_of
+from tests.daemons.hosts import FakeIndex, host_of
 from tests.stream.fakes import FakeLog, FakeStation
 
 pytestmark = pytest.mark.trio
 
 RULE = OnAir(choose="rule", min_seconds=20, result_seconds=8)
 START = 1_700_000_000.0
-
-
-class FakeIndex:
-    """Keeps remembered values like `GameIndex`, as JSON."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, bytes] = {}
-
-    def remember(self, key: str, value: Any) -> None:
-        self.kept[key] = msgspec.json.encode(value)
-
-    async def remembered(self, key: str) -> Any:
-        await trio.lowlevel.checkpoint()
-        return msgspec.json.decode(self.kept[key]) if key in self.kept else None
 
 
 class DemoStations:
