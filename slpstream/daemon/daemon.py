@@ -87,7 +87,7 @@ class Daemon:
             config,
             hub=hub,
             on_air=on_air,
-            sets=StationSets(hub, _rules(config), errors),
+            sets=StationSets(hub, Rules.of(config.sets), errors),
             stations=RunningStations(hub, errors),
             access=lambda: self._access,
             metrics=metrics,
@@ -140,7 +140,7 @@ class Daemon:
         self._access = access
         if self._web is not None:
             self._web.configure(access, limits_of(config))
-        host.sets.use(_rules(config))
+        host.sets.use(Rules.of(config.sets))
         for station in host.stations.stations:
             station.configure(config.watch)
         self.parts.configure(config)
@@ -262,19 +262,6 @@ def check_startable(config: Config, stations: list[StationConfig]) -> None:
     no part needs a second check.
     """
     Daemon(config, stations)
-
-
-def _rules(config: Config) -> Rules:
-    sets = config.sets
-    return Rules(
-        best_of=sets.best_of,
-        handwarmer_seconds=sets.handwarmer_seconds,
-        handwarmer_stocks=sets.handwarmer_stocks,
-        max_handwarmer_seconds=sets.max_handwarmer_seconds,
-        max_handwarmer_percent=sets.max_handwarmer_percent,
-        quit_counts=sets.quit_counts,
-        new_set_seconds=60 * sets.new_set_minutes,
-    )
 
 
 def _final_figures(metrics: Metrics) -> dict[str, int]:

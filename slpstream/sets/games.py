@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from slpstream.model.summary import Ending, IndexedGame, PlayerSummary, Standing
+
+if TYPE_CHECKING:
+    from slpstream.config.sections import Sets
 
 PlayerIndex = Annotated[int, Meta(ge=0, le=3, description="Player index: the port, counted from 0.")]
 
@@ -23,6 +26,12 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     max_handwarmer_percent: float = 100.0
     quit_counts: bool = True
     new_set_seconds: float = 45 * 60.0
+
+    @classmethod
+    def of(cls, section: Sets) -> Rules:
+        """Return the rules that the section has."""
+        values = msgspec.structs.asdict(section)
+        return cls(new_set_seconds=60 * values.pop("new_set_minutes"), **values)
 
 
 class Player(msgspec.Struct, frozen=True, kw_only=True):

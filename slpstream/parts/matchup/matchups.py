@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import trio
@@ -24,21 +23,16 @@ from slpstream.sets import Corrections, Rules
 from slpstream.sets.changes import decode
 from slpstream.store import Database
 from slpstream.store.documents import decode_summary
+from slpstream.store.kept_answers import KeptAnswers
 from slpstream.stream.channel import Channel, Send
 from slpstream.stream.subscription import Start
 from slpstream.web.station_path import NoSuchStation
 
-_KEPT = 128
-_KEPT_SECONDS = 10
-"""How long a matchup is kept although the index has changed."""
+_MAX_KEPT = 128
+_MAX_QUIET_SECONDS = 10
+"""How long we wait before we look for games that have ended on other stations."""
 _PAUSE_SECONDS = 0.5
 """A channel changes with each frame, but its set rarely does."""
-
-
-class _Kept(NamedTuple):
-    matchup: Matchup
-    generation: int
-    at_seconds: float
 
 
 class Matchups(RunningPart):
@@ -47,15 +41,12 @@ class Matchups(RunningPart):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._config = host.config
-        self._generation = 0
-        """Counts the changes of the index."""
-        self._kept: OrderedDict[Any, _Kept] = OrderedDict()
-        self._computing = trio.Lock()
+        self._kept = KeptAnswers[Matchup](_MAX_KEPT)
         host.provide(EarlierMeetings, self)
 
     def games_changed(self, station: str | None) -> None:
         """Note that matchups might have changed."""
-        self._generation += 1
+        self._kept.games_changed()
 
     def configure(self, config: Config) -> None:
         """Use the rules of another configuration."""
@@ -72,7 +63,7 @@ class Matchups(RunningPart):
                 if found != sent:
                     sent = found
                     await send(msgspec.to_builtins(found))
-            with trio.move_on_after(_KEPT_SECONDS):
+            with trio.move_on_after(_MAX_QUIET_SECONDS):
                 while channel.set_message() == described:
                     await channel.changed()
                     await trio.sleep(_PAUSE_SECONDS)
@@ -104,21 +95,13 @@ class Matchups(RunningPart):
             people = people_of(found, [] if bracket is None else bracket.expected(station))
         except Unknown as error:
             return Matchup(set_id=set_id, without_matchup=str(error), players=[])
-        key = (station, set_id, people)
-        async with self._computing:  # one at a time
-            kept, now = self._kept.get(key), trio.current_time()
-            if kept is None or (kept.generation != self._generation and now - kept.at_seconds > _KEPT_SECONDS):
-                generation = self._generation
-                kept = self._kept[key] = _Kept(await self._computed(set_id, people), generation, now)
-                while len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
-        return kept.matchup
+        return await self._kept.get((station, set_id, people), partial(self._computed, set_id, people))
 
     async def _computed(self, set_id: str | None, people: tuple[Person, Person]) -> Matchup:
         index = self._host.index
         await index.written()
         documents = await index.corrections() or {}
-        read = partial(_read, set_id=set_id, people=people, documents=documents, rules=_rules(self._config))
+        read = partial(_read, set_id=set_id, people=people, documents=documents, rules=Rules.of(self._config.sets))
         found = await index.read(read)
         return found or Matchup(set_id=set_id, without_matchup="the index of games does not work", players=[])
 
@@ -162,16 +145,3 @@ def _decoded(documents: Mapping[str, bytes]) -> dict[str, Corrections]:
         except StoreError:  # the log already has this
             found[station] = Corrections()
     return found
-
-
-def _rules(config: Config) -> Rules:
-    sets = config.sets
-    return Rules(
-        best_of=sets.best_of,
-        handwarmer_seconds=sets.handwarmer_seconds,
-        handwarmer_stocks=sets.handwarmer_stocks,
-        max_handwarmer_seconds=sets.max_handwarmer_seconds,
-        max_handwarmer_percent=sets.max_handwarmer_percent,
-        quit_counts=sets.quit_counts,
-        new_set_seconds=60 * sets.new_set_minutes,
-    )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import trio
 
@@ -15,25 +14,18 @@ from slpstream.parts.trends.own_games import GROUPINGS, Group, OwnGames, Trend, 
 from slpstream.parts.trends.rows import trend_row
 from slpstream.parts.trends.schemas import LeftOut, Trends
 from slpstream.parts.trends.stored_games import add_games, newest_places
+from slpstream.store.kept_answers import KeptAnswers
 
 MAX_GAMES = 10_000
 """The newest games of a player that are read."""
 MAX_ROWS = 520
 """The most frequent groups that are listed, or the newest weeks: those of ten years."""
 _GAMES_PER_READ = 500
-_KEPT = 32
-_KEPT_SECONDS = 10
-"""How long trends are kept although the index has changed."""
+_MAX_KEPT = 32
 
 
 class NoIndex(Exception):
     """Raised if the index of games can't be read."""
-
-
-class _Kept(NamedTuple):
-    trends: Trends
-    generation: int
-    at_seconds: float
 
 
 class PlayerTrends(RunningPart):
@@ -42,14 +34,11 @@ class PlayerTrends(RunningPart):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._own_codes = tuple(host.config.search.me)
-        self._generation = 0
-        """Counts the changes of the index."""
-        self._kept: OrderedDict[Any, _Kept] = OrderedDict()
-        self._computing = trio.Lock()
+        self._kept = KeptAnswers[Trends](_MAX_KEPT)
 
     def games_changed(self, station: str | None) -> None:
         """Note that trends might have changed."""
-        self._generation += 1
+        self._kept.games_changed()
 
     def configure(self, config: Config) -> None:
         """Use the connect codes of another configuration."""
@@ -61,15 +50,7 @@ class PlayerTrends(RunningPart):
         Raises `NoIndex`.
         """
         me = self._own_codes if name is None else (name,)
-        key = (me, since_ms)
-        async with self._computing:  # one at a time
-            kept, now = self._kept.get(key), trio.current_time()
-            if kept is None or (kept.generation != self._generation and now - kept.at_seconds > _KEPT_SECONDS):
-                generation = self._generation
-                kept = self._kept[key] = _Kept(await self._computed(me, since_ms), generation, now)
-                while len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
-        return kept.trends
+        return await self._kept.get((me, since_ms), partial(self._computed, me, since_ms))
 
     async def _computed(self, me: tuple[str, ...], since_ms: int) -> Trends:
         index, names, own = self._host.index, names_folded(me), OwnGames()
