@@ -94,7 +94,7 @@ def _in_final_order(events: Iterable[tuple[Event, Encoded]]) -> list[tuple[Event
             finalized, written = event, 0  # type: ignore[assignment]
         else:
             ordered.append((event, encoded))
-    ordered += [(finalized, content_of(frame)) for frame in finalized.frames[written:]]
+    ordered.extend([(finalized, content_of(frame)) for frame in finalized.frames[written:]])
     return ordered
 
 
@@ -120,27 +120,21 @@ class Deriver:
     def derive(self, events: list[Event]) -> list[Event]:
         """Return the same events, with the derived ones inserted in the right places."""
         computer = self._computer
-        # By the index of the event that comes after them. For most frames, there are none.
-        derived: dict[int, list[Event]] = {}
-        for index, event in enumerate(events):
+        derived: list[Event] = []
+        for event in events:
             kind = type(event)
             if computer is None:
                 if kind is GameStart:
                     computer = self._computer = self._make_stats(event)  # type: ignore[arg-type]
             elif kind is FrameFinalized:
+                derived.append(event)
                 for frame in event.frames:  # type: ignore[attr-defined]
-                    more = computer.feed(frame, event.end_offset)
-                    if more:
-                        derived[index + 1] = derived.get(index + 1, []) + more
+                    derived += computer.feed(frame, event.end_offset)
+                continue
             elif kind is GameEnd:
-                derived[index] = derived.get(index, []) + computer.finish(event)  # type: ignore[arg-type]
-        if not derived:
-            return events
-        out: list[Event] = []
-        for index, event in enumerate(events):
-            out += derived.get(index, ())
-            out.append(event)
-        return out + derived.get(len(events), [])
+                derived += computer.finish(event)  # type: ignore[arg-type]
+            derived.append(event)
+        return derived
 
 
 class Batch(msgspec.Struct, frozen=True):

@@ -13,5 +13,4 @@ def modified_ns(status: os.stat_result) -> int:
     A file system can store times that don't fit into SQLite's integers or into a `datetime`. If the time is before 1970
     or after 2262, you get the nearest time within this range.
     """
-    modified = status.st_mtime_ns
-    return modified if 0 <= modified <= _LATEST_NS else min(max(modified, 0), _LATEST_NS)
+    return min(max(status.st_mtime_ns, 0), _LATEST_NS)

@@ -20,7 +20,6 @@ from slpstream.stream.delta_bases import DeltaBase
 
 _FIN = 0x80
 _SIZE_IN_2_BYTES, _SIZE_IN_8_BYTES = 126, 127
-_HEAD_2 = struct.Struct("!BBH").pack
 _HEAD_8 = struct.Struct("!BBQ").pack
 
 
@@ -35,11 +34,7 @@ class WebsocketEncoding:
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message as a websocket message. You can cut a `frame` message down to some fields."""
-        payload = self._form(message, station, fields)
-        size = len(payload)
-        if _SIZE_IN_2_BYTES <= size < 1 << 16:  # every frame of a game, so we save two calls
-            return b"%c%c%c%c%b" % (_FIN | self._opcode, _SIZE_IN_2_BYTES, size >> 8, size & 0xFF, payload)
-        return _framed(self._opcode, payload)
+        return _framed(self._opcode, self._form(message, station, fields))
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message as a websocket message."""
@@ -75,7 +70,7 @@ def _framed(opcode: Opcode, payload: bytes) -> bytes:
     if size < _SIZE_IN_2_BYTES:
         return b"%c%c%b" % (_FIN | opcode, size, payload)
     if size < 1 << 16:
-        return _HEAD_2(_FIN | opcode, _SIZE_IN_2_BYTES, size) + payload
+        return b"%c%c%c%c%b" % (_FIN | opcode, _SIZE_IN_2_BYTES, size >> 8, size & 0xFF, payload)
     return _HEAD_8(_FIN | opcode, _SIZE_IN_8_BYTES, size) + payload
 
 

@@ -174,7 +174,7 @@ class FollowedFile:
 
         If there is a gap before it, there are no bytes. `data` begins at the file offset `offset`.
         """
-        read = self.pipeline.bytes_read + self._held_bytes
+        read = self.read_bytes
         if offset == read:
             return offset, data
         return read, data[read - offset :] if offset < read else b""

@@ -265,8 +265,8 @@ class Feeder:
         They may overlap the bytes before, and may come after a gap.
         """
         followed.growth.note_growth(now)
-        copied_game = followed.copy_of
-        if followed.whole is not None or copied_game is not None:  # read once it stops changing, or not at all
+        was_copy = followed.copy_of is not None
+        if followed.whole is not None or was_copy:  # read once it has stopped changing, or not at all
             self._counters.count_bytes(len(data))
             self._files.stop_reading_if_exhausted(followed)
             return

@@ -80,10 +80,8 @@ class Finality:
             if len(self.pending) > ROLLBACK_FRAMES:
                 self.finalize(sorted(self.pending)[-ROLLBACK_FRAMES - 1], end, out)
         else:
-            is_earlier = latest_finalized is not None and latest_finalized < number
-            self.finalize(latest_finalized if is_earlier else number, end, out)  # type: ignore[arg-type]
-            if self.pending:
-                self.limit_lag(end, out)
+            self.finalize(number if latest_finalized is None else min(latest_finalized, number), end, out)
+            self.limit_lag(end, out)
 
     def limit_lag(self, end: int, out: list[Event]) -> None:
         """If more than `MAX_LAG_FRAMES` are pending, make the oldest ones final."""

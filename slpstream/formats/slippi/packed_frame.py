@@ -92,9 +92,7 @@ class PackedFrame(PackedEntry, gc=False):
 
     def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
         """Return the payload of the message, which is made by the kernel, or `None` if there's no template for it."""
-        events = self.events
-        key = form, fields, self.parts
-        template = events.templates[key] if key in events.templates else events.template(*key)  # sixty times a second
+        template = self.events.template(form, fields, self.parts)
         return None if template is None else template.render(self.data, self.revision)
 
 
@@ -115,8 +113,7 @@ class WholeFrames:
         self._always = {self.first_command, PRE, POST, BOOKEND if widths[BOOKEND] else POST}
         self._described = usable, rules_of(widths), PLACES
         self._fields: dict[tuple[int, Sequence[str], Callable[..., Any]], ReadFields] = {}
-        self.templates: dict[tuple[Form, tuple[str, ...] | None, FrameParts], Any] = {}
-        """The templates that were made. Use `template` to get one."""
+        self._templates: dict[tuple[Form, tuple[str, ...] | None, FrameParts], Any] = {}
         # Games are read in threads, too.
         self._lock = Lock()
         self._misses = 0
@@ -177,16 +174,19 @@ class WholeFrames:
         returns `None`.
         """
         key = form, fields, parts
+        template = self._templates.get(key)  # sixty times a second
+        if template is not None:
+            return template
         with self._lock:
-            if key in self.templates:
-                return self.templates[key]  # another thread made it meanwhile
-            cut = [other for other in self.templates if other[1] is not None]  # oldest first
+            if key in self._templates:
+                return self._templates[key]  # another thread made it meanwhile
+            cut = [other for other in self._templates if other[1] is not None]  # oldest first
             if fields is not None and len(cut) >= MAX_TEMPLATES:
                 self._misses += 1
                 if self._misses % _MISSES_PER_TEMPLATE:
                     return None
-                del self.templates[cut[0]]
-            template = self.templates[key] = self._new_template(form, fields, parts)
+                del self._templates[cut[0]]
+            template = self._templates[key] = self._new_template(form, fields, parts)
         return template
 
     def _new_template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:

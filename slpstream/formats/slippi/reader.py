@@ -157,9 +157,7 @@ class SlippiReader:
         if self.failure is not None:
             return []
         self._buffer = buffer = self._buffer + data if self._buffer else data
-        if (
-            self._needed_bytes and len(buffer) < self._needed_bytes
-        ):  # a growing file often comes in pieces of a few bytes
+        if len(buffer) < self._needed_bytes:  # a growing file often comes in pieces of a few bytes
             return []
         self._needed_bytes = 0
         return self._run(self._advance)
@@ -232,7 +230,7 @@ class SlippiReader:
         buffer, base, takes, counts = self._buffer, self._base, game.takes, game.counts
         widths = game.payloads.widths
         limit = len(buffer)
-        raw_end = self._raw_end if self.raw_length_bytes else None
+        raw_end = self._raw_end
         if raw_end is not None:
             limit = min(limit, raw_end - base)
         first_of_frame = game.first_command

@@ -70,19 +70,12 @@ class Head:
     They consist of the rewritable header, and a prefix that must not change.
     """
 
-    __slots__ = ("delivered", "is_complete", "limit", "rewritable_bytes")
+    __slots__ = ("delivered", "limit", "rewritable_bytes")
 
     def __init__(self, rewritable_bytes: int) -> None:
         self.rewritable_bytes = rewritable_bytes
         self.limit = rewritable_bytes + PREFIX_BYTES
         self.delivered = b""
-        self.is_complete = False
-        """Whether all of it was delivered."""
-
-    def note_delivered(self, head: bytes) -> None:
-        """Note the head as it was delivered now."""
-        self.delivered = head
-        self.is_complete = len(head) == self.limit
 
     @property
     def header(self) -> bytes:

@@ -137,9 +137,7 @@ class InotifyReader:
             except BlockingIOError:
                 continue
             previous, read_at = read_at, time.perf_counter()
-            grown = self._known.get(events)
-            if grown is None:
-                grown = self._report(events)
+            grown = self._report(events)
             left, began = len(grown), read_at
             for listener, path in grown:
                 listener.grew(path)

@@ -103,7 +103,7 @@ class FileTail:
 
     def is_lost(self, status: os.stat_result) -> bool:
         """Whether the file is out of reach, or has no path any more according to its status."""
-        return self.missed_scans >= MAX_MISSED_SCANS or (status.st_nlink == 0 and self.descriptor.is_unlinked(status))
+        return self.given_up or self.descriptor.is_unlinked(status)
 
     @property
     def delivered(self) -> Delivered:
@@ -191,7 +191,7 @@ class FileTail:
         if size < end:
             raise Truncated(self.path, f"it shrank to {size} bytes after {end} were read")
         head = self.head
-        expected = head.delivered if head.is_complete else head.expected(data)
+        expected = head.expected(data)
         if found != expected and not head.same_file(expected, found):
             raise Replaced(self.path, "bytes that were already read have changed")
         if self._is_finished is not None:
@@ -199,14 +199,13 @@ class FileTail:
         events: list[TailEvent] = []
         if data:
             events = [Grew(file, self.offset, data, now)]
-            changeable = head.rewritable_bytes - self.offset
-            self._checksum = crc32(data if changeable <= 0 else data[changeable:], self._checksum)
+            self._checksum = crc32(data[max(0, head.rewritable_bytes - self.offset) :], self._checksum)
             self.offset = end
         if found != expected:
-            head.note_delivered(found[: len(expected)])
+            head.delivered = found[: len(expected)]
             events.append(Rewritten(file, head.header))
-        elif not head.is_complete:
-            head.note_delivered(expected)
+        else:
+            head.delivered = expected
         current_status = (size, modified_ns(status))
         file.previous_mtime_ns, file.unchanged_at = file.mtime_ns, self._complete_at
         if current_status != self._last_status:

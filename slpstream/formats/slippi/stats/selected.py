@@ -95,16 +95,12 @@ class Selection:
         if content.events is not self._events:
             self._prepare(content.events)
         data = content.data
-        changed_inputs, posts, starts = (
-            self._read_pre(data, self._before),
-            self._read_post(data),
-            self._read_start(data),
-        )
+        changed_inputs = self._read_pre(data, self._before).get
         self._before = data
-        players: dict[int, SelectedPlayer] = {}
-        for index in posts:
-            players[index] = SelectedPlayer(changed_inputs.get(index, UNSET), posts[index])
-        return SelectedEntry(starts[0] if starts else UNSET, players)
+        players = {
+            index: SelectedPlayer(changed_inputs(index, UNSET), post) for index, post in self._read_post(data).items()
+        }
+        return SelectedEntry(self._read_start(data).get(0, UNSET), players)
 
     def _prepare(self, events: WholeFrames) -> None:
         """Get ready to read frames of a game with these events."""

@@ -16,8 +16,7 @@ def count_stage_control(players: list[Player]) -> None:
         if one.alive and two.alive and not dying:  # in a star KO, the stock is lost only after some time
             one.positions.contested_frames += 1
             two.positions.contested_frames += 1
-            x, other_x = one.post.position_x, two.post.position_x
-            nearer = (other_x if other_x >= 0 else -other_x) - (x if x >= 0 else -x)
+            nearer = abs(two.post.position_x) - abs(one.post.position_x)
             if nearer > CONTROL_MARGIN:
                 one.positions.control_frames += 1
             elif nearer < -CONTROL_MARGIN:
