@@ -8,15 +8,11 @@ two ordinary games do not take turns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
-from slpstream.model.prepared import prepared
+from slpstream.daemon.game_stakes import SIDES_OF_A_SET, newest_stocks, played_game, set_points
 from slpstream.stream.channel import Channel
 from slpstream.stream.game import Game
-
-_PLAYED = ("playing", "stalled")
 
 
 class Candidate(NamedTuple):
@@ -50,34 +46,13 @@ def chosen(candidates: Iterable[Candidate], current: str | None, seen: Mapping[s
 
 def candidate_of(channel: Channel) -> Candidate | None:
     """Return a station as a candidate, or `None` if no game is being played there."""
-    game = channel.current
-    if game is None or not game.in_progress or game.catching_up or channel.state_message()["state"] not in _PLAYED:
+    game = played_game(channel)
+    if game is None:
         return None
-    return Candidate(channel.station, _is_deciding(channel.set_message() or {}, game), _has_last_stock(game))
-
-
-def _is_deciding(played: Mapping[str, Any], game: Game) -> bool:
-    needed, sides = played.get("winsNeeded", 0), played.get("sides") or ()
-    is_running = played.get("state") == "running" and played.get("gameId") == game.game_id
-    return is_running and len(sides) == 2 and all(side.get("score") == needed - 1 for side in sides)
-
-
-class _Post(msgspec.Struct, frozen=True):
-    stocks: float | None = msgspec.field(default=None, name="stocksRemaining")
-
-
-class _Player(msgspec.Struct, frozen=True):
-    post: _Post = _Post()
-
-
-@prepared
-class _Frame(msgspec.Struct, frozen=True):
-    players: dict[str, _Player] = {}
+    is_deciding = set_points(channel, game) == SIDES_OF_A_SET
+    return Candidate(channel.station, is_deciding, _has_last_stock(game))
 
 
 def _has_last_stock(game: Game) -> bool:
-    several = {str(player.index) for player in game.summary.players if (player.start_stocks or 0) > 1}
-    if not several or game.newest_frame is None:
-        return False
-    frame = msgspec.json.decode(game.newest_frame.entry(), type=_Frame)
-    return any(player.post.stocks == 1 for index, player in frame.players.items() if index in several)
+    several = {player.index for player in game.summary.players if (player.start_stocks or 0) > 1}
+    return bool(several) and any(stocks == 1 for index, stocks in newest_stocks(game).items() if index in several)
