@@ -23,6 +23,7 @@ from slpstream.sets.matching import folded
 from slpstream.store import Database
 from slpstream.store.documents import decode_standings, decode_summary
 from slpstream.store.game_record import folded as tag_value
+from slpstream.store.player_games import Place, newest_places
 
 OWN_GAMES = 24
 """The newest games of each person that are read."""
@@ -36,9 +37,6 @@ _NAMED_GAMES = 8
 _AROUND_NAMED = 6
 """Games of a station before and after the game in which a name was given: those of the same set are among them."""
 _COLUMNS = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in IndexedGame._fields)
-
-_Key = tuple[int, str]
-"""A game by its place in lists and its id."""
 
 
 class History(NamedTuple):
@@ -75,9 +73,9 @@ def read_history(
     """Return the sets of two people that began before a Unix time. `corrections` are those of each station."""
     with database.reader() as reader:
         names = [_tags(person, corrections.values()) for person in people]
-        own = [_newest(reader, tags, before_ms) for tags in names]
+        own = [newest_places(reader, tags, OWN_GAMES, before_ms=before_ms) for tags in names]
         shared, shared_since_ms = _shared(reader, names, before_ms)
-        found: dict[str, _Key] = {game_id: (at_ms, game_id) for keys in own for at_ms, game_id in keys}
+        found: dict[str, Place] = {game_id: (at_ms, game_id) for keys in own for at_ms, game_id in keys}
         # Older games of one person are only counted, so it doesn't matter which of them form a set.
         recent = {key for keys in own for key in keys if key[0] >= before_ms - 1000 * RESULTS_SECONDS}
         wanted = recent.union(shared)
@@ -125,23 +123,9 @@ def _tags(person: Person, corrections: Iterable[Corrections]) -> list[str]:
     return sorted({tag_value(person.name), *(key.partition(":")[2] for key in others)})
 
 
-def _newest(reader: sqlite3.Connection, tags: Sequence[str], before_ms: int) -> list[_Key]:
-    """Return the newest games with one of these tags, beginning with the newest."""
-    found: set[_Key] = set()
-    for tag in tags:
-        found |= set(
-            reader.execute(
-                "SELECT listed_at_ms, game_id FROM tags WHERE kind = 'player' AND value = ? AND listed_at_ms < ?"
-                " ORDER BY listed_at_ms DESC, game_id DESC LIMIT ?",
-                (tag, before_ms, OWN_GAMES),
-            )
-        )
-    return sorted(found, reverse=True)[:OWN_GAMES]
-
-
-def _shared(reader: sqlite3.Connection, names: Sequence[Sequence[str]], before_ms: int) -> tuple[list[_Key], int]:
+def _shared(reader: sqlite3.Connection, names: Sequence[Sequence[str]], before_ms: int) -> tuple[list[Place], int]:
     """Return the newest games with tags of both people, and from when on these are all of them."""
-    found: set[_Key] = set()
+    found: set[Place] = set()
     since_ms = 0
     for pair in ((one, other) for one in names[0] for other in names[1]):
         count = "SELECT count(*) FROM (SELECT 1 FROM tags WHERE kind = 'player' AND value = ? LIMIT ?)"
@@ -170,7 +154,7 @@ def _shared(reader: sqlite3.Connection, names: Sequence[Sequence[str]], before_m
 
 def _named(
     reader: sqlite3.Connection, people: Sequence[Person], before_ms: int, corrections: Mapping[str, Corrections]
-) -> list[tuple[str, _Key]]:
+) -> list[tuple[str, Place]]:
     """Return the newest games in which operators or phones gave the name of one of the people, with their stations."""
     names = {folded(person.name) for person in people if not person.code}
     stations = {
@@ -199,17 +183,17 @@ def _stations(reader: sqlite3.Connection, game_ids: Iterable[str]) -> dict[str, 
 
 
 def _around(
-    reader: sqlite3.Connection, station: str, key: _Key, before_ms: int, *, earlier: int, later: int
-) -> dict[str, _Key]:
+    reader: sqlite3.Connection, station: str, key: Place, before_ms: int, *, earlier: int, later: int
+) -> dict[str, Place]:
     """Return a game, and games of its station before and after it, by id."""
-    found: dict[str, _Key] = {key[1]: key}
+    found: dict[str, Place] = {key[1]: key}
     at_station = "SELECT listed_at_ms, game_id FROM tags WHERE kind = 'station' AND value = ?"
     for limit, rest, values in (
         (earlier, "< (?, ?) ORDER BY listed_at_ms DESC, game_id DESC", key),
         (later, "> (?, ?) AND listed_at_ms < ? ORDER BY listed_at_ms, game_id", (*key, before_ms)),
     ):
         if limit:
-            rows: Iterable[_Key] = reader.execute(
+            rows: Iterable[Place] = reader.execute(
                 f"{at_station} AND (listed_at_ms, game_id) {rest} LIMIT ?", (station, *values, limit)
             )
             found |= {row[1]: row for row in rows}

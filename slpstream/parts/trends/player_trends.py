@@ -13,8 +13,10 @@ from slpstream.parts.interface import Host, RunningPart
 from slpstream.parts.trends.own_games import GROUPINGS, Group, OwnGames, Trend, names_folded
 from slpstream.parts.trends.rows import trend_row
 from slpstream.parts.trends.schemas import LeftOut, Trends
-from slpstream.parts.trends.stored_games import add_games, newest_places
+from slpstream.parts.trends.stored_games import add_games
+from slpstream.store import Database
 from slpstream.store.kept_answers import KeptAnswers
+from slpstream.store.player_games import Place, newest_places
 
 MAX_GAMES = 10_000
 """The newest games of a player that are read."""
@@ -55,7 +57,7 @@ class PlayerTrends(RunningPart):
     async def _computed(self, me: tuple[str, ...], since_ms: int) -> Trends:
         index, names, own = self._host.index, names_folded(me), OwnGames()
         await index.written()
-        places = await index.read(partial(newest_places, names=names, since_ms=since_ms, limit=MAX_GAMES + 1))
+        places = await index.read(partial(_newest, names=names, since_ms=since_ms))
         if places is None:
             raise NoIndex
         is_limited = len(places) > MAX_GAMES
@@ -69,7 +71,12 @@ class PlayerTrends(RunningPart):
         return await trio.to_thread.run_sync(partial(_described, me, own, limited_to))
 
 
-def _add(database: Any, **how: Any) -> bool:
+def _newest(database: Database, names: frozenset[str], since_ms: int) -> list[Place]:
+    with database.reader() as reader:
+        return newest_places(reader, names, MAX_GAMES + 1, since_ms=since_ms)
+
+
+def _add(database: Database, **how: Any) -> bool:
     add_games(database, **how)
     return True
 

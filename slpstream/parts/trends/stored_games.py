@@ -1,12 +1,11 @@
 """Reads the games of one player from the index. All of this blocks.
 
-A player can have many thousands of games there, so they are read in pieces: first the places of the newest ones, then
-some of them at a time.
+A player can have many thousands of games there, so some of them are read at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -16,24 +15,7 @@ from slpstream.parts.trends.figures import figures_of
 from slpstream.parts.trends.own_games import OwnGames, own_game, sides_of
 from slpstream.store import Database
 from slpstream.store.documents import decode_summary
-
-Place = tuple[int, str]
-"""The place of a game in lists: a Unix time in milliseconds, and its id."""
-
-
-def newest_places(database: Database, names: Iterable[str], since_ms: int, limit: int) -> list[Place]:
-    """Return the places of the newest games with one of these names, beginning with the newest."""
-    found: set[Place] = set()
-    with database.reader() as reader:
-        for name in names:
-            found |= set(
-                reader.execute(
-                    "SELECT listed_at_ms, game_id FROM tags WHERE kind = 'player' AND value = ? AND listed_at_ms >= ?"
-                    " ORDER BY listed_at_ms DESC, game_id DESC LIMIT ?",
-                    (name, since_ms, limit),
-                )
-            )
-    return sorted(found, reverse=True)[:limit]
+from slpstream.store.player_games import Place
 
 
 def add_games(database: Database, own: OwnGames, names: frozenset[str], places: Sequence[Place]) -> None:
