@@ -25,4 +25,5 @@ def check_with_axe(page: Page, *disabled: str) -> None:
         options = {"resultTypes": ["violations"], "rules": rules, "iframes": False}
         found = page.evaluate("options => axe.run(document, options)", options)
         assert found["passes"], "axe checked nothing"
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]] == []
+        violations = [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]]
+        assert not violations, violations

@@ -63,7 +63,6 @@ export class StageView extends HTMLElement {
   tagSize = TAG_SIZE;
 
   connectedCallback() {
-    this.#canvas.setAttribute("role", "img");
     this.append(this.#canvas);
     this.#requestDrawing();
   }
@@ -132,6 +131,12 @@ export class StageView extends HTMLElement {
     return match.frames.get(best) ?? null;
   }
 
+  /** Describe the picture in words. It only becomes an image then, because images need a description. @param {string} words */
+  #describe(words) {
+    setAttribute(this.#canvas, "role", "img");
+    setAttribute(this.#canvas, "aria-label", words);
+  }
+
   /** @param {number} now */
   #draw(now) {
     const elapsed = Math.min(1000, now - this.#drawnAt);
@@ -139,7 +144,7 @@ export class StageView extends HTMLElement {
     const match = this.#match;
     const game = match?.game ?? null;
     if (match === null || game === null) {
-      setAttribute(this.#canvas, "aria-label", text("stage_view.no_game"));
+      this.#describe(text("stage_view.no_game"));
       resized(this.#canvas);
       return;
     }
@@ -176,7 +181,7 @@ export class StageView extends HTMLElement {
     }
     if (now - this.#describedAt > TEXT_MS) {
       this.#describedAt = now;
-      setAttribute(this.#canvas, "aria-label", textAlternative(game, players, frame ?? {}, stage));
+      this.#describe(textAlternative(game, players, frame ?? {}, stage));
       this.dataset.describedFrame = String(frame?.frame ?? "");
     }
     this.frame = frame;

@@ -222,6 +222,18 @@ def test_results_have_the_turning_point(watched: WatchedPage, page: Page, played
     watched.check(played.url)
 
 
+@pytest.mark.parts("odds")
+def test_result_of_five_games_fits_into_a_small_page(page: Page, played: DaemonProcess) -> None:
+    page.set_viewport_size({"width": 640, "height": 360})
+    page.goto(scene_address(played, "set-result", "?odds=1&motion=0"))
+    expect(page.locator(".set-game")).to_have_count(5)
+    expect(page.locator(".decisive")).to_have_count(2)
+    board, last = page.locator(".board").bounding_box(), page.locator(".turning").bounding_box()
+    assert board is not None
+    assert last is not None
+    assert last["y"] + last["height"] <= board["y"] + board["height"]
+
+
 def gain_of(turn: dict[str, Any]) -> str:
     return f"{NAMES[turn['playerIndex']]}: {math.floor(turn['damage'])}% damage"
 
