@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _MAX_UNFINISHED_FILES = 8
 """For a moment, we keep at most this many broken files open, and at most this many files that the disk has never
 accepted."""
+_STILL_SECONDS = 2.5
+"""Interval of the ticks while no file has grown for a while."""
 
 
 class QuietFiles:
@@ -103,15 +105,14 @@ class Upkeep:
         self._health = health
         self._current = current
         self._settings = settings
+        self._still_until = 0.0
+        """While nothing happens, the next tick isn't needed before this time."""
 
     def is_needed(self) -> bool:
         """Whether `tick` would do anything. On a station where nobody plays, it wouldn't."""
-        return (
-            len(self._files) > 0
-            or self._counters.are_buffered
-            or self._containment.has_quarantined
-            or not self._health.is_well
-        )
+        if self._counters.are_buffered or self._containment.has_quarantined or not self._health.is_well:
+            return True
+        return len(self._files) > 0 and trio.current_time() >= self._still_until
 
     def tick(self, nursery: trio.Nursery) -> None:
         """Do the work once. Files that were written in one go are played in `nursery`."""
@@ -126,6 +127,11 @@ class Upkeep:
         self._health.check()
         if self._health.is_reachable:
             self._current.check_growth()
+        now, timing = trio.current_time(), self._settings.timing
+        growing_seconds = max(self._settings.watch.stalled_seconds, timing.release_seconds, timing.played_seconds)
+        grown_at = max((followed.growth.grown_at for followed in self._files), default=now)
+        # Whatever happens this soon after growth has happened, and what follows may come a bit late.
+        self._still_until = now + _STILL_SECONDS if now - grown_at > growing_seconds + 1 else 0.0
 
     def end(self) -> None:
         """Flush the counters."""

@@ -43,6 +43,11 @@ class BackgroundCall(Generic[T]):
         self._ended = None
         return False
 
+    @property
+    def result(self) -> T | None:
+        """The result that `take` would return. This is `None` if no call has ended, or if it raised an exception."""
+        return getattr(self._outcome, "value", None)
+
     def take(self) -> T:
         """Return the result of the call that has ended. If the call raised an exception, this raises it again."""
         if self._outcome is None:

@@ -89,7 +89,7 @@ class FolderTail:
             self._schedule,
             threads,
             ScanTimes(name, scan_seconds),
-            BackgroundCall(threads, notifications.wake),
+            BackgroundCall(threads, self._on_scan_end),
         )
         self._comparisons = Comparisons(
             name, self._table, rewritable_bytes, BackgroundCall(threads, notifications.wake)
@@ -266,9 +266,26 @@ class FolderTail:
             await self._handover.wait(self._deadline)
 
     def _deadline(self) -> float:
-        """Return the time when we have something to do even if nothing is reported until then."""
+        """Return the time when we have something to do even if nothing is reported until then.
+
+        As long as notifications work, scans are started from here, and files are polled, because most of the time there
+        is no news, and then the iteration doesn't have to be woken.
+        """
         now = trio.current_time()
+        if self._handover.is_waiting and self._is_notified and not self._schedule.due:
+            self._scans.start(now)
+            self._reader.poll_unchanged(now)
         return min(self._scans.deadline(now), self._schedule.deadline(), self._comparisons.deadline())
+
+    @property
+    def _is_notified(self) -> bool:
+        """Whether notifications work, and the iteration knows it."""
+        return self._notifications.degraded is None and self._schedule.is_notified
+
+    def _on_scan_end(self) -> None:
+        """Apply the scan that has ended if nothing has changed, and otherwise wake the iteration to apply it."""
+        if not (self._handover.is_waiting and self._is_notified and self._scans.apply_unchanged(trio.current_time())):
+            self._notifications.wake()
 
     async def _advance(self, now: float) -> None:
         """Do everything that is due at `now`, once, and queue the events that result from it."""

@@ -41,6 +41,11 @@ class GrowthHandover:
         """Whether the iteration is waiting, so that no pass is half done."""
         self._failure: BaseException | None = None
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the iteration is waiting, so that the table can be used outside of it."""
+        return self._is_open
+
     def start(self, take: Callable[[TailEvent], None]) -> None:
         """Begin to hand over growth to `take`. It is called with the context variables that are set now."""
         # Log lines take their fields from the context.

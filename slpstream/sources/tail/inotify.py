@@ -95,8 +95,10 @@ class InotifyReader:
             watch = self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), self._mask)
             if watch < 0:
                 return _last_error()
-            self._listeners[watch] = {**self._listeners.get(watch, {}), listener: folder}
-            self._known = {}
+            listeners = self._listeners.get(watch, {})
+            if listeners.get(listener) != folder:
+                self._listeners[watch] = {**listeners, listener: folder}
+                self._known = {}
             folders = self._watches.setdefault(listener, {})
             previous = folders.get(folder, watch)
             folders[folder] = watch
@@ -118,7 +120,10 @@ class InotifyReader:
     def _release(self, listener: ChangeListener, watches: Iterable[int]) -> None:
         """Remove the listener from these watches, but not from those that it still uses for a folder."""
         used = set(self._watches.get(listener, {}).values())
-        for watch in set(watches) - used:
+        unused = set(watches) - used
+        if not unused:
+            return
+        for watch in unused:
             listeners = self._listeners.pop(watch, {})
             others = {other: folder for other, folder in listeners.items() if other is not listener}
             if others:

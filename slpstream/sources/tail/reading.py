@@ -73,6 +73,12 @@ class Reader:
         self._apply(tail, result, now)
         return True
 
+    def poll_unchanged(self, now: float) -> None:
+        """Poll the files that have not been read recently. Those that turn out to be unchanged need no turn."""
+        for tail in self._schedule.to_poll(now):
+            if tail.descriptor.nowait and tail.is_unchanged(now):
+                tail.read_at = now
+
     def drop(self, tail: FileTail) -> None:
         """Stop following a file and close it."""
         connection = self._notifications.connection

@@ -27,6 +27,8 @@ _SCAN_GAP: Final = 4
 MISSING_SECONDS: Final = 1.0
 # Without notifications, the modification times of the folders reveal new names long before the next scan.
 _FOLDERS_SECONDS: Final = 1.0
+# Scans begin at multiples of this share of their interval, so that those of many roots share their wakeups.
+_SCAN_STEP: Final = 0.1
 # After this many findings other tasks run: twenty thousand would block the event loop for a fifth of a second.
 _FINDINGS_PER_SLICE: Final = 200
 
@@ -80,7 +82,8 @@ class ScanTimes:
         # The second scan comes sooner, by a different amount for each root. Fifty roots that start together would
         # otherwise always be scanned together.
         share = 1.0 if self._has_scanned else (1 + phase_of(self._root)) / 2
-        self.next_scan = now + self._scan_seconds * share
+        step_seconds = self._scan_seconds * _SCAN_STEP
+        self.next_scan = math.floor((now + self._scan_seconds * share) / step_seconds) * step_seconds
         self._began_at = now
 
     def end(self, now: float) -> None:
@@ -213,6 +216,25 @@ class Scans:
         if scan.root_error is None:
             self._count_missed_scan(now)
         return events
+
+    def apply_unchanged(self, now: float) -> bool:
+        """If the scan that has ended found no news, apply it. Returns whether this was the case.
+
+        This isn't asynchronous and has no events, so the iteration doesn't have to be woken for it.
+        """
+        ended = self.call.result
+        if ended is None or self._judge_by_age or not self.searched:
+            return False
+        scan, _ = ended
+        is_same = (
+            scan.root is not None and scan.root == self._root_identity and self._root_error is scan.root_error is None
+        )
+        if not is_same or scan.findings or self._table.displaced():
+            return False
+        self.call.take()
+        self._times.end(now)
+        self._folders = scan.folders
+        return True
 
     async def examine(self, now: float) -> list[TailEvent]:
         """Examine the doubtful paths and apply the findings to the table. Returns `Refused` events."""

@@ -84,10 +84,14 @@ class ReadSchedule:
         if now < self._next_tick:
             return False
         self._next_tick = now + self._poll_seconds
-        for tail in self._open:
-            if tail.read_at <= now - (self._seconds_between_polls(tail) - self._poll_seconds / 2):
-                self.check_soon(tail)
+        for tail in self.to_poll(now):
+            self.check_soon(tail)
         return True
+
+    def to_poll(self, now: float) -> list[FileTail]:
+        """Return the files that have not been read recently."""
+        early_seconds = self._poll_seconds / 2
+        return [tail for tail in self._open if tail.read_at <= now - self._seconds_between_polls(tail) + early_seconds]
 
     def note_notification(self, tail: FileTail, now: float) -> None:
         """Note that a notification about a file has come."""

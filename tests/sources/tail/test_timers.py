@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import trio
 import trio.testing
 from outcome import Outcome, capture
 
+from slpstream.sources.tail.events import Grew, TailEvent
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.notifications import Notifications, Touched
 from slpstream.sources.tail.threads import T
@@ -97,6 +99,7 @@ class SlowThreads(InlineThreads):
 
     def __init__(self, nursery: trio.Nursery) -> None:
         super().__init__()
+        self.started = 0
         self._nursery = nursery
 
     def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
@@ -104,8 +107,49 @@ class SlowThreads(InlineThreads):
             await trio.sleep(3)
             deliver(capture(work))
 
+        self.started += 1
         self._nursery.start_soon(scan)
         return True
+
+
+class CountingNotifications(Notifications):
+    """Counts the passes of the iteration, each of which takes the reports once."""
+
+    passes = 0
+
+    def take(self) -> Touched:
+        self.passes += 1
+        assert self.passes < 300
+        return super().take()
+
+
+class FollowedTail(NamedTuple):
+    """A tail, its parts, and the events that it has had so far."""
+
+    tail: FolderTail
+    notifications: CountingNotifications
+    threads: SlowThreads
+    events: list[TailEvent]
+
+
+@asynccontextmanager
+async def following(root: Path, degraded: str | None) -> AsyncIterator[FollowedTail]:
+    """A tail without a watcher, whose events are collected by another task."""
+    events: list[TailEvent] = []
+
+    async def collect(tail: FolderTail) -> None:
+        async for event in tail:
+            events.append(event)  # noqa: PERF401 -- while it runs, the test looks at them
+
+    async with running() as timers, trio.open_nursery() as nursery:
+        notifications, threads = CountingNotifications(degraded, timers), SlowThreads(nursery)
+        tail = FolderTail(
+            root, suffixes=(".slp",), rewritable_bytes=REWRITABLE, notifications=notifications, threads=threads
+        )
+        async with tail:
+            nursery.start_soon(collect, tail)
+            yield FollowedTail(tail, notifications, threads, events)
+            nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
@@ -114,28 +158,43 @@ async def test_tail_does_not_spin_during_a_slow_scan(
     autojump_clock: trio.testing.MockClock, tmp_path: Path, degraded: str | None
 ) -> None:
     """Each pass either has work or waits, even while folders cannot be checked."""
-    passes = 0
+    async with following(tmp_path, degraded) as followed:
+        await trio.sleep(20)
+        assert followed.threads.started >= 4
+        assert followed.notifications.passes <= (60 if degraded else 4)
 
-    class Counting(Notifications):
-        """Counts the passes, each of which takes the reports once."""
 
-        def take(self) -> Touched:
-            nonlocal passes
-            passes += 1
-            assert passes < 300
-            return super().take()
+@pytest.mark.trio
+async def test_scans_without_news_do_not_wake_the_iteration(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """With notifications, a scan every five seconds only finds what nobody has reported."""
+    async with following(tmp_path, None) as followed:
+        await trio.sleep(20)
+        passes, scans = followed.notifications.passes, followed.threads.started
+        await trio.sleep(60)
+        assert followed.notifications.passes == passes
+        assert followed.threads.started == scans + 12
+        (tmp_path / "Game_1.slp").write_bytes(b"{" * (2 * REWRITABLE))
+        await trio.sleep(10)
+        assert [file.path.name for file in followed.tail.active] == ["Game_1.slp"]
+        assert any(isinstance(event, Grew) for event in followed.events)
 
-    async with running() as timers, trio.open_nursery() as nursery:
-        tail = FolderTail(
-            tmp_path,
-            suffixes=(".slp",),
-            rewritable_bytes=REWRITABLE,
-            notifications=Counting(degraded, timers),
-            threads=SlowThreads(nursery),
-        )
-        async with tail:
-            with trio.move_on_after(20):
-                async for _ in tail:
-                    pass
-        assert 3 <= passes <= 60
-        nursery.cancel_scope.cancel()
+
+@pytest.mark.trio
+async def test_quiet_scan_notices_that_the_folder_is_gone(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    root = tmp_path / "Slippi"
+    root.mkdir()
+    troubles: list[str | None] = []
+    async with following(root, None) as followed:
+        await trio.sleep(30)
+        troubles.append(followed.tail.root_trouble)
+        root.rmdir()
+        await trio.sleep(10)
+        troubles.append(followed.tail.root_trouble)
+        root.mkdir()
+        await trio.sleep(10)
+        troubles.append(followed.tail.root_trouble)
+    assert troubles == [None, "the folder is missing", None]
