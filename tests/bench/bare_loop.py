@@ -45,6 +45,8 @@ class _Station:
         self._message_bytes = message_bytes
         self._file = -1
         self._offset = 0
+        self._rest = b""
+        """The end of what was read last, which may be the beginning of a Frame Bookend."""
         self._next_frame = FIRST_FRAME
 
     def grew(self) -> None:
@@ -54,10 +56,12 @@ class _Station:
         """
         if self._file < 0:
             self._file = os.open(self._path, os.O_RDONLY)
-        data = os.pread(self._file, _READ_BYTES, self._offset)
-        self._offset += len(data)
+        appended = os.pread(self._file, _READ_BYTES, self._offset)
+        self._offset += len(appended)
+        data = self._rest + appended
+        self._rest = data[1 - _BOOKEND_BYTES :]
         if data[-_BOOKEND_BYTES : 1 - _BOOKEND_BYTES] != bytes([FRAME_BOOKEND.command]):
-            return  # the head of the game, or a part of a frame
+            return  # the head of the game, or a part of a frame, as a write is seen that is not over yet
         end = int.from_bytes(data[-8:-4], "big", signed=True) + 1
         for number in range(self._next_frame, end):
             payload = (_START % number).ljust(self._message_bytes)

@@ -83,6 +83,7 @@ FIRST: Mapping[str, str] = {
     "docs, overview": "p.loading",
     "docs, endpoint": "p.loading",
     "player": ".name",
+    "remote": ".remote .controls .swap",  # the stream brings the points
 }
 """What a page shows first, if that is less than the complete page."""
 MAX_REQUESTS = 9
@@ -96,25 +97,27 @@ COUNT = """(() => {
         }
     };
     const isShown = (each) => each.checkVisibility({ visibilityProperty: true });
-    globalThis.firstPicture = new Promise((done) => {
-        const look = () => {
-            if (![...document.querySelectorAll(FIRST)].some(isShown)) {
-                return;
-            }
-            changes.disconnect();
-            const now = performance.now();
-            const begun = ({ name, startTime }) => startTime <= now && !/^data:|[.]woff2$/.test(name);
-            const requests = () => [...performance.getEntriesByType("resource"), ...sockets].filter(begun);
-            done({ requests: () => [location.href, ...requests().map(({ name }) => String(name))] });
-        };
-        const changes = new MutationObserver(look);
-        changes.observe(document, { subtree: true, childList: true, attributes: true });
-        document.addEventListener("load", look, { capture: true });
-    });
+    const look = () => {
+        if (globalThis.requestsBefore || ![...document.querySelectorAll(FIRST)].some(isShown)) {
+            return;
+        }
+        changes.disconnect();
+        const now = performance.now();
+        const begun = ({ name, startTime }) => startTime <= now && !/^data:|[.]woff2$/.test(name);
+        const requests = () => [...performance.getEntriesByType("resource"), ...sockets].filter(begun);
+        globalThis.requestsBefore = () => [location.href, ...requests().map(({ name }) => String(name))];
+    };
+    const changes = new MutationObserver(look);
+    changes.observe(document, { subtree: true, childList: true, attributes: true });
+    const lookAtEachFrame = () => {
+        look();
+        globalThis.requestsBefore ?? requestAnimationFrame(lookAtEachFrame);
+    };
+    lookAtEachFrame();
 })();"""
 """Counts the requests that begin before the first picture. Fonts are left out, because pages draw without them.
 
-The page is looked at whenever it changes: on a busy machine, an animation frame may come long after the change.
+The page is also looked at whenever it changes, because on a busy machine, an animation frame may come long after that.
 """
 
 
@@ -147,7 +150,7 @@ def opened(page: Page, site: DaemonProcess, name: str, size: ViewportSize) -> No
     page.emulate_media(color_scheme="light")
     page.goto(f"{site.url}{address.format(game=game)}")
     page.locator(complete).first.wait_for()
-    requests = page.evaluate("async () => (await firstPicture).requests()")
+    requests = page.wait_for_function("() => globalThis.requestsBefore?.()").json_value()
     assert len(requests) <= MAX_REQUESTS, requests
 
 
