@@ -108,12 +108,12 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
     known = [game["gameId"] for game in daemon.get("/v1/games")["games"]]
     # Events and the commentary are streams without an end. Seats need a separate token (tested in
     # tests/parts/seats/test_api.py). No Dolphin reads the file of this daemon, so `/readyz` answers 503 after a while,
-    # as it should. There is no discovered station to remove.
+    # as it should. There is neither a discovered station to remove nor a director.
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "run", f"{daemon.url}/openapi.json", "--checks", "all",
         "--exclude-path", "/v1/events", "--exclude-path", "/v1/seats/{station}",
-            "--exclude-path", "/v1/stations/{station}/commentary",
-            "--exclude-path", "/readyz", "--exclude-name", "DELETE /v1/stations/{station}",
+        "--exclude-path", "/v1/stations/{station}/commentary", "--exclude-path", "/v1/director/pin",
+        "--exclude-path", "/readyz", "--exclude-name", "DELETE /v1/stations/{station}",
         "--max-examples", str(EXAMPLES), "--seed", "1", "--workers", "1",
         "--generation-database", "none", "--no-color", "--phases", "examples,coverage,fuzzing",
     ]  # fmt: skip
