@@ -150,9 +150,10 @@ export type Subscription = {
      */
     rate?: number | undefined;
     /**
-     * Where to start: `live` (default), `start`, or a saved cursor.
+     * Where to start: `live` (default), `start`, or a saved cursor, also one
+     * for each station.
      */
-    cursor?: string | undefined;
+    cursor?: string | Record<string, string> | undefined;
 };
 export type ClientOptions = {
     /**

@@ -36,6 +36,7 @@ WITH_A_FAKE_SOCKET = """
     send(text) { this.sent.push(JSON.parse(text)); }
     say(message) { this.onmessage?.({ data: JSON.stringify(message) }); }
     lose(code = 1006, reason = "") { this.readyState = 3; this.onclose?.({ code, reason }); }
+    fail() { this.onerror?.({}); }
     close() { this.readyState = 3; }
   }
   const sockets = async (count) => {

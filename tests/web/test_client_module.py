@@ -55,6 +55,27 @@ def test_one_station_is_in_the_url_and_is_resumed() -> None:
 
 
 @needs_node
+def test_socket_that_fails_without_a_close_is_opened_again() -> None:
+    """As node 22 does it if nobody listens on the port. Errors of an open socket are followed by a close."""
+    events, count = fake(
+        """
+      const client = make({ stations: ["a"] });
+      while (opened.length < 1) { await new Promise((resolve) => setTimeout(resolve)); }
+      const [first] = opened;
+      first.fail();
+      const second = await sockets(2);
+      first.fail();
+      second.say(log("frame", "a", "g", 2));
+      second.fail();
+      client.close();
+      return [events, opened.length];
+    """
+    )
+    assert events == ["waiting", "connecting", "open", "g/l2.0"]
+    assert count == 2
+
+
+@needs_node
 def test_several_stations_resume_at_their_own_cursors() -> None:
     urls, sent = fake(
         """

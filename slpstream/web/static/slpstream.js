@@ -33,7 +33,8 @@
  * @property {boolean} [finality]           Whether to receive `finalized` messages, as many as there are frames. Default: yes.
  * @property {string[]} [fields]            Fields of a frame to receive. Default: whole frames.
  * @property {number} [rate]                Frames per second of game time. Default: all.
- * @property {string} [cursor]              Where to start: `live` (default), `start`, or a saved cursor.
+ * @property {string | Record<string, string>} [cursor]  Where to start: `live` (default), `start`, or a saved cursor, also one
+ *     for each station.
  *
  * @typedef {object} ClientOptions
  * @property {URL | string} [base]          Address of the daemon. Default: where this module was loaded from.
@@ -241,7 +242,9 @@ export class Client {
     const socket = new Socket(String(url), delta === null ? SUBPROTOCOL : delta.SUBPROTOCOL);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
+    let isOpen = false;
     socket.onopen = () => {
+      isOpen = true;
       if (!url.searchParams.has("cursor")) {
         socket.send(JSON.stringify(this.#request()));
       }
@@ -255,7 +258,11 @@ export class Client {
       }
     };
     socket.onclose = (/** @type {CloseEvent} */ event) => this.#closed(event.code, String(event.reason ?? ""));
-    socket.onerror = () => {}; // `onclose` follows and reports the error
+    socket.onerror = () => {
+      if (!isOpen) {
+        this.#closed(0, ""); // in node 22, no `close` follows; otherwise, it reports the error
+      }
+    };
   }
 
   /** @param {any} message */
@@ -325,7 +332,7 @@ export class Client {
     }
     this.#abandon();
     const { stations = "*", cursor = "live" } = this.#subscription;
-    const resumed = this.#positions.size > 0 || !["live", "start"].includes(cursor);
+    const resumed = this.#positions.size > 0 || typeof cursor !== "string" || !["live", "start"].includes(cursor);
     if (refused && resumed && code !== CloseCode.NOT_AUTHORISED) {
       // The game is gone, or this is another daemon: continue with live messages.
       delete this.#subscription.cursor;
@@ -366,6 +373,7 @@ export class Client {
     this.#socket = null;
     if (socket !== null) {
       socket.onopen = socket.onmessage = socket.onclose = null;
+      socket.onerror = () => {}; // the package `ws` throws errors that nobody listens to
       socket.close();
     }
   }
