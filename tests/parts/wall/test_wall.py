@@ -218,6 +218,8 @@ def test_order_and_filter() -> None:
     attention = [
         ({"reason": "watching"}, "idle", None, 0),
         ({"reason": "the folder is missing"}, "offline", None, 2),
+        ({"reason": "the file has not grown for long"}, "idle", None, 1),
+        ({"reason": "the file has not grown for long"}, "playing", 0.02, 0),
         ({"reason": "starting"}, "starting", None, 0),
         ({"reason": "game in progress"}, "stalled", None, 2),
         ({"reason": "game in progress"}, "playing", 0.02, 0),

@@ -65,6 +65,8 @@ class Matcher:
         return queue.with_names(entry, played, self._policy.rules)
 
     def _match_of(self, entry: Entry) -> Match:
+        if not self._known.sets:
+            return Match(why="no set of the bracket has been read yet; it is matched as soon as one is")
         held, elsewhere = self._entries.held, self._entries.in_progress_elsewhere(entry.station)
         rule = self._policy.match
         return match(entry.played, self._known.open_sets, entry.station, held, rule, elsewhere=elsewhere)

@@ -19,7 +19,19 @@ export function attentionOf(station, state, lagSeconds) {
   if (state === "playing" && (lagSeconds ?? 0) > MAX_LAG_SECONDS) {
     return 2;
   }
-  return remarkOf(station) !== "" ? 2 : station.degraded ? 1 : 0;
+  return remarkOf(station) !== "" ? 2 : station.degraded || isAbandoned(station, state) ? 1 : 0;
+}
+
+/** The daemon's reason after a game without an end. */
+export const ABANDONED = "the file has not grown for long";
+
+/**
+ * Whether the last game of a station has stopped in the middle, and no other one has begun since.
+ * @param {Record<string, any>} station
+ * @param {string} state
+ */
+export function isAbandoned({ reason = "" }, state) {
+  return state === "idle" && reason === ABANDONED;
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { Api, Status } from "../api.js";
 import { hasText, number, text } from "../texts/texts.js";
+import { ABANDONED } from "./attention.js";
 
 /**
  * @typedef {Record<string, any>} Body
@@ -250,6 +251,7 @@ export function stateText(state) {
 const REASONS = {
   "the file does not grow": "state.reason_no_growth",
   "the folder is missing": "state.reason_no_folder",
+  [ABANDONED]: "state.reason_abandoned",
 };
 
 /**

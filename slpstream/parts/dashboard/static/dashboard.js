@@ -20,7 +20,7 @@ import { Stream } from "../slpstream.js";
 import { addTexts, fillTexts, number, text } from "../texts/texts.js";
 import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
-import { attentionOf, remarkOf } from "./attention.js";
+import { attentionOf, isAbandoned, remarkOf } from "./attention.js";
 import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, reasonText, stateText } from "./daemon.js";
 import { GameDetail, StationDetail } from "./detail.js";
@@ -380,7 +380,8 @@ function drawCard(card, station) {
  * @param {string} state
  */
 function noteOf(station, game, state) {
-  const reason = ["playing", "idle", "starting"].includes(state) ? "" : reasonText(station.reason);
+  const isShown = !["playing", "idle", "starting"].includes(state) || isAbandoned(station, state);
+  const reason = isShown ? reasonText(station.reason) : "";
   const noGame = game === null && state === "idle" ? text("stations.no_game") : "";
   return [reason, noGame, station.degraded].filter(Boolean).join(" · ");
 }

@@ -31,6 +31,7 @@ export default {
   "state.offline": "offline",
   "state.reason_no_growth": "the file does not grow",
   "state.reason_no_folder": "the folder is missing",
+  "state.reason_abandoned": "stopped in mid-game",
   // the frame of the dashboard
   "page.skip": "Skip to the stations",
   "page.pages": "Pages",

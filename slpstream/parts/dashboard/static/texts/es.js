@@ -31,6 +31,7 @@ export default {
   "state.offline": "sin conexión",
   "state.reason_no_growth": "el archivo no crece",
   "state.reason_no_folder": "falta la carpeta",
+  "state.reason_abandoned": "se detuvo en plena partida",
   // the frame of the dashboard
   "page.skip": "Ir a las estaciones",
   "page.pages": "Páginas",

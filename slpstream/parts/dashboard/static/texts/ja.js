@@ -31,6 +31,7 @@ export default {
   "state.offline": "オフライン",
   "state.reason_no_growth": "ファイルが更新されていません",
   "state.reason_no_folder": "フォルダーがありません",
+  "state.reason_abandoned": "試合の途中で止まりました",
   // the frame of the dashboard
   "page.skip": "ステーションへ移動",
   "page.pages": "ページ",
