@@ -11,7 +11,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ Result = TypeVar("Result")
 CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
 """We use spawned processes. Forked ones would inherit locks that are held by threads which don't exist in them."""
 MAX_BYTES_AHEAD = 32 << 20
+_POLL_SECONDS = 0.1
 
 
 @contextmanager
@@ -37,7 +38,8 @@ def process_pool(
     try:
         yield pool
     finally:
-        pool.shutdown(cancel_futures=True)
+        with interrupts_blocked():
+            pool.shutdown(cancel_futures=True)
 
 
 def map_in_order(
@@ -50,8 +52,8 @@ def map_in_order(
 ) -> Iterator[Future[Result]]:
     """Yield the future of `function(item)` for each item, in order. The pool computes them.
 
-    The caller waits for each future. While it is waiting for the first one, at most `ahead` items are taken from
-    `items`, and only a few more bytes than `MAX_BYTES_AHEAD`.
+    Use `result_of` to wait for each of them. While the caller waits for the first one, at most `ahead` items are taken
+    from `items`, and only a few more bytes than `MAX_BYTES_AHEAD`.
     """
     pending: deque[tuple[int, Future[Result]]] = deque()
     ahead_bytes = 0
@@ -67,9 +69,22 @@ def map_in_order(
     yield from (future for _, future in pending)
 
 
+def result_of(future: Future[Result], while_waiting: Callable[[], None] = lambda: None) -> Result:
+    """Wait for the result of a future, and call `while_waiting` ten times a second.
+
+    Ctrl-C takes effect in between. If it interrupted the wait itself, locks of the future might stay held, and then the
+    pool would never shut down.
+    """
+    while True:
+        with interrupts_blocked():
+            if wait([future], timeout=_POLL_SECONDS).done:
+                return future.result()
+        while_waiting()
+
+
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT while work is submitted to a pool, because this is when its processes start.
+    """Block SIGINT while a pool is used, and above all while work is submitted, because then its processes start.
 
     The processes inherit the blocked signal. Otherwise, an interpreter that is still starting and hasn't called
     `_initialize` yet would react to Ctrl-C with a traceback. If a SIGINT arrives in the meantime, this process receives

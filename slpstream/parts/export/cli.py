@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from importlib.util import find_spec
@@ -22,7 +21,7 @@ import click
 from slpstream.api import Replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, describe_error, fail, report
 from slpstream.cli.game_query import GameQuery, checked_query, config_option, me_option
-from slpstream.cli.process_pool import CONTEXT, map_in_order, process_pool
+from slpstream.cli.process_pool import CONTEXT, map_in_order, process_pool, result_of
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import (
     FoundReplay,
@@ -51,7 +50,6 @@ _PART_BYTES = 32 << 20
 """The maximum size of the replays in a part. A replay that is larger gets its own part."""
 PART_FILES = 1024
 _PARTS_AHEAD = 4
-_POLL_SECONDS = 0.1
 
 
 class Options(NamedTuple):
@@ -297,10 +295,9 @@ def _export_in_processes(
         try:
             export = partial(_export_in_worker, options)
             for future in map_in_order(pool, export, parts, ahead=_PARTS_AHEAD * jobs, size_bytes=_bytes_sent):
-                while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
-                    update(files_done.value)
+                result = result_of(future, lambda: update(files_done.value))
                 update(files_done.value)
-                yield future.result()
+                yield result
         except BrokenProcessPool:
             fail("a worker process was killed, perhaps for lack of memory", EXIT_INPUT_OUTPUT)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from slpstream.api import Replay, Sending, read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
 from slpstream.cli.game_query import GameQuery, is_match
-from slpstream.cli.process_pool import map_in_order, process_pool
+from slpstream.cli.process_pool import map_in_order, process_pool, result_of
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import (
     MAX_HELD_BYTES,
@@ -63,7 +62,6 @@ _LEAST_PARTS = 32
 """So that all processes have work until the end; but a part has at least this many bytes, if shards may be so large."""
 _LEAST_PART_BYTES = 8 << 20
 _EXTENTS_AT_ONCE = 64
-_POLL_SECONDS = 0.1
 _PARTS_AHEAD = 2
 """Parts for each process that wait for it."""
 
@@ -414,9 +412,7 @@ class _Work:
         try:
             ahead = _PARTS_AHEAD * self._jobs
             for future in map_in_order(self._pool, _Task(task), arguments, ahead=ahead, size_bytes=_bytes_sent):
-                while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
-                    pass
-                yield future.result()
+                yield result_of(future)
         except BrokenProcessPool:
             fail("a worker process was killed, perhaps for lack of memory", EXIT_INPUT_OUTPUT)
 
