@@ -37,7 +37,6 @@ REASONS: Mapping[str, str] = {
     r"python3 -m pip install uv && .* pytest": "runs the test that you are reading",
     r"python -m tests\.(formats|stats|replays)|SLPSTREAM_WRITE_GOLDEN=": "writes golden files",
     r"cd |g\+\+|LD_PRELOAD=": "takes minutes, and needs the libraries of AddressSanitizer",
-    r"\$exe =|(Register|Start)-ScheduledTask": "needs the task scheduler of Windows",
 }
 """The reasons why matching commands cannot run here."""
 SHELLS = ("sh", "powershell")
@@ -81,13 +80,8 @@ def _commands(block: Block) -> Iterator[str]:
 
 
 def from_powershell(command: str) -> str:
-    """The same command for a POSIX shell, with `/var/local` for the folder of a user's programs."""
-    command = re.sub(r"^py(?: -3\.\d+)?(?= )", "python3", command)
-    command = re.sub(r"\\Scripts\\(\w+)\.exe", r"\\bin\\\1", command.removeprefix("& "))
-    command = re.sub(
-        r"\"\$env:LOCALAPPDATA([\w\\.-]*)\"", lambda path: "/var/local" + path[1].replace("\\", "/"), command
-    )
-    return command.replace("curl.exe", "curl")
+    """The same command for a POSIX shell."""
+    return re.sub(r"^py(?: -3\.\d+)?(?= )", "python3", command)
 
 
 def pages_that_run() -> list[str]:

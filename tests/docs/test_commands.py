@@ -87,7 +87,6 @@ class Sandbox:
             "opt",
             "srv",
             "var/lib/slpstream",
-            "var/local",
         ):
             (self.root / name).mkdir(parents=True)
         (self.home / "Slippi").mkdir(parents=True)
