@@ -32,7 +32,7 @@ def process_pool(
     """Yield a pool of `count` processes. Each process first calls `initializer(*arguments)`, if there is one.
 
     At the end, and also after an exception, all work that hasn't started is cancelled, and the processes end. Submit
-    your work within `interrupts_blocked`.
+    your work with `map_in_order`, or within `interrupts_blocked`.
     """
     pool = ProcessPoolExecutor(count, mp_context=CONTEXT, initializer=_initialize, initargs=(initializer, arguments))
     try:
@@ -67,6 +67,11 @@ def map_in_order(
             pending.append((size, pool.submit(function, item)))
         ahead_bytes += size
     yield from (future for _, future in pending)
+
+
+def apply_to_all(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return `function(item)` for each item. Use this to give a process several small items at a time."""
+    return [function(item) for item in items]
 
 
 def result_of(future: Future[Result], while_waiting: Callable[[], None] = lambda: None) -> Result:

@@ -56,13 +56,11 @@ def examined(
 
     There are `jobs` processes, which take `per_task` replays at a time.
     """
-    from slpstream.cli.process_pool import map_in_order, process_pool, result_of
+    from slpstream.cli.process_pool import apply_to_all, map_in_order, process_pool, result_of
 
     parts = in_parts(replays, max_files=per_task, max_held_bytes=MAX_HELD_BYTES)
     with process_pool(jobs) as pool:
-        for part in map_in_order(pool, partial(_each, examine), parts, ahead=_AHEAD * jobs, size_bytes=bytes_sent):
+        for part in map_in_order(
+            pool, partial(apply_to_all, examine), parts, ahead=_AHEAD * jobs, size_bytes=bytes_sent
+        ):
             yield from result_of(part)
-
-
-def _each(examine: Callable[[FoundReplay], Result], replays: Iterable[FoundReplay]) -> list[Result]:
-    return [examine(found) for found in replays]

@@ -17,7 +17,7 @@ import click
 
 from slpstream.api import read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, fail, report
-from slpstream.cli.process_pool import interrupts_blocked, process_pool
+from slpstream.cli.process_pool import apply_to_all, map_in_order, process_pool, result_of
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import find_files
 from slpstream.cli.stations import stations_of
@@ -38,6 +38,9 @@ _MIN_FILES_FOR_PROCESSES = 400
 """With fewer files than this, starting processes takes longer than it saves."""
 _MIN_FILES_FOR_PROCESSES_WITH_STATS = 8
 """This is lower, because `--stats` reads files completely."""
+_FILES_PER_PART = 25
+_PARTS_AHEAD = 4
+"""Parts for each process that wait for it."""
 
 
 class Job(NamedTuple):
@@ -149,10 +152,12 @@ def _read_all(files: Sequence[Job], *, stats: bool, idle_seconds: float, jobs: i
     if jobs == 1 or len(files) < min_files:
         yield from map(read_file, files)
         return
+    count = 1 if stats else _FILES_PER_PART
+    parts = (files[i : i + count] for i in range(0, len(files), count))
     with process_pool(jobs) as pool:
-        with interrupts_blocked():
-            entries = pool.map(read_file, files, chunksize=1 if stats else 25)
-        yield from entries
+        read_part = partial(apply_to_all, read_file)
+        for part in map_in_order(pool, read_part, parts, ahead=_PARTS_AHEAD * jobs, size_bytes=lambda _: 0):
+            yield from result_of(part)
 
 
 def _read_archive(job: Job, *, stats: bool) -> Iterator[Entry]:
