@@ -111,7 +111,9 @@ COUNT = """(() => {
     changes.observe(document, { subtree: true, childList: true, attributes: true });
     const lookAtEachFrame = () => {
         look();
-        globalThis.requestsBefore ?? requestAnimationFrame(lookAtEachFrame);
+        if (!globalThis.requestsBefore) {
+            requestAnimationFrame(lookAtEachFrame);
+        }
     };
     lookAtEachFrame();
 })();"""

@@ -1,4 +1,5 @@
-"""The work of a station that is only caused by the passing of time. It is done twice a second.
+"""The work of a station that is only caused by the passing of time. It is done twice a second, or less often if no file
+has grown for a while.
 
 `QuietFiles` releases the files that never end. These are broken files, copies, and games that were never finished.
 """
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 _MAX_UNFINISHED_FILES = 8
 """For a moment, we keep at most this many broken files open, and at most this many files that the disk has never
 accepted."""
-_STILL_SECONDS = 2.5
-"""Interval of the ticks while no file has grown for a while."""
+_STILL_TICK_SECONDS = 2.5
+"""The time between two ticks while no file has grown for a while."""
 
 
 class QuietFiles:
@@ -105,14 +106,14 @@ class Upkeep:
         self._health = health
         self._current = current
         self._settings = settings
-        self._still_until = 0.0
-        """While nothing happens, the next tick isn't needed before this time."""
+        self._due_at = 0.0
+        """When the open files need the next tick, even if nothing happens."""
 
     def is_needed(self) -> bool:
-        """Whether `tick` would do anything. On a station where nobody plays, it wouldn't."""
+        """Whether `tick` has to be called now. On a station where nobody plays, it never does."""
         if self._counters.are_buffered or self._containment.has_quarantined or not self._health.is_well:
             return True
-        return len(self._files) > 0 and trio.current_time() >= self._still_until
+        return len(self._files) > 0 and trio.current_time() >= self._due_at
 
     def tick(self, nursery: trio.Nursery) -> None:
         """Do the work once. Files that were written in one go are played in `nursery`."""
@@ -127,11 +128,12 @@ class Upkeep:
         self._health.check()
         if self._health.is_reachable:
             self._current.check_growth()
-        now, timing = trio.current_time(), self._settings.timing
-        growing_seconds = max(self._settings.watch.stalled_seconds, timing.release_seconds, timing.played_seconds)
+        now, settings = trio.current_time(), self._settings
         grown_at = max((followed.growth.grown_at for followed in self._files), default=now)
-        # Whatever happens this soon after growth has happened, and what follows may come a bit late.
-        self._still_until = now + _STILL_SECONDS if now - grown_at > growing_seconds + 1 else 0.0
+        # These changes happen soon after the last growth, and must not be late. The later ones can wait for a tick.
+        prompt_seconds = max(settings.watch.stalled_seconds, settings.timing.release_seconds)
+        is_still = now - grown_at > prompt_seconds + 1
+        self._due_at = now + _STILL_TICK_SECONDS if is_still else now
 
     def end(self) -> None:
         """Flush the counters."""

@@ -263,13 +263,12 @@ class FolderTail:
         if ready or ((self._schedule.due or arrivals) and not self._schedule.is_paused(now)):
             await trio.lowlevel.checkpoint()
         else:
-            await self._handover.wait(self._deadline)
+            await self._handover.wait(self._do_quiet_work)
 
-    def _deadline(self) -> float:
-        """Return the time when we have something to do even if nothing is reported until then.
+    def _do_quiet_work(self) -> float:
+        """Do what needs no pass of the iteration, and return the time when there will be more to do.
 
-        As long as notifications work, scans are started from here, and files are polled, because most of the time there
-        is no news, and then the iteration doesn't have to be woken.
+        As long as notifications work, most scans and polls find no news, so the iteration isn't woken for them.
         """
         now = trio.current_time()
         if self._handover.is_waiting and self._is_notified and not self._schedule.due:

@@ -37,14 +37,9 @@ class GrowthHandover:
         self._notifications = notifications
         self._events = events
         self._take: Callable[[TailEvent], None] | None = None
-        self._is_open = False
+        self.is_waiting = False
         """Whether the iteration is waiting, so that no pass is half done."""
         self._failure: BaseException | None = None
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the iteration is waiting, so that the table can be used outside of it."""
-        return self._is_open
 
     def start(self, take: Callable[[TailEvent], None]) -> None:
         """Begin to hand over growth to `take`. It is called with the context variables that are set now."""
@@ -58,11 +53,11 @@ class GrowthHandover:
 
         If the consumer raises an error, you get it from here.
         """
-        self._is_open = True
+        self.is_waiting = True
         try:
             await self._notifications.wait(deadline(), deadline)
         finally:
-            self._is_open = False
+            self.is_waiting = False
         if self._failure is not None:
             failure, self._failure = self._failure, None
             try:
@@ -76,7 +71,7 @@ class GrowthHandover:
         Returns whether that was possible, because sometimes other things have to be done first.
         """
         tail = self._table.active.get(path)
-        if tail is None or self._take is None or not self._is_open or not tail.descriptor.nowait:
+        if tail is None or self._take is None or not self.is_waiting or not tail.descriptor.nowait:
             return False
         schedule = self._schedule
         if self._events or schedule.due or schedule.waiting_for or tail.has_unread_bytes or tail.file.arrived_whole:

@@ -121,8 +121,6 @@ class InotifyReader:
         """Remove the listener from these watches, but not from those that it still uses for a folder."""
         used = set(self._watches.get(listener, {}).values())
         unused = set(watches) - used
-        if not unused:
-            return
         for watch in unused:
             listeners = self._listeners.pop(watch, {})
             others = {other: folder for other, folder in listeners.items() if other is not listener}
@@ -130,7 +128,8 @@ class InotifyReader:
                 self._listeners[watch] = others
             else:
                 self._libc.inotify_rm_watch(self._descriptor, self._libc.WatchDescriptor(watch))
-        self._known = {}
+        if unused:
+            self._known = {}
 
     async def run(self) -> None:
         """Report events to the listeners until cancelled."""

@@ -98,6 +98,8 @@ const STABLE_MS = 3000;
 /** A running game sends frames all the time. If no message arrives for this long, the connection is considered dead. */
 const SILENCE_MS = 10000;
 const CONNECT_MS = 8000;
+/** Errors need a listener, because the package `ws` throws those that have none. */
+const IGNORE = () => {};
 const OPEN = 1;
 
 /**
@@ -242,9 +244,8 @@ export class Client {
     const socket = new Socket(String(url), delta === null ? SUBPROTOCOL : delta.SUBPROTOCOL);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
-    let isOpen = false;
     socket.onopen = () => {
-      isOpen = true;
+      socket.onerror = IGNORE; // `onclose` follows and reports the error
       if (!url.searchParams.has("cursor")) {
         socket.send(JSON.stringify(this.#request()));
       }
@@ -258,11 +259,7 @@ export class Client {
       }
     };
     socket.onclose = (/** @type {CloseEvent} */ event) => this.#closed(event.code, String(event.reason ?? ""));
-    socket.onerror = () => {
-      if (!isOpen) {
-        this.#closed(0, ""); // in node 22, no `close` follows; otherwise, it reports the error
-      }
-    };
+    socket.onerror = () => this.#closed(0, ""); // if it can't connect, node 22 sends no `close`
   }
 
   /** @param {any} message */
@@ -373,7 +370,7 @@ export class Client {
     this.#socket = null;
     if (socket !== null) {
       socket.onopen = socket.onmessage = socket.onclose = null;
-      socket.onerror = () => {}; // the package `ws` throws errors that nobody listens to
+      socket.onerror = IGNORE;
       socket.close();
     }
   }

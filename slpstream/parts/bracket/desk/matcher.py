@@ -66,7 +66,7 @@ class Matcher:
 
     def _match_of(self, entry: Entry) -> Match:
         if not self._known.sets:
-            return Match(why="no set of the bracket has been read yet; it is matched as soon as one is")
+            return Match(why="the sets of the bracket have not been read yet; this one is matched when they are")
         held, elsewhere = self._entries.held, self._entries.in_progress_elsewhere(entry.station)
         rule = self._policy.match
         return match(entry.played, self._known.open_sets, entry.station, held, rule, elsewhere=elsewhere)
