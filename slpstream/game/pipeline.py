@@ -15,7 +15,7 @@ itself, and in both logs they come after the message that makes the frame final.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import msgspec
@@ -33,69 +33,32 @@ from slpstream.model.events import (
     GameEnd,
     GameEvent,
     GameStart,
-    PackedEntry,
-    StatsUpdate,
 )
-from slpstream.model.messages import START, FramesMode, LogMessage, content_of
+from slpstream.model.messages import START, Content, FramesMode, LogMessage, content_of
 
-Encoded = tuple[str, bytes | PackedEntry, int | None]
-"""Message type, payload and frame number, as `content_of` returns them."""
-
-_DERIVED = (GameEvent, StatsUpdate)
-"""The events of a stats computer. Each names the final frame that caused it."""
-_NOTHING_FINALIZED = FrameFinalized(0, 0, ())
 _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
 
 
 class LogWriter:
-    """Turns events into the messages of one log, and gives each of them its position."""
+    """Gives the messages of one log their positions."""
 
     def __init__(self, mode: FramesMode) -> None:
         self.mode = mode
+        self.messages: list[LogMessage] = []
+        """The messages of the current batch. Replaced with each batch."""
         self._offset, self._count = START
 
-    def write(self, events: Iterable[tuple[Event, Encoded]], game_id: str) -> list[LogMessage]:
-        """Return the messages of the next events.
+    def write(self, game_id: str | None, content: Content, offset: int) -> None:
+        """Write the next message, with what `content_of` returns for its event.
 
-        A call that makes a frame final must also have all events that were derived from this frame.
+        `offset` is the offset in the file just after the bytes that caused it.
         """
-        if self.mode == "finalized":
-            events = _in_final_order(events)
-        offset, count = self._offset, self._count
-        out: list[LogMessage] = []
-        for event, (kind, body, frame) in events:
-            if event.end_offset > offset:
-                offset, count = event.end_offset, 0
-            else:
-                count += 1
-            out.append(LogMessage(kind, game_id, self.mode, offset, count, body, frame))
-        self._offset, self._count = offset, count
-        return out
-
-
-def _in_final_order(events: Iterable[tuple[Event, Encoded]]) -> list[tuple[Event, Encoded]]:
-    """Return the events of the finalized log. Each frame comes with the event that made it final.
-
-    Even if several frames become final at the same time, the derived events of one frame come before the next.
-    """
-    ordered: list[tuple[Event, Encoded]] = []
-    finalized: FrameFinalized = _NOTHING_FINALIZED
-    written = 0  # of its frames
-    for event, encoded in events:
-        kind = type(event)
-        if kind is Frame:
-            continue
-        frames = finalized.frames
-        through = event.frame if kind in _DERIVED else None  # type: ignore[attr-defined]
-        while written < len(frames) and (through is None or frames[written].number <= through):
-            ordered.append((finalized, content_of(frames[written])))
-            written += 1
-        if kind is FrameFinalized:
-            finalized, written = event, 0  # type: ignore[assignment]
+        if offset > self._offset:
+            self._offset, self._count = offset, 0
         else:
-            ordered.append((event, encoded))
-    ordered.extend([(finalized, content_of(frame)) for frame in finalized.frames[written:]])
-    return ordered
+            self._count += 1
+        kind, body, frame = content
+        self.messages.append(LogMessage(kind, game_id, self.mode, self._offset, self._count, body, frame))
 
 
 MakeStats = Callable[[GameStart], StatsComputer | None]
@@ -103,48 +66,52 @@ MakeStats = Callable[[GameStart], StatsComputer | None]
 
 
 class Deriver:
-    """Adds stats and derived events to the events of the reader: each after its frame has become final, but before the
-    end.
-    """
+    """Computes stats and derived events from the events of a reader."""
 
     def __init__(self, make_stats: MakeStats = new_stats) -> None:
         self._make_stats = make_stats
-        self._computer: StatsComputer | None = None
+        self.computer: StatsComputer | None = None
+        """The stats computer, or `None` before Game Start, and in games without stats."""
 
     def copy(self) -> Self:
         """Return a copy that is independent from now on."""
         twin = copy.copy(self)
-        twin._computer = None if self._computer is None else self._computer.copy()
+        twin.computer = None if self.computer is None else self.computer.copy()
         return twin
 
+    def begin(self, start: GameStart) -> None:
+        """Begin with the stats, unless they have begun before."""
+        if self.computer is None:
+            self.computer = self._make_stats(start)
+
+    def finish(self, end: GameEnd) -> list[Event]:
+        """Return the events that come before the end of the game."""
+        return [] if self.computer is None else self.computer.finish(end)
+
     def derive(self, events: list[Event]) -> list[Event]:
-        """Return the same events, with the derived ones inserted in the right places."""
-        computer = self._computer
+        """Return the same events, with the derived ones inserted: each after its frame has become final, but before the
+        end.
+        """
         derived: list[Event] = []
         for event in events:
             kind = type(event)
-            if computer is None:
-                if kind is GameStart:
-                    computer = self._computer = self._make_stats(event)  # type: ignore[arg-type]
-            elif kind is FrameFinalized:
-                derived.append(event)
-                for frame in event.frames:  # type: ignore[attr-defined]
-                    derived += computer.feed(frame, event.end_offset)
-                continue
-            elif kind is GameEnd:
-                derived += computer.finish(event)  # type: ignore[arg-type]
+            if kind is GameEnd:
+                derived += self.finish(event)  # type: ignore[arg-type]
             derived.append(event)
+            if kind is GameStart:
+                self.begin(event)  # type: ignore[arg-type]
+            elif kind is FrameFinalized and self.computer is not None:
+                for frame in event.frames:  # type: ignore[attr-defined]
+                    derived += self.computer.feed(frame, event.end_offset)
         return derived
 
 
-class Batch(msgspec.Struct, frozen=True):
-    """The events and messages that you get from one call to a pipeline."""
+class Batch(msgspec.Struct):
+    """The messages and notable events that you get from one call to a pipeline."""
 
     logs: dict[FramesMode, list[LogMessage]]
     """The new messages of each mode's log."""
-    events: Sequence[Event] = ()
-    """All events, including the derived ones, in the order of the log."""
-    loose: Sequence[LogMessage] = ()
+    loose: list[LogMessage] = msgspec.field(default_factory=list)
     """Diagnostics from before Game Start, which belong to no game and have no cursor."""
     start: GameStart | None = None
     end: GameEnd | None = None
@@ -152,8 +119,13 @@ class Batch(msgspec.Struct, frozen=True):
     """Number of `Frame` events, including revisions after a rollback."""
     resent_frames: int = 0
     """Number of revisions among these."""
-    notable: Sequence[Event] = ()
+    notable: list[Event] = msgspec.field(default_factory=list)
     """The events about the game or its bytes: Game Start, highlights, stats, Game End, metadata, diagnostics."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the call has led to nothing."""
+        return not (self.loose or any(self.logs.values()))
 
     def messages(self, mode: FramesMode) -> list[LogMessage]:
         """Return all messages of one mode in order. They begin with the diagnostics that don't belong to any game."""
@@ -175,7 +147,7 @@ class Pipeline:
     ) -> None:
         self.reader = reader
         self.modes = tuple(modes)
-        self._writers = [LogWriter(mode) for mode in self.modes]
+        self._writers = {mode: LogWriter(mode) for mode in self.modes}
         self._deriver = Deriver(make_stats)
         self.game_id: str | None = None
         self.bytes_read = 0
@@ -190,7 +162,7 @@ class Pipeline:
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
         twin._deriver = self._deriver.copy()
-        twin._writers = [copy.copy(writer) for writer in self._writers]
+        twin._writers = {mode: copy.copy(writer) for mode, writer in self._writers.items()}
         return twin
 
     @property
@@ -240,39 +212,60 @@ class Pipeline:
         return self._batch(self.reader.more(max_frames))
 
     def _batch(self, events: list[Event]) -> Batch:
-        if not events:
-            return Batch({mode: [] for mode in self.modes})
-        events = self._deriver.derive(events)
-        start, end = None, None
-        frames = resent_frames = 0
-        loose: list[LogMessage] = []
-        notable: list[Event] = []
-        encoded_events: list[tuple[Event, Encoded]] = []
-        game_id = self.game_id
+        """Write the events into the logs, together with what is derived from them.
+
+        In each log, a frame comes before everything that is derived from it, even if several frames become final at the
+        same time.
+        """
+        batch = Batch({})
+        for mode, writer in self._writers.items():
+            batch.logs[mode] = writer.messages = []
         for event in events:
             kind = type(event)
             if kind is Frame:
-                frames += 1
-                resent_frames += event.revision > 0  # type: ignore[attr-defined]
-                number = event.number  # type: ignore[attr-defined]
-                if self.last_frame is None or number > self.last_frame:
-                    self.last_frame = number
-            elif kind in _NOTABLE:
-                notable.append(event)
-                if isinstance(event, GameStart):
-                    start, game_id = event, event.game_id
-                elif isinstance(event, GameEnd):
-                    end = event
-            elif kind is GameEvent and event.kind == highlight.KIND:  # type: ignore[attr-defined]
-                notable.append(event)
-            encoded = content_of(event)
-            if game_id is None:
-                loose.append(LogMessage(encoded[0], None, self.modes[0], 0, 0, encoded[1], None))
+                self._write_frame(event, batch)  # type: ignore[arg-type]
+            elif kind is FrameFinalized:
+                self._write_finalized(event, batch)  # type: ignore[arg-type]
             else:
-                encoded_events.append((event, encoded))
-        logs: dict[FramesMode, list[LogMessage]] = {}
-        for writer in self._writers:
-            logs[writer.mode] = [] if game_id is None else writer.write(encoded_events, game_id)
-        self.game_id = game_id
-        self.ended = self.ended or end is not None
-        return Batch(logs, events, loose, start, end, frames, resent_frames, notable)
+                self._write_other(event, batch)
+        return batch
+
+    def _write_frame(self, event: Frame, batch: Batch) -> None:
+        batch.frames += 1
+        batch.resent_frames += event.revision > 0
+        if self.last_frame is None or event.number > self.last_frame:
+            self.last_frame = event.number
+        live = self._writers.get("live")
+        if live is not None:
+            live.write(self.game_id, content_of(event), event.end_offset)
+
+    def _write_finalized(self, event: FrameFinalized, batch: Batch) -> None:
+        live, finalized = self._writers.get("live"), self._writers.get("finalized")
+        computer, end_offset = self._deriver.computer, event.end_offset
+        if live is not None:
+            live.write(self.game_id, content_of(event), end_offset)
+        for frame in event.frames:
+            if finalized is not None:
+                finalized.write(self.game_id, content_of(frame), end_offset)
+            if computer is not None:
+                for derived in computer.feed(frame, end_offset):
+                    self._write_other(derived, batch)
+
+    def _write_other(self, event: Event, batch: Batch) -> None:
+        """Write an event that is the same in both logs."""
+        if isinstance(event, GameStart):
+            batch.start, self.game_id = event, event.game_id
+            self._deriver.begin(event)
+        elif isinstance(event, GameEnd):
+            for derived in self._deriver.finish(event):
+                self._write_other(derived, batch)
+            batch.end, self.ended = event, True
+        if type(event) in _NOTABLE or (isinstance(event, GameEvent) and event.kind == highlight.KIND):
+            batch.notable.append(event)
+        content = content_of(event)
+        if self.game_id is None:
+            kind, body, _ = content
+            batch.loose.append(LogMessage(kind, None, self.modes[0], 0, 0, body, None))
+            return
+        for writer in self._writers.values():
+            writer.write(self.game_id, content, event.end_offset)

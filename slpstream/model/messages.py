@@ -288,7 +288,11 @@ _FORMS_KEPT = 16
 _REPR_BYTES = 300
 
 
-def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
+Content = tuple[str, bytes | PackedEntry, int | None]
+"""The content of a message, as `content_of` returns it."""
+
+
+def content_of(event: Event) -> Content:
     """Return the three values from which the message of the given event is made.
 
     These are the type of the message, the payload (either encoded, or as a packed frame), and the frame number, which

@@ -280,7 +280,7 @@ STAGES: list[tuple[Any, str]] = [
     (SlippiReader, "take_command_counts"),
     (pipeline.Pipeline, "feed"),
     (pipeline.Pipeline, "rewrite"),
-    (pipeline.Deriver, "derive"),
+    (pipeline.Deriver, "finish"),
     (pipeline.LogWriter, "write"),
     (FollowedFile, "describe"),
     (FollowedFile, "keep_checkpoint"),

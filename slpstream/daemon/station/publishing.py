@@ -145,7 +145,7 @@ class Publisher:
 
         `held` means that its bytes were held back because nothing was reading them.
         """
-        if not (batch.events or any(batch.logs.values())):
+        if batch.is_empty:
             return
         if batch.start is not None and self._copies.is_copy(followed, batch.start.game_id):
             self._log.info(

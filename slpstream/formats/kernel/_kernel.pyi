@@ -7,7 +7,9 @@ class Frames:
     """Recognizes whole frames of a game, and counts their events.
 
     `widths`, `rules` and `places` are those of `Walk`. Only the player indices in `players` occur in whole frames. The
-    latest finalized frame is at `finalized_offset` in the last event, or nowhere if that is -1.
+    latest finalized frame is at `finalized_offset` in the last event, or nowhere if that is -1. `makes` has what `take`
+    calls: the class of the contents of frames, their third argument, how many bytes the message of a frame has for each
+    byte of the frame, and the classes of frames and of events that frames are final.
 
     A frame is whole if all of its events have a frame number, which is the same, and if they come in the usual order:
     the first event, if the replay declares it; the characters in ascending order, each with both of its updates; and
@@ -16,8 +18,35 @@ class Frames:
     """
 
     def __new__(
-        cls, widths: list[int], rules: bytes, places: tuple[int, int, int], players: bytes, finalized_offset: int
+        cls,
+        widths: list[int],
+        rules: bytes,
+        places: tuple[int, int, int],
+        players: bytes,
+        finalized_offset: int,
+        makes: tuple[Callable[..., Any], Any, int, Callable[..., Any], Callable[..., Any]],
     ) -> Frames: ...
+    def take(
+        self,
+        data: bytes,
+        start: int,
+        limit: int,
+        base: int,
+        next: int,
+        through: int | None,
+        pending: dict[int, Any],
+        max_pending: int,
+        characters: int,
+        out: list[Any],
+        /,
+    ) -> tuple[int, int, int | None, Any]:
+        """Take the whole frames from `start` on, as long as each has the number after the one before, begins after
+        `through` and has the same characters (the parts of players and followers), and less than `max_pending` frames
+        are pending. `base` is the file offset of `data`.
+
+        Adds each frame to `pending` and `out`. Each makes the pending frames up to its latest finalized frame final, or
+        up to itself: they go from `pending` to an event in `out`. Returns where the last frame ends, the number after
+        it, the highest final number, and the last frame or `None`."""
     def match(self, data: bytes, start: int, limit: int, /) -> tuple[int, int, int | None, int] | None:
         """The whole frame at `start`: its end, number, latest finalized frame, and its parts; or `None`.
 

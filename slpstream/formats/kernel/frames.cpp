@@ -259,6 +259,29 @@ struct FramesMade {
     Py_ssize_t finalized_offset = -1;  // in the last event; -1 if the replay does not have it
     std::array<std::uint64_t, commands> counts{};
     Frame frame;  // found last
+    // What `take` makes: the content of a frame, which also refers to `shared`, the frame, and the event that frames are
+    // final.
+    PyObject *content = nullptr, *shared = nullptr, *whole = nullptr, *final = nullptr;
+    Py_ssize_t message_bytes_per_byte = 0;
+
+    FramesMade() = default;
+    FramesMade(const FramesMade &) = delete;
+    FramesMade &operator=(const FramesMade &) = delete;
+    ~FramesMade() {
+        Py_XDECREF(content);
+        Py_XDECREF(shared);
+        Py_XDECREF(whole);
+        Py_XDECREF(final);
+    }
+
+    void count() {
+        for (int i = 0; i < frame.events; ++i) ++counts[frame.codes[static_cast<std::size_t>(i)]];
+    }
+
+    // The latest finalized frame in the last event of the frame that was found at `start`.
+    std::int32_t latest_finalized(const unsigned char *start) const {
+        return static_cast<std::int32_t>(u32_at(start + frame.at[last_slot] + finalized_offset));
+    }
 };
 
 struct FramesObject {
@@ -266,11 +289,13 @@ struct FramesObject {
     FramesMade *made;
 };
 
-// Frames(widths, rules, places, players, finalized_offset)
+// Frames(widths, rules, places, players, finalized_offset, (content, shared, message_bytes_per_byte, whole, final))
 PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *widths, *rules, *places, *players_object;
-    Py_ssize_t finalized;
-    if (!PyArg_ParseTuple(arguments, "OOOSn", &widths, &rules, &places, &players_object, &finalized)) return nullptr;
+    PyObject *widths, *rules, *places, *players_object, *content, *shared, *whole, *final;
+    Py_ssize_t finalized, message_bytes_per_byte;
+    if (!PyArg_ParseTuple(arguments, "OOOSn(OOnOO)", &widths, &rules, &places, &players_object, &finalized, &content,
+                          &shared, &message_bytes_per_byte, &whole, &final))
+        return nullptr;
     auto *self = allocated<FramesObject>(type);
     if (self == nullptr) return nullptr;
     self->made = new (std::nothrow) FramesMade;
@@ -279,6 +304,11 @@ PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         return PyErr_NoMemory();
     }
     FramesMade &made = *self->made;
+    made.content = Py_NewRef(content);
+    made.shared = Py_NewRef(shared);
+    made.message_bytes_per_byte = message_bytes_per_byte;
+    made.whole = Py_NewRef(whole);
+    made.final = Py_NewRef(final);
     const Bytes players(players_object);
     for (Py_ssize_t i = 0; i < players.size; ++i)
         if (static_cast<unsigned char>(players.begin[i]) < max_players) made.players |= 1U << players.begin[i];
@@ -308,16 +338,139 @@ PyObject *frames_match(PyObject *object, PyObject *const *arguments, Py_ssize_t 
         frame.events = 0;
         Py_RETURN_NONE;
     }
-    for (int i = 0; i < frame.events; ++i) ++made.counts[frame.codes[static_cast<std::size_t>(i)]];
+    made.count();
     PyObject *finalized = Py_None;
     if (made.finalized_offset >= 0) {
-        const unsigned char *at = data + start + frame.at[last_slot] + made.finalized_offset;
-        finalized = PyLong_FromLong(static_cast<std::int32_t>(u32_at(at)));
+        finalized = PyLong_FromLong(made.latest_finalized(data + start));
         if (finalized == nullptr) return nullptr;
     } else {
         Py_INCREF(finalized);
     }
     return Py_BuildValue("niNI", frame.end, static_cast<int>(frame.number), finalized, frame.parts);
+}
+
+// A reference that is released at the end of its scope.
+class Owned {
+  public:
+    explicit Owned(PyObject *object) : object_(object) {}
+    ~Owned() { Py_XDECREF(object_); }
+    Owned(const Owned &) = delete;
+    Owned &operator=(const Owned &) = delete;
+    PyObject *get() const { return object_; }
+    explicit operator bool() const { return object_ != nullptr; }
+
+  private:
+    PyObject *object_;
+};
+
+// The numbers of the `pending` frames up to `through`, in ascending order. Sets an exception and returns false if that
+// fails.
+bool numbers_through(PyObject *pending, long long through, std::vector<long long> &numbers) {
+    PyObject *key, *frame;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(pending, &at, &key, &frame)) {
+        const long long number = PyLong_AsLongLong(key);
+        if (number == -1 && PyErr_Occurred()) return false;
+        if (number <= through) numbers.push_back(number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    return true;
+}
+
+// Moves the `pending` frames up to `through` to a new list.
+PyObject *taken_through(PyObject *pending, long long through) {
+    std::vector<long long> numbers;
+    if (!numbers_through(pending, through, numbers)) return nullptr;
+    PyObject *frames = PyList_New(0);
+    for (std::size_t i = 0; frames != nullptr && i < numbers.size(); ++i) {
+        const Owned number(PyLong_FromLongLong(numbers[i]));
+        PyObject *frame = number ? PyDict_GetItemWithError(pending, number.get()) : nullptr;
+        if (frame == nullptr || PyList_Append(frames, frame) < 0 || PyDict_DelItem(pending, number.get()) < 0)
+            Py_CLEAR(frames);
+    }
+    return frames;
+}
+
+// What `take` knows of the frames before.
+struct Sequence {
+    long long next, through;  // the next frame number, and the highest that is final
+    std::uint32_t characters;
+    PyObject *pending, *out;
+    PyObject *newest = nullptr;  // borrowed from `out`
+};
+
+constexpr long long none_through = std::numeric_limits<long long>::min();
+constexpr std::uint32_t all_characters = (1U << counter_bit) - 1;
+
+// Adds the frame that was found at `start`, which has `bytes` and ends at the file offset `end`. Sets an exception and
+// returns false if that fails.
+bool add_frame(const FramesMade &made, const unsigned char *start, Py_ssize_t bytes, long long end,
+               Sequence &sequence) {
+    const Frame &frame = made.frame;
+    const Owned data(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(start), bytes));
+    const Owned message_bytes(PyLong_FromSsize_t(made.message_bytes_per_byte * bytes));
+    const Owned parts(PyLong_FromUnsignedLong(frame.parts)), offset(PyLong_FromLongLong(end));
+    const Owned number(PyLong_FromLong(frame.number)), revision(PyLong_FromLong(0));
+    if (!data || !message_bytes || !parts || !offset || !number || !revision) return false;
+    const Owned content(PyObject_CallFunctionObjArgs(made.content, message_bytes.get(), data.get(), made.shared,
+                                                     parts.get(), nullptr));
+    if (!content) return false;
+    const Owned whole(PyObject_CallFunctionObjArgs(made.whole, offset.get(), number.get(), revision.get(),
+                                                   content.get(), nullptr));
+    if (!whole || PyList_Append(sequence.out, whole.get()) < 0) return false;
+    if (PyDict_SetItem(sequence.pending, number.get(), whole.get()) < 0) return false;
+    sequence.newest = whole.get();
+    ++sequence.next;
+    long long through = frame.number;
+    if (made.finalized_offset >= 0) through = std::min<long long>(through, made.latest_finalized(start));
+    if (through <= sequence.through) return true;
+    const Owned frames(taken_through(sequence.pending, through));
+    if (!frames) return false;
+    if (PyList_Size(frames.get()) == 0) return true;
+    sequence.through = through;
+    const Owned number_through(PyLong_FromLongLong(through));
+    if (!number_through) return false;
+    const Owned final(
+        PyObject_CallFunctionObjArgs(made.final, offset.get(), number_through.get(), frames.get(), nullptr));
+    return final && PyList_Append(sequence.out, final.get()) == 0;
+}
+
+// take(data, start, limit, base, next, through, pending, max_pending, characters, out)
+PyObject *frames_take(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 10 || !PyDict_Check(arguments[6]) || !PyList_Check(arguments[9])) {
+        PyErr_SetString(PyExc_TypeError, "take takes bytes, numbers, a dict and a list");
+        return nullptr;
+    }
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(arguments[0], &bytes, &size) < 0) return nullptr;
+    Py_ssize_t start = PyLong_AsSsize_t(arguments[1]);
+    const Py_ssize_t limit = PyLong_AsSsize_t(arguments[2]);
+    const long long base = PyLong_AsLongLong(arguments[3]);
+    const bool has_through = arguments[5] != Py_None;
+    Sequence sequence{PyLong_AsLongLong(arguments[4]), has_through ? PyLong_AsLongLong(arguments[5]) : none_through, 0,
+                      arguments[6], arguments[9]};
+    const Py_ssize_t max_pending = PyLong_AsSsize_t(arguments[7]);
+    sequence.characters = static_cast<std::uint32_t>(PyLong_AsUnsignedLongMask(arguments[8]));
+    if (PyErr_Occurred()) return nullptr;
+    FramesMade &made = *reinterpret_cast<FramesObject *>(object)->made;
+    const auto *data = reinterpret_cast<const unsigned char *>(bytes);
+    const Frame &frame = made.frame;
+    try {
+        while (start >= 0 && start < limit && limit <= size && PyDict_Size(sequence.pending) < max_pending &&
+               made.layout.find(data, start, limit, made.players, made.frame) && frame.number == sequence.next &&
+               frame.number > sequence.through && (frame.parts & all_characters) == sequence.characters) {
+            if (!add_frame(made, data + start, frame.end - start, base + frame.end, sequence)) return nullptr;
+            made.count();
+            start = frame.end;
+        }
+    } catch (const std::bad_alloc &) {
+        return PyErr_NoMemory();
+    }
+    made.frame.events = 0;
+    PyObject *through = sequence.through == none_through ? Py_NewRef(Py_None) : PyLong_FromLongLong(sequence.through);
+    if (through == nullptr) return nullptr;
+    return Py_BuildValue("nLNO", start, sequence.next, through, sequence.newest == nullptr ? Py_None : sequence.newest);
 }
 
 PyObject *frames_put_back(PyObject *object, PyObject *) {
@@ -676,6 +829,8 @@ PyObject *template_render(PyObject *object, PyObject *const *arguments, Py_ssize
 PyMethodDef frames_methods[] = {
     {"match", as_method(frames_match), METH_FASTCALL,
      "match(data, start, limit): end, number, latest finalized frame and parts of the frame at `start`, or None."},
+    {"take", as_method(frames_take), METH_FASTCALL,
+     "take(data, start, limit, base, next, through, pending, max_pending, characters, out): the next frames."},
     {"put_back", as_method(frames_put_back), METH_NOARGS, "put_back(): don't count the events of the last frame."},
     {"take_counts", as_method(frames_take_counts), METH_NOARGS, "take_counts(): the number of events by command."},
     {nullptr, nullptr, 0, nullptr},
@@ -696,7 +851,7 @@ PyType_Slot frames_slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(frames_new)},
     {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<FramesObject>)},
     {Py_tp_methods, frames_methods},
-    {Py_tp_doc, const_cast<char *>("Frames(widths, rules, places, players, finalized_offset): finds whole frames.")},
+    {Py_tp_doc, const_cast<char *>("Frames(widths, rules, places, players, finalized_offset, makes): finds whole frames.")},
     {0, nullptr},
 };
 

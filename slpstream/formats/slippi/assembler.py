@@ -17,11 +17,11 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.finality import Finality, FinalityRule
+from slpstream.formats.slippi.finality import MAX_LAG_FRAMES, Finality, FinalityRule
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_event
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.last_frame import LastFrame
-from slpstream.formats.slippi.packed_frame import PackedFrame, followers_in, players_in
+from slpstream.formats.slippi.packed_frame import CHARACTERS, FrameParts, PackedFrame, followers_in, players_in
 from slpstream.model.events import Event, Frame
 
 
@@ -101,9 +101,11 @@ class Assembler:
         self._known_followers: Set[int] = set()
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
+        self._characters: FrameParts | None = None
+        """The characters in the last sending if that was a whole frame."""
         self.numbers = FrameNumbers(diagnostics)
-        rule = FinalityRule.of_game(bookends=bookends, online=online, finalized_field=finalized_field)
-        self._finality = Finality(diagnostics, rule)
+        self.rule = FinalityRule.of_game(bookends=bookends, online=online, finalized_field=finalized_field)
+        self._finality = Finality(diagnostics, self.rule)
         self.last = LastFrame()
         self._first_again: list[int] = []
         """With bookends: the ends of repetitions of the first frame, reported once another frame follows them."""
@@ -209,6 +211,26 @@ class Assembler:
         latest_finalized = event.latest_finalized_frame
         self._finality.complete(event.frame, None if latest_finalized is UNSET else latest_finalized, end, out)
 
+    def whole_frames(self, finder: Any, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
+        """Take the whole frames from `start` on, as long as their numbers are in order and they have the same
+        characters as the last one. Returns the position after them.
+
+        `finder` is that of `WholeFrames`, and `base` is the file offset of the buffer.
+        """
+        numbers, finality = self.numbers, self._finality
+        usual = self._characters is not None and not self._first_again and self.rule is not FinalityRule.BY_AGE
+        if self.open is not None or not usual or not numbers.in_order:
+            return start
+        start, numbers.next, finality.through, newest = finder.take(
+            buffer, start, limit, base,
+            numbers.next, finality.through, finality.pending, MAX_LAG_FRAMES, self._characters, out,
+        )  # fmt: skip
+        if newest is not None:
+            self.last.follow(newest)
+            if not self._bookends:
+                self._completed = newest.number
+        return start
+
     def whole_frame(
         self, number: int, packed: PackedFrame, latest_finalized: int | None, end: int, out: list[Event]
     ) -> bool:
@@ -225,6 +247,7 @@ class Assembler:
             self._completed = number
             self._known_players, self._known_followers = players, followers
         self._append(number, packed, players, end, out)
+        self._characters = packed.parts & CHARACTERS
         self._finality.complete(number, latest_finalized, end, out)
         return True
 
@@ -235,6 +258,7 @@ class Assembler:
         are.
         """
         self._known_players = self._known_followers = set()
+        self._characters = None
         self.numbers.place_after(frames.first, repeated=frames.repeated)
         self.last.place(frames.last, frames.gone)
 
@@ -268,6 +292,7 @@ class Assembler:
 
     def _await(self, event: Any) -> None:
         """Note that the next frame has to wait for the character of an event that came too late."""
+        self._characters = None
         if event.is_follower:
             self._known_followers = {*self._known_followers, event.player_index}
         else:
@@ -291,6 +316,7 @@ class Assembler:
     def _close(self, frame: OpenFrame, end: int, out: list[Event]) -> None:
         """Append the open frame to `out`. If all of its characters are left out, this does nothing."""
         players, followers = frame.players, frame.followers
+        self._characters = None
         if not self._bookends:
             self._known_players, self._known_followers = players.keys(), followers.keys()
         has_characters = bool(players or followers)

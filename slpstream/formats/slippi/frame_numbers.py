@@ -76,8 +76,10 @@ class FrameNumbers:
         """The number of the first frame."""
         self.repeated = False
         """Whether the first number came again `MAX_REPEATS` times before another number."""
-        self._next = 0
+        self.next = 0
         """The number after those that came in order from `first` on."""
+        self.highest_elsewhere: int | None = None
+        """The highest number that came again or out of order."""
         self._revisions = Revisions()
         """Revisions of the numbers that came again or out of order."""
 
@@ -91,7 +93,12 @@ class FrameNumbers:
     def place_after(self, first: int | None, *, repeated: bool) -> None:
         """Continue after frames that were found in another way. `first` is the number of the first of them."""
         self.first, self.repeated = first, repeated
-        self._next = 0 if first is None else first + 1
+        self.next = 0 if first is None else first + 1
+
+    @property
+    def in_order(self) -> bool:
+        """Whether `next` and all numbers after it are new."""
+        return self.first is not None and (self.highest_elsewhere is None or self.highest_elsewhere < self.next)
 
     @property
     def count_time(self) -> bool:
@@ -102,7 +109,7 @@ class FrameNumbers:
         """Whether this is the only frame number that the game has sent."""
         revisions = self._revisions
         others = revisions.count - (revisions.get(number) is not None)
-        return number == self.first and self._next == number + 1 and not others
+        return number == self.first and self.next == number + 1 and not others
 
     def revise(self, number: int, end: int, out: list[Event]) -> int:
         """Take the number of a complete sending and return its revision, which is how many times the number came
@@ -110,11 +117,11 @@ class FrameNumbers:
         """
         revisions = self._revisions
         known = revisions.get(number) if revisions.count else None
-        if number == self._next and self.first is not None and known is None:
-            self._next += 1
+        if number == self.next and self.first is not None and known is None:
+            self.next += 1
             return 0
         if self.first is None:
-            self.first, self._next = number, number + 1
+            self.first, self.next = number, number + 1
             return 0
         if revisions.count >= MAX_NUMBERS_APART or revisions.full:
             message = "too many frame numbers out of order; revisions start anew"
@@ -122,9 +129,11 @@ class FrameNumbers:
             revisions.clear()
             known = None
         if known is None:
-            known = 0 if self.first <= number < self._next else -1
+            known = 0 if self.first <= number < self.next else -1
         revision = known + 1
         revisions.put(number, revision)
+        if self.highest_elsewhere is None or number > self.highest_elsewhere:
+            self.highest_elsewhere = number
         if revision == MAX_REPEATS and self.is_only_number(number):
             message = f"all frames have the number {number}, which tells no time"
             self._diagnostics.report(out, "warning", "repeated_frame", message, end, end)

@@ -18,6 +18,7 @@ from slpstream.formats.slippi import commands, message_splitter, result
 from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
+from slpstream.formats.slippi.finality import FinalityRule
 from slpstream.formats.slippi.frame_events import PLAYER_INDEX_OFFSET, unsupported
 from slpstream.formats.slippi.framing import EventPayloads
 from slpstream.formats.slippi.game_start import (
@@ -82,8 +83,8 @@ class GameEvents:
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin.counts = [0] * 256
-        twin._finder = None if self._finder is None else self._whole_frames.finder(self._players)
         twin._assembler = None if self._assembler is None else self._assembler.copy(diagnostics)
+        twin._finder = None if self._finder is None else twin._new_finder()
         twin._outcome = None if self._outcome is None else self._outcome.copy()
         twin._held = None if self._held is None else self._held.copy()
         twin._split = bytearray(self._split)
@@ -107,23 +108,26 @@ class GameEvents:
                 counts[command] += count
         return {command: count for command, count in enumerate(counts) if count}
 
-    def take_whole_frame(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
-        """Take the frame at `start` and return how many bytes it has, or 0 if you have to read it event by event.
+    def take_whole_frames(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
+        """Take the whole frames from `start` on, and return the position of the first event that you have to read on
+        its own.
 
         `base` is the file offset of the buffer.
         """
         assembler, finder = self._assembler, self._finder
-        if finder is None or assembler is None or assembler.open is not None:
-            return 0
-        found: tuple[int, int, int | None, int] | None = finder.match(buffer, start, limit)
-        if found is None:
-            return 0
-        end, number, latest_finalized, parts = found
-        packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], self._whole_frames, parts)
-        if not assembler.whole_frame(number, packed, latest_finalized, base + end, out):
-            finder.put_back()
-            return 0
-        return end - start
+        if finder is None or assembler is None:
+            return start
+        while (start := assembler.whole_frames(finder, buffer, start, limit, base, out)) < limit:
+            found = None if assembler.open is not None else finder.match(buffer, start, limit)
+            if found is None:
+                break
+            end, number, latest_finalized, parts = found
+            packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], self._whole_frames, parts)
+            if not assembler.whole_frame(number, packed, latest_finalized, base + end, out):
+                finder.put_back()
+                break
+            start = end
+        return start
 
     def end(self, end_offset: int, reason: EndReason, payload: result.GameEndPayload | None, out: list[Event]) -> None:
         """End the game. This means that all complete frames become final, and then `GameEnd` follows."""
@@ -205,8 +209,12 @@ class GameEvents:
             message = f"{what} has bytes that are no text"
             self._diagnostics.report(out, "warning", BAD_TEXT, message, offset, end_offset)
         self._players = bytes(players)
-        self._finder = self._whole_frames.finder(self._players)
+        self._finder = self._new_finder()
         self._bind()
+
+    def _new_finder(self) -> Any:
+        as_sent = self._assembler is not None and self._assembler.rule is FinalityRule.AS_SENT
+        return self._whole_frames.finder(self._players, as_sent=as_sent)
 
     def _take_before_start(self, buffer: bytes, start: int, end: int, end_offset: int, out: list[Event]) -> None:
         command = buffer[start]

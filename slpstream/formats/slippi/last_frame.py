@@ -26,6 +26,11 @@ class LastFrame:
         self.frame = frame
         self.gone = self._newest_gone = gone
 
+    def follow(self, frame: Frame) -> None:
+        """Take a sending that has the highest number, and the same players as the one before."""
+        self.frame = self._newest = frame
+        self.gone = self._newest_gone
+
     def take(self, frame: Frame, players: Set[int]) -> None:
         """Take the next sending and its player indices."""
         if players is not self._newest_players:

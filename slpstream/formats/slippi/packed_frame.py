@@ -39,13 +39,13 @@ from slpstream.formats.slippi.frame_events import (
     rules_of,
 )
 from slpstream.formats.slippi.framing import walk_events
-from slpstream.model.events import Form, PackedEntry
+from slpstream.model.events import Form, Frame, FrameFinalized, PackedEntry
 from slpstream.model.fields import Layout, Table
 from slpstream.model.messages import cut_entry
 
 _MAX_PLAYERS = 4
 _ITEMS_BIT, _STAGE_EVENTS_BIT = 1 << 2 * _MAX_PLAYERS, 2 << 2 * _MAX_PLAYERS
-_LATEST_FINALIZED = FRAME_BOOKEND.fields[1].offset
+_LATEST_FINALIZED, _NOWHERE = FRAME_BOOKEND.fields[1].offset, -1
 _FIRST_PLAYER_SLOT, _FIRST_FOLLOWER_SLOT = 1, 1 + 2 * _MAX_PLAYERS
 _ITEMS_ARRAY, _STAGE_EVENTS_ARRAY = 0, 1
 MAX_TEMPLATES = 64
@@ -66,6 +66,10 @@ FrameParts = int
 """What a frame contains: a bit for each player, for each follower, for items and for stage events."""
 
 _PLAYERS = [frozenset(index for index in range(_MAX_PLAYERS) if bits >> index & 1) for bits in range(1 << _MAX_PLAYERS)]
+
+
+CHARACTERS: FrameParts = (1 << 2 * _MAX_PLAYERS) - 1
+"""The bits of players and followers."""
 
 
 def players_in(parts: FrameParts) -> frozenset[int]:
@@ -118,14 +122,16 @@ class WholeFrames:
         self._lock = Lock()
         self._misses = 0
 
-    def finder(self, players: bytes) -> Any:
+    def finder(self, players: bytes, *, as_sent: bool) -> Any:
         """Return the kernel's finder of frames that only have characters of the given players.
 
-        This is `None` without the kernel, and if the replay lacks an event that all whole frames have.
+        Frames become final `as_sent`, which means by the latest finalized frame, or else when they are complete. This
+        is `None` without the kernel, and if the replay lacks an event that all whole frames have.
         """
         if kernel is None or not self._always <= self._layouts.keys():
             return None
-        return kernel.Frames(*self._described, players, _LATEST_FINALIZED)
+        makes = PackedFrame, self, JSON_BYTES_PER_BYTE, Frame, FrameFinalized
+        return kernel.Frames(*self._described, players, _LATEST_FINALIZED if as_sent else _NOWHERE, makes)
 
     def decode(self, data: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a whole frame."""

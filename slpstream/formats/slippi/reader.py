@@ -160,7 +160,15 @@ class SlippiReader:
         if len(buffer) < self._needed_bytes:  # a growing file often comes in pieces of a few bytes
             return []
         self._needed_bytes = 0
-        return self._run(self._advance)
+        out: list[Event] = []
+        game = self._game
+        if game is not None and self.stage is Stage.EVENTS and not self.raw_length_bytes:
+            # The usual case, sixty times a second: the bytes are whole frames, and nothing else.
+            self._consume(game.take_whole_frames(buffer, 0, len(buffer), self._base, out))
+            if not self._buffer:
+                game.settle(out)
+                return out
+        return self._run(self._advance, out)
 
     def rewrite(self, header: bytes) -> list[Event]:
         """Take the first `rewritable_bytes` of the file again, because they have changed.
@@ -177,7 +185,7 @@ class SlippiReader:
             self._advance(out)
             self._confirm_length(out)
 
-        return self._run(advance)
+        return self._run(advance, [])
 
     def finish(self) -> list[Event]:
         """End the log, because there won't be any more bytes, and return its last events.
@@ -186,10 +194,10 @@ class SlippiReader:
         """
         if self.failure is not None:
             return []
-        return self._run(self._finish)
+        return self._run(self._finish, [])
 
-    def _run(self, work: Callable[[list[Event]], None]) -> list[Event]:
-        out: list[Event] = []
+    def _run(self, work: Callable[[list[Event]], None], out: list[Event]) -> list[Event]:
+        """Add events to `out` by doing some work, and return it. If the bytes are wrong, they end the log."""
         try:
             work(out)
         except FormatError as error:
@@ -243,9 +251,9 @@ class SlippiReader:
                 if width == 0:
                     break
                 if command == first_of_frame:
-                    frame_bytes = game.take_whole_frame(buffer, start, limit, base, out)
-                    if frame_bytes:
-                        start += frame_bytes
+                    end = game.take_whole_frames(buffer, start, limit, base, out)
+                    if end > start:
+                        start = end
                         continue
                 end = start + width
                 if end > limit:

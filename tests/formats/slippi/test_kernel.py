@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.model.events import Form, Frame
+from slpstream.model.events import Form, Frame, FrameFinalized
 from slpstream.model.messages import LogMessage, cut_entry, to_messagepack
 from tests.formats.slippi.built import Built
 from tests.project import IN_CI
@@ -40,6 +40,7 @@ pytestmark = pytest.mark.skipif(kernel is None and not IN_CI, reason="the kernel
 FIRST, BEFORE, AFTER, COUNTED, LAST = range(5)
 WIDTHS = [16, 7, 7, 9, 9, *[0] * 251]
 EVENTS = (WIDTHS, bytes([*b"skl0e", *b"." * 251]), (1, 5, 6))
+MAKES: Any = (PackedFrame, None, 7, Frame, FrameFinalized)
 
 
 def frame_of(content: bytes = bytes(11), *counted: bytes, number: int = 7) -> bytes:
@@ -164,14 +165,14 @@ def test_unknown_forms_are_refused() -> None:
 def test_events_that_do_not_fit_are_refused(changed: Any, error: str) -> None:
     assert kernel is not None
     with pytest.raises(ValueError, match=error):
-        kernel.Frames(*changed, b"\0\1", -1)
+        kernel.Frames(*changed, b"\0\1", -1, MAKES)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.binary(min_size=16, max_size=16)), max_size=8), st.integers(-2, 40))
 def test_frames_are_never_found_outside_of_the_data(events: list[tuple[int, bytes]], start: int) -> None:
     assert kernel is not None
     data = b"".join(bytes([code]) + bytes(4) + rest[: WIDTHS[code] - 5] for code, rest in events)
-    found = kernel.Frames(*EVENTS, b"\0\1\2\3", 5).match(data, start, len(data))
+    found = kernel.Frames(*EVENTS, b"\0\1\2\3", 5, MAKES).match(data, start, len(data))
     if found is not None:
         end, number, latest_finalized, _ = found
         assert 0 <= start < end <= len(data)
@@ -184,9 +185,74 @@ def tuple_of(*values: int) -> tuple[int, ...]:
     return values
 
 
+def taken(
+    data: bytes, *, start: int = 0, limit: int | None = None, max_pending: int = 9, **given: Any
+) -> tuple[Any, list[Any]]:
+    """What the kernel's `take` returns, and the events it makes."""
+    assert kernel is not None
+    frames = kernel.Frames(*EVENTS, b"\0", given.get("finalized_offset", -1), MAKES)
+    out: list[Any] = []
+    number, through = given.get("number", 7), given.get("through")
+    end = len(data) if limit is None else limit
+    return frames.take(
+        data, start, end, 1000, number, through, given.get("pending", {}), max_pending, given.get("parts", 0), out
+    ), out
+
+
+def test_frames_are_taken_while_their_numbers_are_in_order() -> None:
+    data = frame_of(number=7) + frame_of(number=8)
+    size = len(data) // 2
+    result, out = taken(data + frame_of(number=10))
+    assert [type(event).__name__ for event in out] == ["Frame", "FrameFinalized"] * 2
+    assert result == (2 * size, 9, 8, out[2])
+    assert [(event.end_offset, event.number, event.content.data) for event in out[::2]] == [
+        (1000 + size, 7, data[:size]), (1000 + 2 * size, 8, data[size:]),
+    ]  # fmt: skip
+    assert [(event.end_offset, event.through, event.frames) for event in out[1::2]] == [
+        (1000 + size, 7, [out[0]]), (1000 + 2 * size, 8, [out[2]]),
+    ]  # fmt: skip
+    assert taken(data, through=7) == ((0, 7, 7, None), [])
+    assert taken(data, parts=1) == ((0, 7, None, None), [])
+    assert taken(data, number=8) == ((0, 8, None, None), [])
+
+
+def test_frames_stay_pending_until_the_latest_finalized_frame_reaches_them() -> None:
+    def sent(number: int, latest: int) -> bytes:
+        return frame_of(number=number)[:-4] + latest.to_bytes(4, "big", signed=True)
+
+    pending = {5: "five", 3: "three"}
+    data = sent(7, 2) + sent(8, 4) + sent(9, 100)
+    result, (seven, eight, of_eight, nine, of_nine) = taken(data, pending=pending, finalized_offset=5)
+    assert result == (len(data), 10, 9, nine)
+    assert (of_eight.through, of_eight.frames) == (4, ["three"])
+    assert (of_nine.through, of_nine.frames) == (9, ["five", seven, eight, nine])
+    assert pending == {}
+    waiting = dict.fromkeys(range(9), "waiting")
+    assert taken(data, pending=waiting, finalized_offset=5) == ((0, 7, None, None), [])
+
+
+@pytest.mark.parametrize("limits", [(-1, 4), (0, 10**6), (10**6, None), (5, 2)])
+def test_frames_are_not_taken_from_outside_of_the_data(limits: tuple[int, int | None]) -> None:
+    start, limit = limits
+    assert taken(frame_of(), start=start, limit=limit) == ((start, 7, None, None), [])
+
+
+def test_what_is_no_sequence_of_frames_is_refused() -> None:
+    assert kernel is not None
+    frames = kernel.Frames(*EVENTS, b"\0", -1, MAKES)
+    good: list[Any] = [frame_of(), 0, 25, 0, 7, None, {}, 9, 0, []]
+    for place, wrong in ((0, "text"), (1, None), (4, 1 << 80), (6, []), (7, "9"), (9, ())):
+        with pytest.raises((TypeError, OverflowError)):
+            frames.take(*good[:place], wrong, *good[place + 1 :])
+    with pytest.raises(TypeError):
+        frames.take(*good[:-1])
+    with pytest.raises(TypeError):
+        frames.take(*good[:6], {"no number": 1}, *good[7:])
+
+
 def test_events_of_frames_are_counted() -> None:
     assert kernel is not None
-    frames = kernel.Frames(*EVENTS, b"\0", -1)
+    frames = kernel.Frames(*EVENTS, b"\0", -1, MAKES)
     data = frame_of(bytes(11), b"four", b"more")
     assert frames.match(data, 0, len(data)) == (len(data), 7, None, 1 << 8)
     assert frames.match(data, 0, len(data) - 1) is None
