@@ -102,7 +102,8 @@ class Assembler:
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
         self._characters: FrameParts | None = None
-        """The characters in the last sending if that was a whole frame."""
+        """The characters in the last sending if that was a whole frame, and if the next one will usually only need what
+        `whole_frames` does."""
         self.numbers = FrameNumbers(diagnostics)
         self.rule = FinalityRule.of_game(bookends=bookends, online=online, finalized_field=finalized_field)
         self._finality = Finality(diagnostics, self.rule)
@@ -217,10 +218,9 @@ class Assembler:
 
         `finder` is that of `WholeFrames`, and `base` is the file offset of the buffer.
         """
-        numbers, finality = self.numbers, self._finality
-        usual = self._characters is not None and not self._first_again and self.rule is not FinalityRule.BY_AGE
-        if self.open is not None or not usual or not numbers.in_order:
+        if self._characters is None or self.open is not None:
             return start
+        numbers, finality = self.numbers, self._finality
         start, numbers.next, finality.through, newest = finder.take(
             buffer, start, limit, base,
             numbers.next, finality.through, finality.pending, MAX_LAG_FRAMES, self._characters, out,
@@ -247,8 +247,9 @@ class Assembler:
             self._completed = number
             self._known_players, self._known_followers = players, followers
         self._append(number, packed, players, end, out)
-        self._characters = packed.parts & CHARACTERS
         self._finality.complete(number, latest_finalized, end, out)
+        is_usual = self.numbers.in_order and not self._first_again and self.rule is not FinalityRule.BY_AGE
+        self._characters = packed.parts & CHARACTERS if is_usual else None
         return True
 
     def place_after(self, frames: FramesBefore) -> None:

@@ -24,7 +24,7 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
 from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import PackedFrame
-from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
+from slpstream.model.events import EndReason, Event, Frame, FrameFinalized, GameEnd
 
 _ACTION_FIELDS = "action_state_id", "action_state_counter"
 
@@ -99,13 +99,16 @@ class Outcome:
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the game. A frame only counts when it is final."""
-        if self._falls is None and self._ledge_grabs is None:
+        falls, ledge_grabs = self._falls, self._ledge_grabs
+        if falls is None and ledge_grabs is None:
             return
-        for frame in final_frames(events):
-            if self._falls is not None:
-                self._falls.take(frame.players)
-            if self._ledge_grabs is not None:
-                self._ledge_grabs.take(frame)
+        for event in events:
+            if type(event) is FrameFinalized:
+                for frame in event.frames:
+                    if falls is not None:
+                        falls.take(frame.players)
+                    if ledge_grabs is not None:
+                        ledge_grabs.take(frame)
 
     def game_end(
         self,

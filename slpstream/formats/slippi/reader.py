@@ -164,7 +164,9 @@ class SlippiReader:
         game = self._game
         if game is not None and self.stage is Stage.EVENTS and not self.raw_length_bytes:
             # The usual case, sixty times a second: the bytes are whole frames, and nothing else.
-            self._consume(game.take_whole_frames(buffer, 0, len(buffer), self._base, out))
+            end = game.take_whole_frames(buffer, 0, len(buffer), self._base, out)
+            self._buffer = buffer[end:]
+            self._base += end
             if not self._buffer:
                 game.settle(out)
                 return out
