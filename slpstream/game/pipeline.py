@@ -22,6 +22,7 @@ import msgspec
 
 from slpstream.formats.interface import Reader, StatsComputer
 from slpstream.formats.registry import new_stats
+from slpstream.game.log_writer import new_log_writer
 from slpstream.model import highlight
 from slpstream.model.errors import FormatError
 from slpstream.model.events import (
@@ -34,31 +35,9 @@ from slpstream.model.events import (
     GameEvent,
     GameStart,
 )
-from slpstream.model.messages import START, Content, FramesMode, LogMessage, content_of
+from slpstream.model.messages import FramesMode, LogMessage, content_of
 
 _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
-
-
-class LogWriter:
-    """Gives the messages of one log their positions."""
-
-    def __init__(self, mode: FramesMode) -> None:
-        self.mode = mode
-        self.messages: list[LogMessage] = []
-        """The messages of the current batch. Replaced with each batch."""
-        self._offset, self._count = START
-
-    def write(self, game_id: str | None, content: Content, offset: int) -> None:
-        """Write the next message, with what `content_of` returns for its event.
-
-        `offset` is the offset in the file just after the bytes that caused it.
-        """
-        if offset > self._offset:
-            self._offset, self._count = offset, 0
-        else:
-            self._count += 1
-        kind, body, frame = content
-        self.messages.append(LogMessage(kind, game_id, self.mode, self._offset, self._count, body, frame))
 
 
 MakeStats = Callable[[GameStart], StatsComputer | None]
@@ -147,7 +126,7 @@ class Pipeline:
     ) -> None:
         self.reader = reader
         self.modes = tuple(modes)
-        self._writers = {mode: LogWriter(mode) for mode in self.modes}
+        self._writers = {mode: new_log_writer(mode) for mode in self.modes}
         self._deriver = Deriver(make_stats)
         self.game_id: str | None = None
         self.bytes_read = 0
@@ -162,7 +141,7 @@ class Pipeline:
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
         twin._deriver = self._deriver.copy()
-        twin._writers = {mode: copy.copy(writer) for mode, writer in self._writers.items()}
+        twin._writers = {mode: writer.copy() for mode, writer in self._writers.items()}
         return twin
 
     @property
@@ -217,39 +196,31 @@ class Pipeline:
         In each log, a frame comes before everything that is derived from it, even if several frames become final at the
         same time.
         """
-        batch = Batch({})
-        for mode, writer in self._writers.items():
-            batch.logs[mode] = writer.messages = []
+        batch = Batch({mode: writer.begin() for mode, writer in self._writers.items()})
+        live, finalized = self._writers.get("live"), self._writers.get("finalized")
         for event in events:
-            kind = type(event)
+            kind, end_offset = type(event), event.end_offset
             if kind is Frame:
-                self._write_frame(event, batch)  # type: ignore[arg-type]
+                batch.frames += 1
+                batch.resent_frames += event.revision > 0  # type: ignore[attr-defined]
+                number = event.number  # type: ignore[attr-defined]
+                if self.last_frame is None or number > self.last_frame:
+                    self.last_frame = number
+                if live is not None:
+                    live.write_frame(self.game_id, event, end_offset)  # type: ignore[arg-type]
             elif kind is FrameFinalized:
-                self._write_finalized(event, batch)  # type: ignore[arg-type]
+                if live is not None:
+                    live.write(self.game_id, content_of(event), end_offset)
+                computer = self._deriver.computer
+                for frame in event.frames:  # type: ignore[attr-defined]
+                    if finalized is not None:
+                        finalized.write_frame(self.game_id, frame, end_offset)
+                    if computer is not None:
+                        for derived in computer.feed(frame, end_offset):
+                            self._write_other(derived, batch)
             else:
                 self._write_other(event, batch)
         return batch
-
-    def _write_frame(self, event: Frame, batch: Batch) -> None:
-        batch.frames += 1
-        batch.resent_frames += event.revision > 0
-        if self.last_frame is None or event.number > self.last_frame:
-            self.last_frame = event.number
-        live = self._writers.get("live")
-        if live is not None:
-            live.write(self.game_id, content_of(event), event.end_offset)
-
-    def _write_finalized(self, event: FrameFinalized, batch: Batch) -> None:
-        live, finalized = self._writers.get("live"), self._writers.get("finalized")
-        computer, end_offset = self._deriver.computer, event.end_offset
-        if live is not None:
-            live.write(self.game_id, content_of(event), end_offset)
-        for frame in event.frames:
-            if finalized is not None:
-                finalized.write(self.game_id, content_of(frame), end_offset)
-            if computer is not None:
-                for derived in computer.feed(frame, end_offset):
-                    self._write_other(derived, batch)
 
     def _write_other(self, event: Event, batch: Batch) -> None:
         """Write an event that is the same in both logs."""

@@ -27,6 +27,7 @@ from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Feeder
 from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.stats import SlippiStats
 from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
 from slpstream.parts import registry
@@ -281,7 +282,7 @@ STAGES: list[tuple[Any, str]] = [
     (pipeline.Pipeline, "feed"),
     (pipeline.Pipeline, "rewrite"),
     (pipeline.Deriver, "finish"),
-    (pipeline.LogWriter, "write"),
+    (SlippiStats, "feed"),
     (FollowedFile, "describe"),
     (FollowedFile, "keep_checkpoint"),
     (FollowedFile, "release"),

@@ -164,5 +164,20 @@ class Table:
         rows and offsets are the same. Raises `ValueError` for buffers of another size, for a selection index
         out of range, and for an event outside of `data`."""
 
+class LogWriter:
+    """Gives the messages of one log their positions (`slpstream.game.log_writer.LogWriter`).
+
+    `message` is the class of messages, and `packed` that of the contents of frames that logs keep as they are. For all
+    other frames, `content_of` is called.
+    """
+
+    def __new__(
+        cls, mode: str, message: type[Any], packed: type[Any], content_of: Callable[[Any], tuple[str, Any, int | None]]
+    ) -> LogWriter: ...
+    def begin(self) -> list[Any]: ...
+    def copy(self) -> LogWriter: ...
+    def write(self, game_id: str | None, content: tuple[str, Any, int | None], offset: int, /) -> None: ...
+    def write_frame(self, game_id: str | None, frame: Any, offset: int, /) -> None: ...
+
 _Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
 _Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]
