@@ -1,5 +1,7 @@
 """The optional compiled kernel. It does the work for every frame, without making Python objects for the fields.
 
+It also reads the bytes of the frame from its file, on Linux.
+
 `kernel` is the compiled module. It is `None` if it was not built because there's no compiler, or if the environment
 variable `SLPSTREAM_PURE` is 1. In this case, its callers do the same in Python, and the resulting bytes are the same
 too. Tests run both. The kernel doesn't know any format, because its callers pass offsets and texts that they make from

@@ -179,5 +179,17 @@ class LogWriter:
     def write(self, game_id: str | None, content: tuple[str, Any, int | None], offset: int, /) -> None: ...
     def write_frame(self, game_id: str | None, frame: Any, offset: int, /) -> None: ...
 
+def read_growth(
+    descriptor: int, offset: int, head: bytes, checksum: int, limit: int, /
+) -> tuple[bytes, int, int, int] | None:
+    """Read the bytes that were appended to a file at `offset`, without blocking, if nothing else has changed.
+
+    You get these bytes, the size of the file, `zlib.crc32` of all bytes so far, if `checksum` is that of those before
+    `offset`, and the modification time in nanoseconds.
+
+    You get `None`, and have to find out more, if there are no new bytes, or more than `limit` or than the kernel has
+    room for; if the file doesn't begin with `head`; if it has been truncated or has no path any more; if its time is
+    not between 1970 and 2262; if the read would block or fails; and on systems other than Linux."""
+
 _Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
 _Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]

@@ -1,4 +1,4 @@
-// The optional compiled kernel: the work for every frame, without Python objects for its fields.
+// The optional compiled kernel: the work for every frame, from reading its bytes on, without Python objects for its fields.
 //
 // The kernel knows no format. Python describes the events to it (`slpstream/formats/slippi/packed_frame.py`), so there is
 // one list of offsets. Without a compiler, this module is not built, and Python does the same work more slowly, with the
@@ -39,7 +39,7 @@ void free_module(void *module) { clear_module(static_cast<PyObject *>(module)); 
 
 PyModuleDef_Slot module_slots[] = {{Py_mod_exec, reinterpret_cast<void *>(fill_module)}, {0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel.", sizeof(State), nullptr,
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel.", sizeof(State), growth_methods,
                           module_slots, visit_module, clear_module, free_module};
 
 }  // namespace

@@ -121,6 +121,7 @@ extern PyType_Spec frames_spec, fields_spec, template_spec;  // frames.cpp
 extern PyType_Spec walk_spec, offsets_spec;                  // walk.cpp
 extern PyType_Spec table_spec;                               // table.cpp
 extern PyType_Spec log_writer_spec;                          // log.cpp
+extern PyMethodDef growth_methods[];                         // growth.cpp
 
 }  // namespace kernel
 

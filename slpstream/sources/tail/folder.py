@@ -114,7 +114,12 @@ class FolderTail:
             rewritable_bytes=rewritable_bytes,
         )
         self._handover = GrowthHandover(
-            self._table, self._schedule, self._reader.read_in_loop, notifications, self._events
+            self._table,
+            self._schedule,
+            self._reader.read_in_loop,
+            notifications,
+            self._events,
+            chunk_bytes=read_bytes,
         )
         self._now = 0.0
         self._turn_began = 0.0

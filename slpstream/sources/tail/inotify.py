@@ -141,7 +141,9 @@ class InotifyReader:
             except BlockingIOError:
                 continue
             previous, read_at = read_at, time.perf_counter()
-            grown = self._report(events)
+            grown = self._known.get(events)  # usually just one event
+            if grown is None:
+                grown = self._report(events)
             left, began = len(grown), read_at
             for listener, path in grown:
                 listener.grew(path)
@@ -165,8 +167,8 @@ class InotifyReader:
         """
         known = self._known  # another thread may replace it
         grown: dict[Grown, None] = {}
-        begin = 0
-        while begin < len(events):
+        begin, size = 0, len(events)
+        while begin < size:
             watch, mask, _, length = _EVENT.unpack_from(events, begin)
             end = begin + _EVENT.size + length
             event = events[begin:end]

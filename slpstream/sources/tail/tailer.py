@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from zlib import crc32
 
+from slpstream.formats.kernel import kernel
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
 from slpstream.sources.tail.descriptor import Descriptor, ReadResult
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
@@ -165,6 +166,26 @@ class FileTail:
             and (status.st_size, modified_ns(status)) == self._last_status
             and not self.is_lost(status)
         )
+
+    def read_growth(self, limit: int, now: float) -> Grew | None:
+        """Read the appended bytes in the event loop, if there are at most `limit` of them and nothing else is new.
+
+        In this usual case, it takes one call of the kernel. Otherwise, and without the kernel, this returns `None` and
+        has changed nothing. Then call `read_nowait` and `apply`, which do the same in all cases.
+        """
+        head, offset = self.head, self.offset
+        if kernel is None or self.has_unread_bytes or self.exhausted or self.missed_scans or offset < head.limit:
+            return None
+        growth = kernel.read_growth(self.descriptor.number, offset, head.delivered, self._checksum, limit)
+        if growth is None:
+            return None
+        data, size_bytes, self._checksum, mtime_ns = growth
+        file = self.file
+        file.previous_mtime_ns, file.unchanged_at = file.mtime_ns, self._complete_at
+        file.size_bytes, file.mtime_ns = self._last_status = size_bytes, mtime_ns
+        self.offset = size_bytes
+        self.read_at = self._changed_at = self._complete_at = now
+        return Grew(file, offset, data, now)
 
     def read_nowait(self, chunk: memoryview, scratch: memoryview) -> ReadResult | None:
         """Read in the event loop. If this returns `None`, the read would block, so you have to do it in a thread."""

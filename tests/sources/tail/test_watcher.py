@@ -24,6 +24,7 @@ import trio
 import trio.testing
 from watchdog.observers.api import BaseObserver
 
+from slpstream.formats.kernel import kernel
 from slpstream.model.errors import Vanished
 from slpstream.sources.tail import scanning, threads
 from slpstream.sources.tail import watcher as watcher_module
@@ -262,6 +263,27 @@ async def test_error_while_growth_is_handed_over_is_raised_by_the_iteration(root
                 async for event in tail:
                     if isinstance(event, Grew) and event.file.path.name == "b.slp":
                         break
+
+
+@on_linux
+@pytest.mark.skipif(kernel is None, reason="the kernel is not built, or turned off by SLPSTREAM_PURE=1")
+async def test_frames_are_read_by_the_kernel_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = root / "a.slp"
+    append(path, bytes(1000))
+    if not reads_at_once(path):
+        pytest.skip(f"files in {root} can only be read in threads")
+    async with following(root, WAYS[1]) as consumer:
+
+        def fail(*arguments: object) -> int:
+            raise AssertionError("the frame was read in Python")
+
+        monkeypatch.setattr(os, "preadv", fail)
+        data = bytes(1000)
+        for number in range(3):
+            append(path, bytes([number]) * 700)
+            data += bytes([number]) * 700
+            await consumer.until_data("a.slp", data)
+        assert consumer.handed_over == 3
 
 
 @on_linux
