@@ -135,5 +135,11 @@ class Table:
         rows and offsets are the same. Raises `ValueError` for buffers of another size, for a selection index
         out of range, and for an event outside of `data`."""
 
+def send_to_all(descriptors: list[int], data: bytes, /) -> list[tuple[int, int]]:
+    """Write the same bytes to each of the sockets without blocking. This isn't available on Windows.
+
+    Returns the index of each socket that did not take all of them, and how many bytes it took, which is 0 after an
+    error. Negative descriptors take nothing."""
+
 _Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
 _Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]

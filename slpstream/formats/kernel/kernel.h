@@ -120,6 +120,9 @@ struct State {
 extern PyType_Spec frames_spec, fields_spec, template_spec;  // frames.cpp
 extern PyType_Spec walk_spec, offsets_spec;                  // walk.cpp
 extern PyType_Spec table_spec;                               // table.cpp
+#ifndef _WIN32
+PyObject *send_to_all(PyObject *, PyObject *const *arguments, Py_ssize_t count);  // sending.cpp
+#endif
 
 }  // namespace kernel
 
