@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _FOLDER = Path("slpstream/formats/kernel")
-_SOURCES = ("kernel.cpp", "frames.cpp", "walk.cpp", "table.cpp", "log.cpp", "growth.cpp")
+_SOURCES = ("kernel.cpp", "frames.cpp", "walk.cpp", "table.cpp", "log.cpp", "growth.cpp", "sending.cpp")
 _MODULE = "slpstream.formats.kernel._kernel"
 _ABI = "cp311-abi3"
 

@@ -1,7 +1,8 @@
 """A station as its subscribers see it: its games, its state, and how new messages get to everyone who wants them.
 
 Live subscribers that want the same bytes form a group. We encode each batch of messages once for the whole group, and
-write it with one call per subscriber. A channel never waits for a subscriber, so a slow one can't delay the others.
+write it to all sockets that can take it with a single call of the kernel. The other subscribers, and all of them
+without the kernel, get it one by one. A channel never waits for a subscriber, so a slow one can't delay the others.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import Chunk, DeltaBases, chunks
+from slpstream.stream.delta_bases import CHUNK_BYTES, DeltaBases, Entry, chunks, joined
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
 from slpstream.stream.on_air import ChosenBy, OnAir
+from slpstream.stream.outbox import SendToAll
 from slpstream.stream.subscription import Start
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import InternalErrors
@@ -38,14 +40,24 @@ class _Group:
         self.bases: DeltaBases = {}
         """The newest messages that were sent to the group."""
 
-    def receivers(self, game: Game) -> list[LiveSubscriber]:
-        """Return those members that receive this game.
+    def share_bases(self, member: LiveSubscriber) -> None:
+        """Let a member that has exactly the bases of the group share them, so that it can read all that follows."""
+        if member.bases == self.bases:
+            member.bases = self.bases
 
-        You get a new list, so you can change the group while you iterate over it.
+    def send_at_once(self, data: bytes, send_to_all: SendToAll) -> list[tuple[LiveSubscriber, int]]:
+        """Send data that was encoded for the group to all members whose sockets can take it now.
+
+        Returns the other members, and how many bytes their sockets have taken. If this is 0, they may lack a base or
+        still have other data to send, or their socket is full or has failed.
         """
-        if game.role is not _SECONDARY:
-            return self.members.copy()
-        return [member for member in self.members if member.delivery == "lossless"]
+        bases, members = self.bases, self.members
+        # Nothing is called between looking up the descriptors and using them, so none of them can be closed meanwhile.
+        descriptors = [
+            member.outbox.socket.descriptor if member.bases is bases and not member.outbox.queued_bytes else -1
+            for member in members
+        ]
+        return [(members[index], taken) for index, taken in send_to_all(descriptors, data)]
 
 
 class Channel(StationGames):
@@ -59,8 +71,11 @@ class Channel(StationGames):
         publish_held: Callable[[], None] | None = None,
         kept_games: int = 2,
         errors: InternalErrors | None = None,
+        send_to_all: SendToAll | None = None,
     ) -> None:
+        """Without `send_to_all`, sockets are written to one by one."""
         super().__init__(station, locate, publish_held=publish_held, kept_games=kept_games)
+        self._send_to_all = send_to_all
         self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
         self._groups: dict[Hashable, _Group] = {}
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
@@ -77,23 +92,26 @@ class Channel(StationGames):
         The messages must be in order. While the game is still catching up, nothing is sent. If the log already has some
         of the messages, which happens if the file is read again, these are ignored.
         """
-        heads: dict[FramesMode, tuple[int, int]] = {}
-        for mode in logs:
-            log, messages = game.logs[mode], logs[mode]
-            heads[mode] = head = log.offset, log.count
-            if messages and messages[0].offset <= log.offset:
-                logs = {**logs, mode: [message for message in messages if message.position > head]}
-            game.append(mode, logs[mode])
-        if not game.catching_up:
-            is_shared = len(self._groups) > 1
-            for group in list(self._groups.values()):
-                mode = group.view.mode
-                if logs.get(mode):
-                    self._fan_out(game, logs[mode], heads[mode], group, is_shared=is_shared)
-            for mode in logs:
-                for message in logs[mode]:
-                    message.forms = None  # the ring keeps each message once, not once per encoding
-        self.notify()
+        is_shared = len(self._groups) > 1
+        for mode, published in logs.items():
+            if not published:
+                continue
+            messages, log = published, game.logs[mode]
+            head = log.offset, log.count
+            if messages[0].offset <= log.offset:
+                messages = [message for message in messages if message.position > head]
+            others = log.append(messages)
+            if others and mode == "live":
+                game.note(others)
+            if game.catching_up:
+                continue
+            for group in [*self._groups.values()]:
+                if group.view.mode == mode:
+                    self._fan_out(game, messages, head, group, is_shared=is_shared)
+            for message in messages:
+                message.forms = None  # the ring keeps each message once, not once per encoding
+        if self._changed is not None:
+            self.notify()
 
     def caught_up(self, game: Game) -> None:
         """Make a game live and send the subscribers a snapshot of it. Call this once its file was read to its end."""
@@ -172,7 +190,7 @@ class Channel(StationGames):
             start = msgspec.json.decode(b"{" + game.start.body, type=dict[str, msgspec.Raw])
             payload |= {key: start[key] for key in ("format", "rate", "settings") if key in start}
         payload["summary"] = msgspec.to_builtins(game.summary)
-        for name, message in (("frame", game.newest_frames.get(mode)), ("stats", game.newest_stats)):
+        for name, message in (("frame", game.logs[mode].newest_frame), ("stats", game.newest_stats)):
             if message is not None:
                 payload[name] = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])[name]
         if self._set is not None:
@@ -190,6 +208,7 @@ class Channel(StationGames):
         if group is None:
             group = self._groups[key] = _Group(subscriber.view)
         group.members.append(subscriber)
+        group.share_bases(subscriber)
 
     def detach(self, subscriber: LiveSubscriber) -> None:
         """Stop sending new messages to the given subscriber."""
@@ -197,6 +216,7 @@ class Channel(StationGames):
         group = self._groups.get(key)
         if group is not None and subscriber in group.members:
             group.members.remove(subscriber)
+            subscriber.bases = {**subscriber.bases}
             if not group.members:
                 del self._groups[key]
 
@@ -218,37 +238,66 @@ class Channel(StationGames):
     def _fan_out(
         self, game: Game, messages: Sequence[LogMessage], head: tuple[int, int], group: _Group, *, is_shared: bool
     ) -> None:
-        """Send a batch of messages to one group, in chunks that are small enough for a socket to usually take them
-        whole.
+        """Send a batch of messages to one group.
 
         `head` is the position before the batch. If it `is_shared`, other groups may want the same bytes.
         """
-        receivers = group.receivers(game)
-        if not receivers:
-            return
+        is_secondary = game.role is _SECONDARY
+        bases_before = {**group.bases}
         # A secondary game must not replace the bases of the game that is played.
-        known: DeltaBases = {} if game.role is _SECONDARY else group.bases
-        encoded: list[Chunk] | None = None
+        known: DeltaBases = {} if is_secondary else group.bases
+        receivers: list[tuple[LiveSubscriber, int]] | None = None
+        with self._containment as contained:
+            fps = game.frames_per_second
+            entries = group.view.entries(messages, self.station, fps, known, are_shared=is_shared)
+            if not entries:
+                return
+            data = joined(entries)
+            if is_secondary:
+                receivers = [(member, 0) for member in group.members if member.delivery == "lossless"]
+            elif self._send_to_all is None or len(data) > CHUNK_BYTES:
+                receivers = [(member, 0) for member in group.members]
+            else:
+                receivers = group.send_at_once(data, self._send_to_all)
+        if receivers is None:  # the whole group wants these bytes
+            for member in group.members.copy():
+                member.recipient.fail(contained.error_id or "")
+        elif receivers:
+            for subscriber, refused in self._send_one_by_one(receivers, entries, group, bases_before):
+                self.set_back(subscriber, game, _before(messages, refused, head))
+
+    def _send_one_by_one(
+        self,
+        receivers: Iterable[tuple[LiveSubscriber, int]],
+        entries: Sequence[Entry],
+        group: _Group,
+        bases_before: DeltaBases,
+    ) -> list[tuple[LiveSubscriber, LogMessage]]:
+        """Send a batch to some members of a group. `receivers` has how many bytes each of them has already.
+
+        Before the batch, the group had the bases `bases_before`. Returns each member that is lossless and has run out
+        of room, with the message that didn't fit.
+        """
+        encoded = chunks(entries)
         fallen: list[tuple[LiveSubscriber, LogMessage]] = []
+        has_deltas = group.view.has_deltas
         # Like `_for_each`, but without a function call for each of perhaps a thousand subscribers.
         remaining = iter(receivers)
         while True:
             with self._containment as contained:
-                if encoded is None:
-                    fps = game.frames_per_second
-                    encoded = chunks(group.view.entries(messages, self.station, fps, known, are_shared=is_shared))
-                for subscriber in remaining:
+                for subscriber, taken in remaining:
+                    if taken:
+                        subscriber.keep_rest(encoded[0].joined, taken)
+                        continue
+                    if has_deltas and subscriber.bases is group.bases:
+                        subscriber.bases = {**bases_before}
                     refused = subscriber.take(encoded)
                     if refused is not None:
                         fallen.append((subscriber, refused))
-                break
-            if encoded is None:  # the whole group wants these bytes
-                for member in group.members.copy():
-                    member.recipient.fail(contained.error_id or "")
-                return
+                    elif has_deltas:
+                        group.share_bases(subscriber)
+                return fallen
             subscriber.recipient.fail(contained.error_id or "")
-        for subscriber, refused in fallen:
-            self.set_back(subscriber, game, _before(messages, refused, head))
 
     def _for_each(self, subscribers: Iterable[LiveSubscriber], act: Callable[[LiveSubscriber], None]) -> None:
         """Call `act` with each subscriber.

@@ -18,7 +18,8 @@ import msgspec
 from slpstream.model.delta import DELTA_TYPES, Image
 from slpstream.model.messages import LogMessage, Position, cut_entry
 
-_CHUNK_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * 1024
+"""A socket usually takes this much in one write."""
 _data_of = attrgetter("data")
 
 
@@ -93,7 +94,7 @@ class Chunk:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.joined = b"".join(map(_data_of, entries))
+        self.joined = joined(entries)
         self._needs: list[DeltaBase] = []
         self.bases: DeltaBases = {}
         """The bases that a subscriber has after reading the chunk."""
@@ -129,19 +130,19 @@ def can_be_base(message: LogMessage) -> bool:
     return message.type in DELTA_TYPES and message.game_id is not None
 
 
+def joined(entries: Sequence[Entry]) -> bytes:
+    """Return the data of entries that are written together."""
+    return b"".join(map(_data_of, entries))
+
+
 def chunks(entries: Sequence[Entry]) -> list[Chunk]:
     """Divide entries into runs that are short enough for a socket to usually take each of them in one write."""
-    if not entries:
-        return []
-    whole = Chunk(entries)
-    if len(whole.joined) <= _CHUNK_BYTES:  # nearly always
-        return [whole]
     runs: list[list[Entry]] = []
     room = 0
     for entry in entries:
         if not runs or len(entry.data) > room:
             runs.append([])
-            room = _CHUNK_BYTES
+            room = CHUNK_BYTES
         runs[-1].append(entry)
         room -= len(entry.data)
     return [Chunk(run) for run in runs]

@@ -52,17 +52,27 @@ class LogReader(Protocol):
 class GameLog:
     """The newest messages of one mode of a game. Together, they take at most `ring_bytes`."""
 
-    __slots__ = ("_messages", "_ring_bytes", "_size_bytes", "count", "dropped_through", "offset")
+    __slots__ = (
+        "_dropped_count",
+        "_dropped_offset",
+        "_messages",
+        "_ring_bytes",
+        "_size_bytes",
+        "count",
+        "newest_frame",
+        "offset",
+    )
 
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
         # Made on demand: each known game has two logs, most of them empty.
         self._messages: deque[LogMessage] | None = None
         self._size_bytes = 0
-        self.dropped_through: Position = START
-        """Position of the newest message that the ring has dropped."""
+        self._dropped_offset, self._dropped_count = START
         self.offset, self.count = START
         """The parts of `head`. Each frame changes them, but hardly anybody asks for the position."""
+        self.newest_frame: LogMessage | None = None
+        """The newest `frame` message."""
 
     @property
     def head(self) -> Position:
@@ -73,28 +83,46 @@ class GameLog:
     def head(self, position: Position) -> None:
         self.offset, self.count = position
 
-    def append(self, messages: Sequence[LogMessage]) -> None:
-        """Append messages that come after the head. If this exceeds the size limit, the oldest messages are dropped."""
+    @property
+    def dropped_through(self) -> Position:
+        """Position of the newest message that the ring has dropped."""
+        return Position(self._dropped_offset, self._dropped_count)
+
+    @dropped_through.setter
+    def dropped_through(self, position: Position) -> None:
+        self._dropped_offset, self._dropped_count = position
+
+    def append(self, messages: Sequence[LogMessage]) -> Sequence[LogMessage]:
+        """Append messages that come after the head. If this exceeds the size limit, the oldest messages are dropped.
+
+        Returns those messages that are neither `frame` nor `finalized`. Most batches have none.
+        """
         if not messages:
-            return
+            return ()
         ring = self._messages
         if ring is None:
             ring = self._messages = deque()
         ring += messages
         size_bytes = self._size_bytes
-        for message in messages:  # the sum of `LogMessage.size_bytes`, without two calls for each message
-            content = message.content
+        others: list[LogMessage] | None = None
+        for message in messages:
+            content = message.content  # see `LogMessage.size_bytes`, whose calls we save for each message
             size_bytes += OVERHEAD_BYTES
             size_bytes += len(content) if type(content) is bytes else content.size_bytes  # type: ignore[union-attr]
-        self.offset, self.count = messages[-1].offset, messages[-1].count
+            if message.type == "frame":
+                self.newest_frame = message
+            elif message.type != "finalized":
+                others = [message] if others is None else [*others, message]
+        self.offset, self.count = message.offset, message.count
         if size_bytes > self._ring_bytes:
             oldest: LogMessage | None = None
             while size_bytes > self._ring_bytes and len(ring) > 1:
                 oldest = ring.popleft()
                 size_bytes -= oldest.size_bytes()
             if oldest is not None:
-                self.dropped_through = oldest.position
+                self._dropped_offset, self._dropped_count = oldest.offset, oldest.count
         self._size_bytes = size_bytes
+        return others or ()
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """Return the messages after `position`, or `None` if the ring has already dropped some of them."""
@@ -109,6 +137,7 @@ class GameLog:
         """Empty the ring. The head stays the same."""
         self._messages = None
         self._size_bytes = 0
+        self.newest_frame = None
         self.dropped_through = self.head
 
     @property
@@ -159,7 +188,6 @@ class Game:
         "game_id",
         "log_reader",
         "logs",
-        "newest_frames",
         "newest_stats",
         "order",
         "primary",
@@ -177,7 +205,6 @@ class Game:
         self.start: LogMessage | None = None
         self.summary = GameSummary()
         """The neutral summary, as far as the game has been read live."""
-        self.newest_frames: dict[FramesMode, LogMessage] = {}
         self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60
         self.file_state = self._resumed_state = _LIVE
@@ -243,7 +270,7 @@ class Game:
     @property
     def newest_frame(self) -> LogMessage | None:
         """The newest `frame` message in the live log."""
-        return self.newest_frames.get("live")
+        return self.logs["live"].newest_frame
 
     @property
     def newest_frame_number(self) -> int | None:
@@ -266,27 +293,24 @@ class Game:
 
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
         """Append new messages of one mode. They must be in order, and all of them must come after the head."""
-        self.logs[mode].append(messages)
-        newest: LogMessage | None = None
+        others = self.logs[mode].append(messages)
+        if others and mode == "live":
+            self.note(others)
+
+    def note(self, messages: Sequence[LogMessage]) -> None:
+        """Note new messages of the live log that are neither `frame` nor `finalized`."""
         for message in messages:
             kind = message.type
-            if kind == "frame":
-                newest = message
-            elif kind == "finalized" or mode != "live":  # tested first, because `finalized` is as frequent as `frame`
-                continue
-            elif kind == "game_start":
+            if kind == "game_start":
                 self.start = message
             elif kind == "stats":
                 self.newest_stats = message
             elif kind == "game_end":
                 self.ended = True
-        if newest is not None:
-            self.newest_frames[mode] = newest
 
     def forget(self) -> None:
         """Free everything that can be read back from the file if it's needed again."""
         for log in self.logs.values():
             log.forget()
         self.log_reader.forget()
-        self.newest_frames = {}
         self.newest_stats = None

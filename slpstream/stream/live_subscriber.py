@@ -134,7 +134,8 @@ class LiveSubscriber:
         self._told_state: dict[str, Any] = {}
         self._told_set: dict[str, Any] | None = None
         self._behind = trio.Event()
-        self._bases: DeltaBases = {}
+        self.bases: DeltaBases = {}
+        """The bases of deltas that this subscriber has. If they are those of its group, it is the same dictionary."""
 
     def tell_state(self, message: dict[str, Any]) -> None:
         """Send the state of the station, unless it is still the one that we sent last."""
@@ -161,6 +162,11 @@ class LiveSubscriber:
             self._reader.fall_behind(game, position)
             self._behind.set()
 
+    def keep_rest(self, data: bytes, taken: int) -> None:
+        """Note that the socket took only the first `taken` bytes of some data. The rest is sent as soon as possible."""
+        self.outbox.keep_rest(data, taken)
+        self.recipient.wake_writer()
+
     def take(self, chunks: Iterable[Chunk]) -> LogMessage | None:
         """Send some chunks of messages, or queue them if there is unsent data.
 
@@ -185,15 +191,15 @@ class LiveSubscriber:
         data = chunk.joined
         if not chunk.bases:
             return data
-        if not chunk.fits(self._bases):
-            known = dict(self._bases)
+        if not chunk.fits(self.bases):
+            known = dict(self.bases)
             parts = []
             for entry in chunk.entries:
                 parts.append(self._bytes(entry, known))
                 if entry.base is not None:
                     known[entry.message.type] = entry.base
             data = b"".join(parts)
-        self._bases.update(chunk.bases)
+        self.bases.update(chunk.bases)
         return data
 
     def _put(self, entry: Entry) -> bool:
@@ -203,11 +209,11 @@ class LiveSubscriber:
         """
         if self.delivery == "conflate" and entry.base is not None:
             # The message can be dropped later, so no delta can be based on it.
-            self._bases.pop(entry.message.type, None)
+            self.bases.pop(entry.message.type, None)
             return self.recipient.put(self._bytes(entry, {}), entry.message, self._station)
-        taken = self.recipient.put(self._bytes(entry, self._bases), entry.message, self._station)
+        taken = self.recipient.put(self._bytes(entry, self.bases), entry.message, self._station)
         if taken and entry.base is not None:
-            self._bases[entry.message.type] = entry.base
+            self.bases[entry.message.type] = entry.base
         return taken
 
     def put_loose(self, message: LogMessage) -> None:

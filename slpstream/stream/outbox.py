@@ -10,18 +10,34 @@ how many messages were dropped.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol
 
-Write = Callable[[bytes | memoryview], int]
-"""Writes without blocking. Returns the number of bytes that the socket took, or 0 when it is full."""
+
+class Socket(Protocol):
+    """What an outbox needs of the connection behind it."""
+
+    descriptor: int
+    """The file descriptor, or -1 if there's none, for example because the connection is closed."""
+
+    def write_now(self, data: bytes | memoryview) -> int:
+        """Write without blocking. Returns the number of bytes that the socket took, or 0 when it is full."""
+
+
+SendToAll = Callable[[list[int], bytes], Sequence[tuple[int, int]]]
+"""Writes the same bytes to many sockets, given their descriptors, without blocking.
+
+For each socket that didn't take all of them, the result has its index and how many bytes it took. This is 0 if the
+socket is full or broken, or if its descriptor is negative.
+"""
 
 
 class Outbox:
-    """A bounded queue of encoded messages in front of a `write` function that doesn't block."""
+    """A bounded queue of encoded messages in front of a socket that doesn't block."""
 
     def __init__(
         self,
-        write: Write,
+        socket: Socket,
         *,
         limit_bytes: int,
         tell_missed: Callable[[int], bytes],
@@ -32,7 +48,8 @@ class Outbox:
         `on_missed` is called each time an entry is dropped. You can use it to count them, because a subscriber that
         never reads its socket doesn't receive the notice either.
         """
-        self._write = write
+        self.socket = socket
+        """Data that other code writes to it while the outbox is `empty` is in order with that of the outbox."""
         self._limit_bytes = limit_bytes
         self._tell_missed = tell_missed
         self._on_missed = on_missed
@@ -53,12 +70,19 @@ class Outbox:
 
         You must only call this while the outbox is `empty`.
         """
-        taken = self._write(data)
+        taken = self.socket.write_now(data)
         if taken == len(data):
             return True
+        self.keep_rest(data, taken)
+        return False
+
+    def keep_rest(self, data: bytes, taken: int) -> None:
+        """Keep the rest of some data of which the socket took only the first `taken` bytes.
+
+        You must only call this while the outbox is `empty`.
+        """
         self._rest = memoryview(data)[taken:]
         self.queued_bytes = len(data) - taken
-        return False
 
     def put(self, data: bytes, key: Hashable = None) -> bool:
         """Send the data now or, if there is other unsent data, queue it. Returns whether the data was accepted.
@@ -93,7 +117,7 @@ class Outbox:
                 if not self._queue and not self._missed:
                     return True
                 self._rest = self._next()
-            taken = self._write(self._rest)
+            taken = self.socket.write_now(self._rest)
             self.queued_bytes -= taken
             if taken < len(self._rest):
                 self._rest = memoryview(self._rest)[taken:]
@@ -115,7 +139,7 @@ class Outbox:
         """
         self._rest = b""
         self.clear()
-        self._write, self._tell_missed, self._on_missed = len, _nothing, None
+        self.socket, self._tell_missed, self._on_missed = _CLOSED, _nothing, None
 
     def _next(self) -> bytes:
         """Return the next entry. If entries before it were dropped, it begins with a notice about that."""
@@ -143,3 +167,15 @@ class Outbox:
 
 def _nothing(missed: int) -> bytes:
     return b""
+
+
+class _Closed:
+    """Stands for a socket that was closed. It takes everything."""
+
+    descriptor = -1
+
+    def write_now(self, data: bytes | memoryview) -> int:
+        return len(data)
+
+
+_CLOSED = _Closed()

@@ -234,7 +234,7 @@ class StationDelivery(LiveSubscriber):
         for count, message in enumerate(self._conflated(messages)):
             if count % _MESSAGES_PER_CHECKPOINT == 0:
                 await trio.lowlevel.checkpoint()
-            for entry in self.view.entries([message], self._station, game.frames_per_second, self._bases):
+            for entry in self.view.entries([message], self._station, game.frames_per_second, self.bases):
                 await self._subscriber.put_slowly(entry.data)
                 self._reader.advance_to(game, message)  # now, because the station can end before the next message
         if messages:

@@ -42,6 +42,8 @@ class View:
         )  # fmt: skip
         self._encoding = encoding
         self._delta_encoding = encoding if isinstance(encoding, DeltaEncoding) else None
+        self.has_deltas = self._delta_encoding is not None
+        """Whether some messages are encoded as their differences from earlier ones."""
         self._rate = subscription.rate
         self._fields = subscription.fields
         types = {kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics}

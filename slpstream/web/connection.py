@@ -26,6 +26,12 @@ class Connection:
         self._socket = sock
         self.peer = peer
         """The address of the other end."""
+        self.descriptor = sock.fileno()
+        """The file descriptor of the socket, or -1 if it is closed or writing has failed.
+
+        The fan-out writes to it directly. It is looked up for each write, because the operating system gives the same
+        number to another connection as soon as this one is closed.
+        """
         self.gone = False
         """Whether writing has become impossible, because the other end has left or was abandoned."""
         sock.setblocking(False)
@@ -102,6 +108,7 @@ class Connection:
 
     def close(self) -> None:
         """Close the socket."""
+        self.descriptor = -1
         if self._socket.fileno() >= 0:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
@@ -115,3 +122,4 @@ class Connection:
         if error.errno == errno.EBADF:
             raise error
         self.gone = True
+        self.descriptor = -1

@@ -130,9 +130,7 @@ class EventsSession:
         self._headers = headers
         self._observer = observer
         self._errors = errors
-        self._outbox = Outbox(
-            connection.write_now, limit_bytes=outbox_bytes, tell_missed=_lagged, on_missed=observer.on_lagged
-        )
+        self._outbox = Outbox(connection, limit_bytes=outbox_bytes, tell_missed=_lagged, on_missed=observer.on_lagged)
         self._work = trio.Event()
         self._ending = False
         """Whether the session ends once the outbox is empty."""

@@ -97,7 +97,7 @@ class WebsocketSession:
             subprotocols=[Subprotocol(name) for name in ENCODINGS], max_size=MAX_MESSAGE_BYTES
         )
         self._outbox = Outbox(
-            connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._lagged, on_missed=observer.on_lagged
+            connection, limit_bytes=outbox_bytes, tell_missed=self._lagged, on_missed=observer.on_lagged
         )
         self._work = trio.Event()
         self._closing = False

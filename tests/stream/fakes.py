@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from itertools import count
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import msgspec
 import trio
@@ -22,7 +24,7 @@ from slpstream.model.errors import CursorGone, NoSuchGame, SubscriberError
 from slpstream.model.messages import FramesMode, LogMessage, Position
 from slpstream.stream.channel import Channel, Hub, WantedChannels
 from slpstream.stream.game import Game, Order, Role
-from slpstream.stream.outbox import Outbox
+from slpstream.stream.outbox import Outbox, SendToAll
 from slpstream.stream.subscriber import Subscriber
 from slpstream.stream.subscription import Subscription, parse_subscription
 
@@ -168,7 +170,7 @@ class FakeStation:
     def __init__(
         self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True, kept_games: int = 2
     ) -> None:
-        self.channel = Channel(name, self._locate, kept_games=kept_games)
+        self.channel = Channel(name, self._locate, kept_games=kept_games, send_to_all=Client.send_to_all)
         self.channel.settled = settled
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []
@@ -250,14 +252,21 @@ class LineEncoding:
 class Client:
     """One connection whose socket takes as many bytes as the test allows. Keeps all received bytes."""
 
+    send_to_all: ClassVar[SendToAll | None] = None
+    """How channels write to several clients at once; `None` to write to one after the other."""
+    _by_descriptor: ClassVar[WeakValueDictionary[int, Client]] = WeakValueDictionary()
+    _descriptors: ClassVar[Iterator[int]] = count()
+
     def __init__(self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, encoding: Any = None) -> None:
         self.room = room
         """Number of bytes that the socket still takes; `None` for no limit."""
         self.encoding: Any = LineEncoding() if encoding is None else encoding
         """An `Encoding`. Only with a `LineEncoding`, the bytes are lines."""
         self.received = bytearray()
+        self.descriptor = next(self._descriptors)
+        self._by_descriptor[self.descriptor] = self
         self.error: SubscriberError | None = None
-        self.outbox = Outbox(self._write, limit_bytes=limit_bytes, tell_missed=self._lagged)
+        self.outbox = Outbox(self, limit_bytes=limit_bytes, tell_missed=self._lagged)
         self.max_queued = 0
         self._split_bytes = 0
         self._all_lines: list[bytes] = []
@@ -266,12 +275,20 @@ class Client:
         self._changed = trio.Event()
         self._subscriber: Subscriber | None = None
 
-    def _write(self, data: bytes | memoryview) -> int:
+    def write_now(self, data: bytes | memoryview) -> int:
+        """Take as many bytes as there is room for."""
         taken = len(data) if self.room is None else min(self.room, len(data))
         self.received += data[:taken]
         if self.room is not None:
             self.room -= taken
         return taken
+
+    @classmethod
+    def send_at_once(cls, descriptors: list[int], data: bytes) -> list[tuple[int, int]]:
+        """Do what `send_to_all` of the kernel does, but with the sockets of clients."""
+        clients = [cls._by_descriptor.get(descriptor) for descriptor in descriptors]
+        taken = [0 if client is None else client.write_now(data) for client in clients]
+        return [(index, size) for index, size in enumerate(taken) if size < len(data)]
 
     def _lagged(self, missed: int) -> bytes:
         status: bytes = self.encoding.status({"type": "lagged", "missed": missed})

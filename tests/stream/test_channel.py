@@ -25,7 +25,7 @@ from tests.stream.fakes import (
     subscription,
 )
 
-pytestmark = pytest.mark.trio
+pytestmark = [pytest.mark.trio, pytest.mark.usefixtures("each_way")]
 
 
 def types(client: Client) -> list[str]:

@@ -27,6 +27,7 @@ from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, sett
 
 EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "150"))
 SEEDS_PER_TEST = 25
+pytestmark = pytest.mark.usefixtures("each_way")
 CLIENTS: tuple[type[Client], ...] = (Client, DeltaClient)
 """Clients that receive whole messages or deltas, decoded to the same lines."""
 

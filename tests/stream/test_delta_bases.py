@@ -13,7 +13,7 @@ import pytest
 from tests.stream.deltas import DeltaClient, DeltaLines
 from tests.stream.fakes import FakeLog, FakeStation, hub_of, settle, subscription
 
-pytestmark = pytest.mark.trio
+pytestmark = [pytest.mark.trio, pytest.mark.usefixtures("each_way")]
 
 
 async def test_late_subscriber_gets_a_whole_frame_then_the_shared_deltas() -> None:

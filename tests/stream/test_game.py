@@ -82,7 +82,7 @@ def test_snapshot_parts_follow_the_log() -> None:
         final = [m for before in log.batches[: index + 1] for m in before["finalized"]]
         assert game.start is seen[0]
         assert game.newest_frame is next((m for m in reversed(seen) if m.type == "frame"), None)
-        assert game.newest_frames.get("finalized") is next((m for m in reversed(final) if m.type == "frame"), None)
+        assert game.logs["finalized"].newest_frame is next((m for m in reversed(final) if m.type == "frame"), None)
         assert game.newest_stats is next((m for m in reversed(seen) if m.type == "stats"), None)
         assert game.in_progress is not any(m.type == "game_end" for m in seen)
 

@@ -14,12 +14,14 @@ from slpstream.stream.outbox import Outbox
 class Socket:
     """A socket that takes `room` bytes."""
 
+    descriptor = -1
+
     def __init__(self, room: int = 0) -> None:
         self.room = room
         self.received = b""
         self.writes = 0
 
-    def write(self, data: bytes | memoryview) -> int:
+    def write_now(self, data: bytes | memoryview) -> int:
         self.writes += 1
         taken = bytes(data[: self.room])
         self.room -= len(taken)
@@ -28,7 +30,7 @@ class Socket:
 
 
 def outbox(socket: Socket, limit_bytes: int = 100) -> Outbox:
-    return Outbox(socket.write, limit_bytes=limit_bytes, tell_missed=lambda missed: b"<missed %d>" % missed)
+    return Outbox(socket, limit_bytes=limit_bytes, tell_missed=lambda missed: b"<missed %d>" % missed)
 
 
 def test_data_is_not_queued_while_the_socket_has_room() -> None:

@@ -7,7 +7,7 @@ import pytest
 from slpstream.stream.log_consumer import LogConsumer
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
 
-pytestmark = pytest.mark.trio
+pytestmark = [pytest.mark.trio, pytest.mark.usefixtures("each_way")]
 
 
 async def test_conflating_subscriber_stays_with_the_game_that_is_played() -> None:

@@ -8,7 +8,7 @@ from slpstream.model.errors import NoSuchGame, TooSlow
 from slpstream.stream.channel import Hub
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
 
-pytestmark = pytest.mark.trio
+pytestmark = [pytest.mark.trio, pytest.mark.usefixtures("each_way")]
 
 
 def remove(hub: Hub, station: FakeStation) -> None:

@@ -31,6 +31,7 @@ from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.state import StateMachine
 from slpstream.daemon.station.upkeep import QuietFiles, Upkeep
 from slpstream.daemon.station.whole_files import WholeFiles
+from slpstream.formats.kernel import send_to_all
 from slpstream.formats.registry import formats, is_finished, suffixes
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.stream.channel import Channel, StationState
@@ -63,7 +64,11 @@ class Station:
         self.name = name or station
         self.folder = folder
         self.channel = channel = Channel(
-            station, self._locate, publish_held=lambda: self._feeder.publish_held(), errors=shared.errors
+            station,
+            self._locate,
+            publish_held=lambda: self._feeder.publish_held(),
+            errors=shared.errors,
+            send_to_all=send_to_all,
         )
         self.notifications = notifications
         self._errors = shared.errors

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 PURE = "SLPSTREAM_PURE"
 """The environment variable that turns the kernel off."""
@@ -28,3 +29,6 @@ def _load() -> ModuleType | None:
 
 
 kernel = _load()
+
+send_to_all: Any = getattr(kernel, "send_to_all", None)
+"""Writes the same bytes to many sockets (`_kernel.pyi`). It is `None` without the kernel, and on Windows."""

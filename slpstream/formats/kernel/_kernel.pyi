@@ -191,5 +191,11 @@ def read_growth(
     room for; if the file doesn't begin with `head`; if it has been truncated or has no path any more; if its time is
     not between 1970 and 2262; if the read would block or fails; and on systems other than Linux."""
 
+def send_to_all(descriptors: list[int], data: bytes, /) -> list[tuple[int, int]]:
+    """Write the same bytes to each of the sockets without blocking. This isn't available on Windows.
+
+    Returns the index of each socket that did not take all of them, and how many bytes it took, which is 0 after an
+    error. Negative descriptors take nothing."""
+
 _Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
 _Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]

@@ -110,6 +110,8 @@ PyObject *growth_of(int, std::int64_t, const Bytes &, std::uint32_t, std::size_t
 
 #endif
 
+}  // namespace
+
 // read_growth(descriptor, offset, head, checksum, limit)
 PyObject *read_growth(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
     if (count != 5 || !PyBytes_Check(arguments[2])) {
@@ -129,13 +131,5 @@ PyObject *read_growth(PyObject *, PyObject *const *arguments, Py_ssize_t count) 
     return growth_of(static_cast<int>(descriptor), offset, Bytes(arguments[2]), static_cast<std::uint32_t>(checksum),
                      static_cast<std::size_t>(limit));
 }
-
-}  // namespace
-
-PyMethodDef growth_methods[] = {
-    {"read_growth", as_method(read_growth), METH_FASTCALL,
-     "read_growth(descriptor, offset, head, checksum, limit): the bytes that were appended to a file."},
-    {nullptr, nullptr, 0, nullptr},
-};
 
 }  // namespace kernel

@@ -39,7 +39,17 @@ void free_module(void *module) { clear_module(static_cast<PyObject *>(module)); 
 
 PyModuleDef_Slot module_slots[] = {{Py_mod_exec, reinterpret_cast<void *>(fill_module)}, {0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel.", sizeof(State), growth_methods,
+PyMethodDef module_functions[] = {
+#ifndef _WIN32
+    {"send_to_all", as_method(send_to_all), METH_FASTCALL,
+     "send_to_all(descriptors, data): write to all sockets; index and taken bytes of those that did not take all."},
+#endif
+    {"read_growth", as_method(read_growth), METH_FASTCALL,
+     "read_growth(descriptor, offset, head, checksum, limit): the bytes that were appended to a file."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel.", sizeof(State), module_functions,
                           module_slots, visit_module, clear_module, free_module};
 
 }  // namespace

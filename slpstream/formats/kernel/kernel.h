@@ -121,7 +121,10 @@ extern PyType_Spec frames_spec, fields_spec, template_spec;  // frames.cpp
 extern PyType_Spec walk_spec, offsets_spec;                  // walk.cpp
 extern PyType_Spec table_spec;                               // table.cpp
 extern PyType_Spec log_writer_spec;                          // log.cpp
-extern PyMethodDef growth_methods[];                         // growth.cpp
+PyObject *read_growth(PyObject *, PyObject *const *arguments, Py_ssize_t count);  // growth.cpp
+#ifndef _WIN32
+PyObject *send_to_all(PyObject *, PyObject *const *arguments, Py_ssize_t count);  // sending.cpp
+#endif
 
 }  // namespace kernel
 

@@ -78,7 +78,7 @@ class Venue:
         assert game is not None
         players = {str(index): {"post": {"stocksRemaining": left}} for index, left in enumerate(stocks)}
         body = b'"frame":%b}' % msgspec.json.encode({"frame": 1, "players": players})
-        game.newest_frames["live"] = LogMessage("frame", game.game_id, "live", 1, 0, body, 1)
+        game.logs["live"].newest_frame = LogMessage("frame", game.game_id, "live", 1, 0, body, 1)
 
     def end(self, name: str) -> None:
         """End the game."""

@@ -20,6 +20,7 @@ from typing import Any
 
 import trio
 
+from slpstream.formats.kernel import send_to_all
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
@@ -45,7 +46,7 @@ class GatewayChannel(Channel):
 
     def __init__(self, station: str, locate: Locate, synchronise: Locate, errors: InternalErrors | None = None) -> None:
         """`synchronise` waits until we have read everything that is in the broker when it is called."""
-        super().__init__(station, locate, errors=errors)
+        super().__init__(station, locate, errors=errors, send_to_all=send_to_all)
         self._synchronise = synchronise
 
     async def locate(self, game_id: str) -> Game:
