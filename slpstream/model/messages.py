@@ -26,6 +26,7 @@ from slpstream.model import events
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.events import Event, Form, PackedEntry
 from slpstream.model.topics import TOPIC_OF_TYPE, Topic
+from slpstream.model.websocket_message import websocket_message
 
 FramesMode = Literal["live", "finalized"]
 
@@ -160,45 +161,44 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
     def __repr__(self) -> str:
         return f"<{self.type} message: {self.json()[:_REPR_BYTES].decode(errors='ignore')}>"
 
-    def json(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
+    def json(
+        self, station: str | None = None, fields: tuple[str, ...] | None = None, opcode: int | None = None
+    ) -> bytes:
         """Return the message as one JSON object, without a line end. `dump` calls this without a `station`.
 
         You can pass `fields` to cut a `frame` message down to the fields that you need. A field is a dotted path. If
         the frame itself has the first part of the path, then the path applies to the frame (`items`, `start.seed`);
         otherwise, it applies to each player and follower (`post.percent`). `frame` and `revision` are always included.
+
+        If you pass the `opcode` of a websocket message, you get the object in such a message.
         """
         content = self.content
-        if fields is not None:
-            body = self._cut_body(fields)
-        elif type(content) is bytes:  # this is called for each message of each frame, so we save two calls
+        if type(content) is bytes:  # this is called for each message of each frame, so we save two calls
             body = content
         else:
-            body = content.form("json") or self.body  # type: ignore[union-attr]
+            envelope = _envelope("json", self.type, station, self.game_id, self.mode)
+            message = content.message("json", fields, envelope, self.offset, self.count, opcode)  # type: ignore[union-attr]
+            if message is not None:
+                return message
+            body = self.body
+        if fields is not None:
+            body = _cut_body(body, fields)
         head = _head(self.type, station, self.game_id, self.mode)
-        if self.game_id is None:
-            return head + body
-        return b'%b%d.%d",%b' % (head, self.offset, self.count, body)
+        json = head + body if self.game_id is None else b'%b%d.%d",%b' % (head, self.offset, self.count, body)
+        return json if opcode is None else websocket_message(opcode, json)
 
-    def messagepack(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
+    def messagepack(
+        self, station: str | None = None, fields: tuple[str, ...] | None = None, opcode: int | None = None
+    ) -> bytes:
         """Return the same message as `json`, but encoded as MessagePack."""
-        payload = self._packed_form("msgpack", fields)
-        if payload is None:
-            return to_messagepack(self.json(station, fields))
-        envelope = {"type": self.type, "station": station, "gameId": self.game_id, "cursor": self.cursor}
-        head = _encode_messagepack({key: value for key, value in envelope.items() if value is not None})
-        return b"%c%b%b" % (head[0] + 1, head[1:], payload)  # the envelope is an object with one more key
-
-    def _cut_body(self, fields: tuple[str, ...]) -> bytes:
-        payload = self._packed_form("json", fields)
-        if payload is not None:
-            return payload
-        frame = cut_entry(msgspec.json.decode(self.entry()), fields)
-        return _encode({"frame": frame})[1:]
-
-    def _packed_form(self, form: Form, fields: tuple[str, ...] | None) -> bytes | None:
-        """Encode the payload directly from the bytes of a frame. Returns `None` if that isn't possible."""
         content = self.content
-        return None if isinstance(content, bytes) else content.form(form, fields)
+        if type(content) is not bytes:
+            envelope = _envelope("msgpack", self.type, station, self.game_id, self.mode)
+            message = content.message("msgpack", fields, envelope, self.offset, self.count, opcode)  # type: ignore[union-attr]
+            if message is not None:
+                return message
+        payload = to_messagepack(self.json(station, fields))
+        return payload if opcode is None else websocket_message(opcode, payload)
 
     def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
         """Return an encoded form of this message. The first call makes it with `make(self, *given)` and caches it under
@@ -219,7 +219,10 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
 
     def entry(self, fields: tuple[str, ...] | None = None) -> msgspec.Raw:
         """Return the encoded value of `frame` in a `frame` message. If you pass `fields`, it is cut down to them."""
-        body = self.body if fields is None else self._cut_body(fields)
+        content = self.content
+        body = None if isinstance(content, bytes) else content.form("json", fields)
+        if body is None:
+            body = self.body if fields is None else _cut_body(self.body, fields)
         return msgspec.Raw(body[len(_FRAME_KEY) : -1])
 
     def size_bytes(self) -> int:
@@ -267,13 +270,25 @@ def timestamp(unix_seconds: float) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
-    """Return the beginning of the envelope, up to the point where the position in the cursor follows."""
-    head = b'{"type":%b,' % _encode(kind)
-    if station is not None:
-        head += b'"station":%b,' % _encode(station)
-    if game_id is not None:
-        head += b'"gameId":%b,"cursor":"%b/%b' % (_encode(game_id), game_id.encode(), _MODE_LETTERS[mode].encode())
-    return head
+    """Return the beginning of a message as JSON, up to the point where the position in the cursor follows."""
+    head, cursor = _envelope("json", kind, station, game_id, mode)
+    return head if game_id is None else b'%b"%b' % (head, cursor)
+
+
+@functools.lru_cache(maxsize=1024)
+def _envelope(form: Form, kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> tuple[bytes, bytes]:
+    """Return the envelope of a message in two parts: everything before the cursor, and the cursor without its position.
+
+    If the message has no cursor, then the second part is empty.
+    """
+    members = {"type": kind, "station": station, "gameId": game_id}
+    present = {key: value for key, value in members.items() if value is not None}
+    cursor = b"" if game_id is None else f"{game_id}/{_MODE_LETTERS[mode]}".encode()
+    if form == "json":
+        return _encode(present)[:-1] + (b"," if game_id is None else b',"cursor":'), cursor
+    # A MessagePack object begins with the number of its keys. Cursor and frame are two more.
+    head = _encode_messagepack(present)
+    return b"%c%b%b" % (head[0] + 2, head[1:], _encode_messagepack("cursor")), cursor
 
 
 _FRAME_KEY = b'"frame":'
@@ -330,6 +345,11 @@ def _encoded(content: bytes | PackedEntry) -> bytes:
 def to_messagepack(json: bytes) -> bytes:
     """Convert a message from JSON to MessagePack."""
     return msgspec.msgpack.encode(msgspec.json.decode(json))
+
+
+def _cut_body(body: bytes, fields: tuple[str, ...]) -> bytes:
+    """Cut the payload of a `frame` message down to some fields."""
+    return _body_of_frame(cut_entry(msgspec.json.decode(body[len(_FRAME_KEY) : -1]), fields))
 
 
 def cut_entry(frame: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,9 @@ from websockets.frames import Frame, Opcode
 
 from slpstream.model.messages import LogMessage
 from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK, WebsocketEncoding
+from tests.formats.slippi.built import varied_replay
+from tests.formats.slippi.logs import logs_of
+from tests.formats.slippi.pure import without_kernel
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 125, 126, 127, 65535, 65536, 200_000])
@@ -26,3 +29,16 @@ def test_sizes_around_the_limits(encoding: WebsocketEncoding, opcode: Opcode, si
     size = sent[1]
     head = 2 if size < 126 else 4 if size == 126 else 10
     assert sent == Frame(opcode, sent[head:]).serialize(mask=False)
+
+
+@pytest.mark.parametrize("fields", [None, ("post.percent", "items"), ("nothing.of.ours",)])
+def test_messages_of_games_are_framed_as_websockets_does(fields: tuple[str, ...] | None) -> None:
+    """With the kernel, whole frames are framed by it."""
+    with without_kernel():
+        decoded = logs_of([varied_replay()]).live
+    for message, same in zip(logs_of([varied_replay()]).live, decoded, strict=True):
+        chosen = fields if message.type == "frame" else None
+        json, packed = same.json("setup", chosen), same.messagepack("setup", chosen)
+        assert JSON.log(message, "setup", chosen) == Frame(Opcode.TEXT, json).serialize(mask=False)
+        for encoding in (MESSAGEPACK, DELTA):
+            assert encoding.log(message, "setup", chosen) == Frame(Opcode.BINARY, packed).serialize(mask=False)

@@ -63,9 +63,9 @@ class Template:
     """Writes whole frames as messages: literals with values in between. `form` is "json" or "msgpack".
 
     A piece is a literal, and the kind, slot and offset of the value after it. The kind is a letter of `struct`, `n` for
-    the number that is given to `render`, `.` for no value, or `*` for an array. In this case, the slot is the digit of
-    its events in the rules. Slot 0 is the first event and 17 the last; in between, each player and then each follower
-    has two. `of_counted` has the pieces, without slots, of those events that are in arrays, by command byte.
+    the `number` of the methods, `.` for no value, or `*` for an array. In this case, the slot is the digit of its
+    events in the rules. Slot 0 is the first event and 17 the last; in between, each player and then each follower has
+    two. `of_counted` has the pieces, without slots, of those events that are in arrays, by command byte.
     """
 
     def __new__(
@@ -78,7 +78,17 @@ class Template:
         of_counted: tuple[tuple[int, tuple[tuple[bytes, bytes, int], ...]], ...],
     ) -> Template: ...
     def render(self, data: bytes, number: int, /) -> bytes:
-        """The message of the whole frame `data`. Raises `ValueError` if it lacks one of the events."""
+        """The end of the message of a whole frame: what follows its envelope.
+
+        Raises `ValueError` if `data` isn't a whole frame, or lacks one of the events."""
+
+    def message(
+        self, envelope: tuple[bytes, bytes], offset: int, count: int, data: bytes, number: int, opcode: int | None, /
+    ) -> bytes:
+        """The message of a whole frame: its envelope, and then what `render` returns.
+
+        The envelope is given as everything before the cursor, and the beginning of the cursor's text, which ends with
+        `offset`, a dot and `count`. With an `opcode`, this is a websocket message in one frame."""
 
 class Fields:
     """Reads values of whole frames: those of the first event (`rule` is `s`), or of an update of players (`k`, `l`).

@@ -22,8 +22,7 @@ namespace {
 
 constexpr Py_ssize_t longest_value = 32;  // longer than any number as JSON or MessagePack
 
-float float_at(const unsigned char *at) {
-    const std::uint32_t bits = u32_at(at);
+float float_of(std::uint32_t bits) {
     float value;
     std::memcpy(&value, &bits, sizeof value);
     return value;
@@ -45,9 +44,14 @@ char *put(char *out, const char *text, std::size_t length) {
     return out + length;
 }
 
-char *put_zeros(char *out, int count) {
-    std::memset(out, '0', static_cast<std::size_t>(count));
-    return out + count;
+constexpr std::size_t block_bytes = 32;
+
+// Copies whole blocks, because that is faster. So up to a block behind the text is read and written, too.
+char *put_blocks(char *out, const char *text, std::size_t length) {
+    std::memcpy(out, text, block_bytes);
+    for (std::size_t done = block_bytes; done < length; done += block_bytes)
+        std::memcpy(out + done, text + done, block_bytes);
+    return out + length;
 }
 
 // JSON: numbers as msgspec writes them, which is the shortest text that gives the same double.
@@ -60,47 +64,75 @@ char *json_float(char *out, double value) {
         *out++ = '-';
         value = -value;
     }
-    if (value < 1e6 && value == static_cast<double>(static_cast<std::int32_t>(value))) {  // common, and fast
-        out = json_integer(out, static_cast<std::int32_t>(value));
-        return put(out, ".0", 2);
+    if (value < 1e16) {
+        const auto whole = static_cast<std::int64_t>(value);
+        if (value == static_cast<double>(whole)) return put(json_integer(out, whole), ".0", 2);
+        if (value >= 1e-5) return std::to_chars(out, out + longest_value, value, std::chars_format::fixed).ptr;
     }
-    char scientific[longest_value];  // d.ddde-XX
-    const char *end = std::to_chars(scientific, scientific + longest_value, value, std::chars_format::scientific).ptr;
-    const char *e = end;
-    while (*--e != 'e') {}
+    char *end = std::to_chars(out, out + longest_value, value, std::chars_format::scientific).ptr;  // d.ddde-0X
+    char *exponent_at = end;
+    while (exponent_at[-1] != 'e') --exponent_at;
     int exponent = 0;
-    std::from_chars(e[1] == '+' ? e + 2 : e + 1, end, exponent);
-    char digits[longest_value];
-    int count = 0;
-    for (const char *at = scientific; at < e; ++at)
-        if (*at != '.') digits[count++] = *at;
-    const int point = exponent + 1;  // the digits before the decimal point
-    if (count <= point && point <= 16) {  // 1234e7 becomes 12340000000.0
-        out = put_zeros(put(out, digits, count), point - count);
-        return put(out, ".0", 2);
-    }
-    if (0 < point && point <= 16) {  // 1234e-2 becomes 12.34
-        out = put(out, digits, point);
-        *out++ = '.';
-        return put(out, digits + point, count - point);
-    }
-    if (-5 < point && point <= 0) {  // 1234e-6 becomes 0.001234
-        out = put_zeros(put(out, "0.", 2), -point);
-        return put(out, digits, count);
-    }
-    *out++ = digits[0];
-    if (count > 1) {
-        *out++ = '.';
-        out = put(out, digits + 1, count - 1);
-    }
-    *out++ = 'e';
-    return json_integer(out, exponent);
+    std::from_chars(*exponent_at == '+' ? exponent_at + 1 : exponent_at, end, exponent);
+    return json_integer(exponent_at, exponent);  // without plus and zero
 }
 
+// The texts of values that were written lately. Most values of a frame are those of the frame before, or one of a few.
+// The values of all games share the texts. They are used only with the GIL.
+class Texts {
+  public:
+    char *put_float(char *out, std::uint32_t bits) { return put_value(out, key_of(real, bits)); }
+    char *put_integer(char *out, std::int64_t value) {
+        if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::uint32_t>::max())
+            return json_integer(out, value);
+        return put_value(out, key_of(value < 0 ? negative : positive, static_cast<std::uint32_t>(value)));
+    }
+
+  private:
+    enum Type : std::uint64_t { none, real, negative, positive };
+    static constexpr int longest_text = 24;  // of a float
+    static constexpr int index_bits = 11;
+
+    struct Entry {
+        std::uint64_t key_and_length;
+        char text[longest_text];
+    };
+
+    static std::uint64_t key_of(Type type, std::uint32_t bits) { return std::uint64_t{type} << 32 | bits; }
+
+    static std::uint8_t write(char *out, std::uint64_t key) {
+        const auto bits = static_cast<std::uint32_t>(key);
+        const char *end;
+        switch (static_cast<Type>(key >> 32)) {
+            case real: end = json_float(out, static_cast<double>(float_of(bits))); break;
+            case negative: end = json_integer(out, static_cast<std::int32_t>(bits)); break;
+            default: end = json_integer(out, bits);
+        }
+        return static_cast<std::uint8_t>(end - out);
+    }
+
+    char *put_value(char *out, std::uint64_t key) {
+        Entry &entry = entries_[key * 0x9E3779B97F4A7C15u >> (64 - index_bits)];  // Fibonacci hashing
+        if (entry.key_and_length >> 8 != key) {
+            char text[longest_value];
+            entry.key_and_length = key << 8 | write(text, key);
+            std::memcpy(entry.text, text, longest_text);
+        }
+        std::memcpy(out, entry.text, longest_text);
+        return out + (entry.key_and_length & 0xFF);
+    }
+
+    std::array<Entry, std::size_t{1} << index_bits> entries_{};
+};
+
+Texts texts;
+
 struct Json {
-    static char *integer(char *out, std::int64_t value) { return json_integer(out, value); }
-    static char *real(char *out, double value) { return json_float(out, value); }
+    static char *integer(char *out, std::int64_t value) { return texts.put_integer(out, value); }
+    static char *real(char *out, std::uint32_t bits) { return texts.put_float(out, bits); }
     static char *boolean(char *out, bool value) { return value ? put(out, "true", 4) : put(out, "false", 5); }
+    static char *begin_text(char *out, std::size_t) { return put(out, "\"", 1); }
+    static char *end_text(char *out) { return put(out, "\"", 1); }
     static char *begin_array(char *out, int) { return put(out, "[", 1); }
     static char *separator(char *out) { return put(out, ",", 1); }
     static char *end_array(char *out) { return put(out, "]", 1); }
@@ -128,13 +160,20 @@ struct MessagePack {
         if (value >= -0x8000) return big_endian_bytes(out, 0xD1, bits, 2);
         return value >= -0x80000000LL ? big_endian_bytes(out, 0xD2, bits, 4) : big_endian_bytes(out, 0xD3, bits, 8);
     }
-    static char *real(char *out, double value) {
+    static char *real(char *out, std::uint32_t bits) {
+        const auto value = static_cast<double>(float_of(bits));
         if (!std::isfinite(value)) return big_endian_bytes(out, 0xC0, 0, 0);
-        std::uint64_t bits;
-        std::memcpy(&bits, &value, sizeof bits);
-        return big_endian_bytes(out, 0xCB, bits, 8);
+        std::uint64_t wide;
+        std::memcpy(&wide, &value, sizeof wide);
+        return big_endian_bytes(out, 0xCB, wide, 8);
     }
     static char *boolean(char *out, bool value) { return big_endian_bytes(out, value ? 0xC3 : 0xC2, 0, 0); }
+    static char *begin_text(char *out, std::size_t bytes) {
+        if (bytes < 0x20) return big_endian_bytes(out, static_cast<unsigned char>(0xA0 | bytes), 0, 0);
+        if (bytes <= 0xFF) return big_endian_bytes(out, 0xD9, bytes, 1);
+        return bytes <= 0xFFFF ? big_endian_bytes(out, 0xDA, bytes, 2) : big_endian_bytes(out, 0xDB, bytes, 4);
+    }
+    static char *end_text(char *out) { return out; }
     static char *begin_array(char *out, int size) {
         const auto count = static_cast<unsigned char>(size);  // at most `max_events`
         return count < 16 ? big_endian_bytes(out, 0x90 | count, 0, 0) : big_endian_bytes(out, 0xDC, count, 2);
@@ -524,7 +563,7 @@ bool read_place(PyObject *kind_object, Py_ssize_t offset, std::int32_t width, Pl
 }
 
 PyObject *object_at(const unsigned char *at, Kind kind) {
-    if (kind == Kind::f32) return PyFloat_FromDouble(static_cast<double>(float_at(at)));
+    if (kind == Kind::f32) return PyFloat_FromDouble(static_cast<double>(float_of(u32_at(at))));
     if (kind == Kind::boolean) return PyBool_FromLong(*at != 0);
     return PyLong_FromLongLong(integer_at(at, kind));
 }
@@ -679,10 +718,10 @@ struct TemplateObject {
 template <typename Form>
 char *write_piece(char *out, const TemplateMade &made, const Piece &piece, const unsigned char *event,
                   std::int64_t number) {
-    out = put(out, made.literals.data() + piece.literal_at, piece.literal_bytes);
+    out = put_blocks(out, made.literals.data() + piece.literal_at, piece.literal_bytes);
     const unsigned char *at = event + piece.place.offset;
     switch (piece.place.kind) {
-        case Kind::f32: return Form::real(out, float_at(at));
+        case Kind::f32: return Form::real(out, u32_at(at));
         case Kind::boolean: return Form::boolean(out, *at != 0);
         case Kind::number: return Form::integer(out, number);
         case Kind::array: case Kind::nothing: return out;
@@ -764,7 +803,8 @@ bool fill_template(TemplateMade &made, PyObject *pieces, PyObject *of_counted) {
         }
         made.counted_bytes[code] = room_for(made.of_counted[code]) + 1;
     }
-    made.fixed_bytes = room_for(made.pieces);
+    made.fixed_bytes = room_for(made.pieces) + block_bytes;
+    made.literals.append(block_bytes, '\0');
     return true;
 }
 
@@ -796,19 +836,59 @@ PyObject *template_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     return reinterpret_cast<PyObject *>(self);
 }
 
-// render(data, number): the message of a whole frame.
-PyObject *template_render(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "render takes data and number");
-        return nullptr;
+// The number that an argument has, or -1 with an exception.
+template <typename Number>
+bool read_number(PyObject *object, Number &made) {
+    const long long number = PyLong_AsLongLong(object);
+    made = static_cast<Number>(number);
+    return number != -1 || PyErr_Occurred() == nullptr;
+}
+
+// The beginning of a message: everything before its cursor, and the cursor as text but for the position at its end.
+struct Envelope {
+    Bytes head, cursor;
+    std::int64_t offset = 0, count = 0;
+
+    std::size_t room() const { return static_cast<std::size_t>(head.size + cursor.size) + 3 * longest_value; }
+};
+
+template <typename Form>
+char *write_envelope(char *out, const Envelope &envelope) {
+    char position[2 * longest_value];
+    char *end = json_integer(position, envelope.offset);
+    *end++ = '.';
+    end = json_integer(end, envelope.count);
+    const auto position_bytes = static_cast<std::size_t>(end - position);
+    const auto cursor_bytes = static_cast<std::size_t>(envelope.cursor.size);
+    out = put(out, envelope.head.begin, static_cast<std::size_t>(envelope.head.size));
+    out = Form::begin_text(out, cursor_bytes + position_bytes);
+    out = put(put(out, envelope.cursor.begin, cursor_bytes), position, position_bytes);
+    return Form::separator(Form::end_text(out));
+}
+
+constexpr Py_ssize_t websocket_head_bytes = 10;  // at most
+
+// Writes the head of an unmasked websocket message before its payload. Returns where it begins.
+char *write_websocket_head(char *payload, std::size_t size, int opcode) {
+    const auto first = static_cast<unsigned char>(0x80 | opcode);  // its first frame is the last one
+    if (size < 126) {
+        big_endian_bytes(payload - 2, first, size, 1);
+        return payload - 2;
     }
-    TemplateMade &made = *reinterpret_cast<TemplateObject *>(object)->made;
-    const long long number = PyLong_AsLongLong(arguments[1]);
-    if (number == -1 && PyErr_Occurred()) return nullptr;
+    const int length_bytes = size < 1 << 16 ? 2 : 8;
+    char *begin = payload - 2 - length_bytes;
+    *begin = static_cast<char>(first);
+    big_endian_bytes(begin + 1, length_bytes == 2 ? 126 : 127, size, length_bytes);
+    return begin;
+}
+
+template <typename Form>
+PyObject *message(TemplateMade &made, PyObject *data_object, std::int64_t number, const Envelope *envelope,
+                  int opcode) {
     Frame frame;
-    const unsigned char *data = found_again(made.layout, arguments[0], frame);
+    const unsigned char *data = found_again(made.layout, data_object, frame);
     if (data == nullptr) return nullptr;
-    std::size_t room = made.fixed_bytes;
+    std::size_t room = made.fixed_bytes + websocket_head_bytes + (envelope == nullptr ? 0 : envelope->room());
     for (int i = 0; i < frame.counted_size; ++i)
         room += made.counted_bytes[data[frame.counted[static_cast<std::size_t>(i)]]];
     try {
@@ -816,14 +896,59 @@ PyObject *template_render(PyObject *object, PyObject *const *arguments, Py_ssize
     } catch (const std::bad_alloc &) {
         return PyErr_NoMemory();
     }
-    char *out = made.out.data();
-    char *end = made.is_json ? write<Json>(out, made, data, frame, number)
-                             : write<MessagePack>(out, made, data, frame, number);
+    char *begin = made.out.data() + websocket_head_bytes;
+    char *body = envelope == nullptr ? begin : write_envelope<Form>(begin, *envelope);
+    const char *end = write<Form>(body, made, data, frame, number);
     if (end == nullptr) {
         PyErr_SetString(PyExc_ValueError, "the frame lacks an event of the template");
         return nullptr;
     }
-    return PyBytes_FromStringAndSize(out, end - out);
+    if (opcode >= 0) begin = write_websocket_head(begin, static_cast<std::size_t>(end - begin), opcode);
+    return PyBytes_FromStringAndSize(begin, end - begin);
+}
+
+PyObject *message_of(PyObject *object, PyObject *data, std::int64_t number, const Envelope *envelope, int opcode) {
+    TemplateMade &made = *reinterpret_cast<TemplateObject *>(object)->made;
+    return made.is_json ? message<Json>(made, data, number, envelope, opcode)
+                        : message<MessagePack>(made, data, number, envelope, opcode);
+}
+
+// render(data, number): the message of a whole frame without its envelope.
+PyObject *template_render(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "render takes data and number");
+        return nullptr;
+    }
+    std::int64_t number;
+    if (!read_number(arguments[1], number)) return nullptr;
+    return message_of(object, arguments[0], number, nullptr, -1);
+}
+
+// message(envelope, offset, count, data, number, opcode): the message of a whole frame.
+PyObject *template_message(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 6 || !PyTuple_Check(arguments[0]) || PyTuple_Size(arguments[0]) != 2) {
+        PyErr_SetString(PyExc_TypeError, "message takes two parts of the envelope, offset, count, data, number, opcode");
+        return nullptr;
+    }
+    PyObject *head = PyTuple_GetItem(arguments[0], 0), *cursor = PyTuple_GetItem(arguments[0], 1);
+    if (!PyBytes_Check(head) || !PyBytes_Check(cursor)) {
+        PyErr_SetString(PyExc_TypeError, "the parts of the envelope are bytes");
+        return nullptr;
+    }
+    Envelope envelope{Bytes(head), Bytes(cursor)};
+    std::int64_t number;
+    if (!read_number(arguments[1], envelope.offset) || !read_number(arguments[2], envelope.count) ||
+        !read_number(arguments[4], number))
+        return nullptr;
+    std::int64_t opcode = -1;
+    if (arguments[5] != Py_None) {
+        if (!read_number(arguments[5], opcode)) return nullptr;
+        if (opcode < 0 || opcode > 0xF) {
+            PyErr_SetString(PyExc_ValueError, "no opcode of a websocket message");
+            return nullptr;
+        }
+    }
+    return message_of(object, arguments[3], number, &envelope, static_cast<int>(opcode));
 }
 
 PyMethodDef frames_methods[] = {
@@ -843,7 +968,10 @@ PyMethodDef fields_methods[] = {
 };
 
 PyMethodDef template_methods[] = {
-    {"render", as_method(template_render), METH_FASTCALL, "render(data, number): the message of a frame, as bytes."},
+    {"render", as_method(template_render), METH_FASTCALL,
+     "render(data, number): the message of a frame without its envelope, as bytes."},
+    {"message", as_method(template_message), METH_FASTCALL,
+     "message(envelope, offset, count, data, number, opcode): the message of a frame, as bytes."},
     {nullptr, nullptr, 0, nullptr},
 };
 

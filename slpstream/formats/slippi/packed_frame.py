@@ -96,8 +96,51 @@ class PackedFrame(PackedEntry, gc=False):
 
     def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
         """Return the payload of the message, which is made by the kernel, or `None` if there's no template for it."""
-        template = self.events.template(form, fields, self.parts)
+        template = self.events.templates[form, fields, self.parts]
         return None if template is None else template.render(self.data, self.revision)
+
+    def message(
+        self,
+        form: Form,
+        fields: tuple[str, ...] | None,
+        envelope: tuple[bytes, bytes],
+        offset: int,
+        count: int,
+        opcode: int | None,
+    ) -> bytes | None:
+        """Return the message, which is made by the kernel, or `None` if there's no template for it."""
+        template = self.events.templates[form, fields, self.parts]
+        if template is None:
+            return None
+        return template.message(envelope, offset, count, self.data, self.revision, opcode)  # type: ignore[no-any-return]
+
+
+class Templates(dict[tuple[Form, tuple[str, ...] | None, FrameParts], Any]):
+    """The kernel's templates for the messages of frames that have certain parts, made when they are first needed.
+
+    Messages can be whole or cut down to some fields. You get `None` if there's no template for these fields at the
+    moment.
+    """
+
+    def __init__(self, make: Callable[[Form, tuple[str, ...] | None, FrameParts], Any]) -> None:
+        self._make = make
+        # Games are read in threads, too.
+        self._lock = Lock()
+        self._misses = 0
+
+    def __missing__(self, key: tuple[Form, tuple[str, ...] | None, FrameParts]) -> Any:
+        form, fields, parts = key
+        with self._lock:
+            if key in self:
+                return self[key]  # another thread made it meanwhile
+            cut = [other for other in self if other[1] is not None]  # oldest first
+            if fields is not None and len(cut) >= MAX_TEMPLATES:
+                self._misses += 1
+                if self._misses % _MISSES_PER_TEMPLATE:
+                    return None
+                del self[cut[0]]
+            template = self[key] = self._make(form, fields, parts)
+        return template
 
 
 class WholeFrames:
@@ -117,10 +160,7 @@ class WholeFrames:
         self._always = {self.first_command, PRE, POST, BOOKEND if widths[BOOKEND] else POST}
         self._described = usable, rules_of(widths), PLACES
         self._fields: dict[tuple[int, Sequence[str], Callable[..., Any]], ReadFields] = {}
-        self._templates: dict[tuple[Form, tuple[str, ...] | None, FrameParts], Any] = {}
-        # Games are read in threads, too.
-        self._lock = Lock()
-        self._misses = 0
+        self.templates = Templates(self._new_template)
 
     def finder(self, players: bytes, *, as_sent: bool) -> Any:
         """Return the kernel's finder of frames that only have characters of the given players.
@@ -172,28 +212,6 @@ class WholeFrames:
             described = *self._described, bytes([RULES[table.command]]), places, make
             read = self._fields[key] = kernel.Fields(*described).read if places else _no_fields  # type: ignore[union-attr]
         return read
-
-    def template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
-        """Return the kernel's template for the messages of frames that have these parts.
-
-        Messages can be whole or cut down to some fields. If there's no template for these fields at the moment, this
-        returns `None`.
-        """
-        key = form, fields, parts
-        template = self._templates.get(key)  # sixty times a second
-        if template is not None:
-            return template
-        with self._lock:
-            if key in self._templates:
-                return self._templates[key]  # another thread made it meanwhile
-            cut = [other for other in self._templates if other[1] is not None]  # oldest first
-            if fields is not None and len(cut) >= MAX_TEMPLATES:
-                self._misses += 1
-                if self._misses % _MISSES_PER_TEMPLATE:
-                    return None
-                del self._templates[cut[0]]
-            template = self._templates[key] = self._new_template(form, fields, parts)
-        return template
 
     def _new_template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
         marks = _Marks()

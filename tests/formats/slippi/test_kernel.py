@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import random
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from websockets.frames import Frame as WebsocketFrame
+from websockets.frames import Opcode
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.packed_frame import PackedFrame
@@ -74,6 +78,101 @@ def test_values_are_written_as_msgspec_writes_them(form: Form, kind: str, data: 
 def test_floats_change_their_notation_where_msgspec_does(value: float) -> None:
     data = struct.pack(">f", value)
     assert rendered("json", "f", data) == msgspec.json.encode(struct.unpack(">f", data)[0])
+
+
+def check_floats(floats: Sequence[int]) -> None:
+    """Compare floats, which are given by their bits, with those of msgspec."""
+    assert kernel is not None
+    template = kernel.Template(*EVENTS, "json", ((b"", b"*", 0, 0),), ((COUNTED, ((b"", b"f", 5), (b"", b".", 0))),))
+    for start in range(0, len(floats), 60):
+        data = [bits.to_bytes(4, "big") for bits in floats[start : start + 60]]
+        values = [struct.unpack(">f", each)[0] for each in data]
+        assert template.render(frame_of(bytes(11), *data), 0) == msgspec.json.encode(values)
+
+
+def test_floats_of_all_exponents_are_written_as_msgspec_writes_them() -> None:
+    mantissas = (0, 1, 1 << 22, 0x155555, (1 << 23) - 1)
+    check_floats([head << 23 | mantissa for head in range(1 << 9) for mantissa in mantissas])
+
+
+def test_more_floats_than_the_kernel_remembers_are_written_as_msgspec_writes_them() -> None:
+    chance = random.Random(1)
+    floats = [chance.getrandbits(32) for _ in range(10_000)]
+    check_floats(floats + floats[::-1] + floats)
+
+
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.integers(5, 8)), max_size=40), st.binary(min_size=8, max_size=8))
+def test_same_bytes_are_written_as_several_kinds(places: list[tuple[str, int]], data: bytes) -> None:
+    """The kernel doesn't take the text of an integer for that of a float with the same bits."""
+    assert kernel is not None
+    pieces = [(b"," if at else b"[", kind.encode(), 0, offset) for at, (kind, offset) in enumerate(places)]
+    template = kernel.Template(*EVENTS, "json", (*pieces, (b"]" if pieces else b"[]", b".", 0, 0)), ())
+    values = [struct.unpack_from(f">{kind}", data, offset - 5)[0] for kind, offset in places]
+    assert template.render(frame_of(data + bytes(3)), 0) == msgspec.json.encode(values)
+
+
+@pytest.mark.parametrize("literal_bytes", [0, 1, 31, 32, 33, 63, 64, 65, 1000])
+def test_literals_of_all_sizes(literal_bytes: int) -> None:
+    assert kernel is not None
+    literal = bytes(range(256)) * 4
+    pieces = ((literal[:literal_bytes], b"B", 0, 5), (literal[:literal_bytes], b".", 0, 0))
+    template = kernel.Template(*EVENTS, "json", pieces, ())
+    assert template.render(frame_of(b"\1" + bytes(10)), 0) == b"1".join([literal[:literal_bytes]] * 2)
+
+
+# Templates of the key `number`, and the beginning of an object with this key and a cursor.
+NUMBERED: dict[Form, bytes] = {"json": b'"number":', "msgpack": msgspec.msgpack.encode("number")}
+HEADS: dict[Form, bytes] = {"json": b'{"cursor":', "msgpack": b"\x82" + msgspec.msgpack.encode("cursor")}
+
+
+def numbered(form: Form) -> Any:
+    assert kernel is not None
+    end = b"}" if form == "json" else b""
+    return kernel.Template(*EVENTS, form, ((NUMBERED[form], b"n", 0, 0), (end, b".", 0, 0)), ())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("offset", "count"), [(0, 0), (-1, 7), (2**63 - 1, -(2**63))])
+@pytest.mark.parametrize("cursor_bytes", [0, 10, 27, 28, 29, 34, 250, 256, 65_530, 65_536])
+def test_messages_begin_with_their_envelope(form: Form, cursor_bytes: int, offset: int, count: int) -> None:
+    cursor = "c" * cursor_bytes
+    message = numbered(form).message((HEADS[form], cursor.encode()), offset, count, frame_of(), 3, None)
+    assert message == ENCODE[form]({"cursor": f"{cursor}{offset}.{count}", "number": 3})
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("opcode", [Opcode.TEXT, Opcode.BINARY, 0, 15])
+@pytest.mark.parametrize("cursor_bytes", [0, *range(80, 120), *range(65_495, 65_525), 200_000])
+def test_messages_become_websocket_messages(form: Form, opcode: int, cursor_bytes: int) -> None:
+    given = (HEADS[form], b"c" * cursor_bytes), 5, 6, frame_of(), 3
+    template = numbered(form)
+    message = template.message(*given, None)
+    framed = template.message(*given, opcode)
+    assert framed == bytes([0x80 | opcode]) + WebsocketFrame(Opcode.TEXT, message).serialize(mask=False)[1:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((), TypeError),
+        (((b"", b""), 0, 0, frame_of(), 0), TypeError),
+        ((b"", 0, 0, frame_of(), 0, None), TypeError),
+        (((b"",), 0, 0, frame_of(), 0, None), TypeError),
+        ((("", b""), 0, 0, frame_of(), 0, None), TypeError),
+        (((b"", None), 0, 0, frame_of(), 0, None), TypeError),
+        (((b"", b""), "0", 0, frame_of(), 0, None), TypeError),
+        (((b"", b""), 0, 2**63, frame_of(), 0, None), OverflowError),
+        (((b"", b""), 0, 0, None, 0, None), TypeError),
+        (((b"", b""), 0, 0, frame_of()[:-1], 0, None), ValueError),
+        (((b"", b""), 0, 0, frame_of(), None, None), TypeError),
+        (((b"", b""), 0, 0, frame_of(), 0, "1"), TypeError),
+        (((b"", b""), 0, 0, frame_of(), 0, -1), ValueError),
+        (((b"", b""), 0, 0, frame_of(), 0, 16), ValueError),
+    ],
+)
+def test_messages_of_other_arguments_are_refused(arguments: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        numbered("json").message(*arguments)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -305,6 +404,9 @@ def check_forms(frames: list[Frame]) -> int:
         plain = LogMessage("frame", GAME, "live", 9, 0, b'"frame":%b}' % entry, frame.number)
         assert message.json("main") == plain.json("main")
         assert message.messagepack("main") == to_messagepack(plain.json("main"))
+        for opcode in (Opcode.TEXT, Opcode.BINARY):
+            assert message.json("main", None, opcode) == plain.json("main", None, opcode)
+            assert message.messagepack("main", None, opcode) == plain.messagepack("main", None, opcode)
         for fields in CHOICES:
             cut = msgspec.json.encode(cut_entry(msgspec.json.decode(entry), fields))
             assert message.entry(fields) == msgspec.Raw(cut)
@@ -333,7 +435,7 @@ def test_many_choices_of_fields_make_few_templates(choices: int, monkeypatch: py
         packed = LogMessage("frame", GAME, "live", 9, 0, frame.content, frame.number)
         plain = LogMessage("frame", GAME, "live", 9, 0, b'"frame":%b}' % entry, frame.number)
         for fields in selections:
-            assert packed.json("main", fields) == plain.json("main", fields)
+            assert packed.json("main", fields, Opcode.TEXT) == plain.json("main", fields, Opcode.TEXT)
     assert len(made) < choices + len(frames) * choices // 50
 
 
