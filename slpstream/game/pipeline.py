@@ -126,7 +126,7 @@ class Pipeline:
     ) -> None:
         self.reader = reader
         self.modes = tuple(modes)
-        self._writers = {mode: new_log_writer(mode) for mode in self.modes}
+        self._writer = new_log_writer(self.modes)
         self._deriver = Deriver(make_stats)
         self.game_id: str | None = None
         self.bytes_read = 0
@@ -141,7 +141,7 @@ class Pipeline:
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
         twin._deriver = self._deriver.copy()
-        twin._writers = {mode: writer.copy() for mode, writer in self._writers.items()}
+        twin._writer = self._writer.copy()
         return twin
 
     @property
@@ -196,30 +196,28 @@ class Pipeline:
         In each log, a frame comes before everything that is derived from it, even if several frames become final at the
         same time.
         """
-        batch = Batch({mode: writer.begin() for mode, writer in self._writers.items()})
-        live, finalized = self._writers.get("live"), self._writers.get("finalized")
+        writer, game_id = self._writer, self.game_id
+        batch = Batch(writer.begin())
         for event in events:
-            kind, end_offset = type(event), event.end_offset
+            kind = type(event)
             if kind is Frame:
                 batch.frames += 1
                 batch.resent_frames += event.revision > 0  # type: ignore[attr-defined]
                 number = event.number  # type: ignore[attr-defined]
                 if self.last_frame is None or number > self.last_frame:
                     self.last_frame = number
-                if live is not None:
-                    live.write_frame(self.game_id, event, end_offset)  # type: ignore[arg-type]
+                writer.write_frame(game_id, event)  # type: ignore[arg-type]
             elif kind is FrameFinalized:
-                if live is not None:
-                    live.write(self.game_id, content_of(event), end_offset)
-                computer = self._deriver.computer
+                writer.write_finalized(game_id, event)  # type: ignore[arg-type]
+                computer, end_offset = self._deriver.computer, event.end_offset
                 for frame in event.frames:  # type: ignore[attr-defined]
-                    if finalized is not None:
-                        finalized.write_frame(self.game_id, frame, end_offset)
+                    writer.write_final_frame(game_id, frame, end_offset)
                     if computer is not None:
                         for derived in computer.feed(frame, end_offset):
                             self._write_other(derived, batch)
             else:
                 self._write_other(event, batch)
+                game_id = self.game_id
         return batch
 
     def _write_other(self, event: Event, batch: Batch) -> None:
@@ -238,5 +236,4 @@ class Pipeline:
             kind, body, _ = content
             batch.loose.append(LogMessage(kind, None, self.modes[0], 0, 0, body, None))
             return
-        for writer in self._writers.values():
-            writer.write(self.game_id, content, event.end_offset)
+        self._writer.write(self.game_id, content, event.end_offset)

@@ -175,19 +175,25 @@ class Table:
         out of range, and for an event outside of `data`."""
 
 class LogWriter:
-    """Gives the messages of one log their positions (`slpstream.game.log_writer.LogWriter`).
+    """Gives the messages of the logs of one game their positions (`slpstream.game.log_writer`).
 
     `message` is the class of messages, and `packed` that of the contents of frames that logs keep as they are. For all
     other frames, `content_of` is called.
     """
 
     def __new__(
-        cls, mode: str, message: type[Any], packed: type[Any], content_of: Callable[[Any], tuple[str, Any, int | None]]
+        cls,
+        modes: tuple[str, ...],
+        message: type[Any],
+        packed: type[Any],
+        content_of: Callable[[Any], tuple[str, Any, int | None]],
     ) -> LogWriter: ...
-    def begin(self) -> list[Any]: ...
+    def begin(self) -> dict[Any, list[Any]]: ...
     def copy(self) -> LogWriter: ...
     def write(self, game_id: str | None, content: tuple[str, Any, int | None], offset: int, /) -> None: ...
-    def write_frame(self, game_id: str | None, frame: Any, offset: int, /) -> None: ...
+    def write_frame(self, game_id: str | None, frame: Any, /) -> None: ...
+    def write_finalized(self, game_id: str | None, event: Any, /) -> None: ...
+    def write_final_frame(self, game_id: str | None, frame: Any, offset: int, /) -> None: ...
 
 def read_growth(
     descriptor: int, offset: int, head: bytes, checksum: int, limit: int, /

@@ -1,26 +1,89 @@
-// LogWriter gives the messages of a log their positions. Python does the same without the kernel
+// LogWriter gives the messages of a game's logs their positions. Python does the same without the kernel
 // (`slpstream/game/log_writer.py`).
 
 #include "kernel.h"
 
+#include <cstdio>
 #include <new>
 
 namespace kernel {
 namespace {
 
-struct LogWriterMade {
-    PyObject *mode = nullptr, *message = nullptr, *packed = nullptr, *content_of = nullptr, *name_of_frames = nullptr;
-    PyObject *messages = nullptr;
+// Calls `Py_XDECREF` at the end of its scope.
+struct Released {
+    explicit Released(PyObject *object) : object(object) {}
+    ~Released() { Py_XDECREF(object); }
+    Released(const Released &) = delete;
+    Released &operator=(const Released &) = delete;
+    PyObject *object;
+};
+
+// The log of one mode.
+struct Log {
+    PyObject *mode = nullptr, *messages = nullptr;
     long long offset = -1, count = 0;  // of the newest message
+};
+
+struct LogWriterMade {
+    PyObject *message = nullptr, *packed = nullptr, *content_of = nullptr;
+    Log live, finalized;  // without a mode if nobody wants this log
 
     LogWriterMade() = default;
     LogWriterMade(const LogWriterMade &other)
-        : mode(Py_XNewRef(other.mode)), message(Py_XNewRef(other.message)), packed(Py_XNewRef(other.packed)),
-          content_of(Py_XNewRef(other.content_of)), name_of_frames(Py_XNewRef(other.name_of_frames)),
-          offset(other.offset), count(other.count) {}
+        : message(Py_XNewRef(other.message)), packed(Py_XNewRef(other.packed)),
+          content_of(Py_XNewRef(other.content_of)), live(other.live), finalized(other.finalized) {
+        for (Log *log : {&live, &finalized}) {
+            Py_XINCREF(log->mode);
+            log->messages = nullptr;
+        }
+    }
     LogWriterMade &operator=(const LogWriterMade &) = delete;
     ~LogWriterMade() {
-        for (PyObject *object : {mode, message, packed, content_of, name_of_frames, messages}) Py_XDECREF(object);
+        for (PyObject *object : {message, packed, content_of}) Py_XDECREF(object);
+        for (Log *log : {&live, &finalized}) {
+            Py_XDECREF(log->mode);
+            Py_XDECREF(log->messages);
+        }
+    }
+
+    // Appends a message with the next position to a log. Sets an exception and returns false if that fails.
+    bool append(Log &log, PyObject *game_id, PyObject *kind, PyObject *body, PyObject *frame, long long offset) const {
+        if (log.mode == nullptr) return true;
+        if (log.messages == nullptr) {
+            PyErr_SetString(PyExc_RuntimeError, "begin() comes first");
+            return false;
+        }
+        const bool is_new = offset > log.offset;
+        const Released at(PyLong_FromLongLong(is_new ? offset : log.offset));
+        const Released count(PyLong_FromLongLong(is_new ? 0 : log.count + 1));
+        if (at.object == nullptr || count.object == nullptr) return false;
+        const Released made(PyObject_CallFunctionObjArgs(message, kind, game_id, log.mode, at.object, count.object,
+                                                         body, frame, nullptr));
+        if (made.object == nullptr || PyList_Append(log.messages, made.object) != 0) return false;
+        log.count = is_new ? 0 : log.count + 1;
+        if (is_new) log.offset = offset;
+        return true;
+    }
+
+    bool append_content(Log &log, PyObject *game_id, PyObject *content, long long offset) const {
+        if (!PyTuple_Check(content) || PyTuple_Size(content) != 3) {
+            PyErr_SetString(PyExc_TypeError, "the content of a message is a tuple of three");
+            return false;
+        }
+        return append(log, game_id, PyTuple_GetItem(content, 0), PyTuple_GetItem(content, 1),
+                      PyTuple_GetItem(content, 2), offset);
+    }
+
+    bool append_frame(Log &log, PyObject *game_id, PyObject *frame, long long offset) const {
+        const Released content(PyObject_GetAttrString(frame, "content"));
+        if (content.object == nullptr) return false;
+        if (!PyType_IsSubtype(Py_TYPE(content.object), reinterpret_cast<PyTypeObject *>(packed))) {
+            const Released encoded(PyObject_CallFunctionObjArgs(content_of, frame, nullptr));
+            return encoded.object != nullptr && append_content(log, game_id, encoded.object, offset);
+        }
+        const Released kind(PyUnicode_InternFromString("frame")), number(PyObject_GetAttrString(frame, "number"));
+        if (kind.object == nullptr || number.object == nullptr) return false;
+        return append(log, game_id, kind.object, content.object, number.object, offset);
     }
 };
 
@@ -33,8 +96,7 @@ LogWriterMade &made_of(PyObject *object) { return *reinterpret_cast<LogWriterObj
 
 PyObject *new_writer(PyTypeObject *type, LogWriterMade *made) {
     if (made == nullptr) return PyErr_NoMemory();
-    if (made->messages == nullptr) made->messages = PyList_New(0);
-    auto *self = made->messages == nullptr ? nullptr : allocated<LogWriterObject>(type);
+    auto *self = allocated<LogWriterObject>(type);
     if (self == nullptr) {
         delete made;
         return nullptr;
@@ -43,110 +105,121 @@ PyObject *new_writer(PyTypeObject *type, LogWriterMade *made) {
     return reinterpret_cast<PyObject *>(self);
 }
 
-// LogWriter(mode, message, packed, content_of)
+// LogWriter(modes, message, packed, content_of)
 PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *mode, *message, *packed, *content_of;
-    if (!PyArg_ParseTuple(arguments, "UOOO", &mode, &message, &packed, &content_of)) return nullptr;
+    PyObject *modes, *message, *packed, *content_of;
+    if (!PyArg_ParseTuple(arguments, "O!OOO", &PyTuple_Type, &modes, &message, &packed, &content_of)) return nullptr;
     if (!PyType_Check(packed)) {
         PyErr_SetString(PyExc_TypeError, "the base class of packed frames is a type");
         return nullptr;
     }
-    PyObject *name = PyUnicode_InternFromString("frame");
-    if (name == nullptr) return nullptr;
     auto *made = new (std::nothrow) LogWriterMade;
-    if (made != nullptr) {
-        made->mode = Py_NewRef(mode);
-        made->message = Py_NewRef(message);
-        made->packed = Py_NewRef(packed);
-        made->content_of = Py_NewRef(content_of);
-        made->name_of_frames = Py_NewRef(name);
+    PyObject *self = new_writer(type, made);
+    if (self == nullptr) return nullptr;
+    made->message = Py_NewRef(message);
+    made->packed = Py_NewRef(packed);
+    made->content_of = Py_NewRef(content_of);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(modes); ++i) {
+        PyObject *mode = PyTuple_GetItem(modes, i);
+        const bool is_text = PyUnicode_Check(mode) != 0;
+        Log *log = nullptr;
+        if (is_text && PyUnicode_CompareWithASCIIString(mode, "live") == 0) log = &made->live;
+        if (is_text && PyUnicode_CompareWithASCIIString(mode, "finalized") == 0) log = &made->finalized;
+        if (log == nullptr || log->mode != nullptr) {
+            PyErr_SetString(PyExc_ValueError, "the modes are live and finalized");
+            Py_DECREF(self);
+            return nullptr;
+        }
+        log->mode = Py_NewRef(mode);
     }
-    Py_DECREF(name);
-    return new_writer(type, made);
+    return self;
 }
 
 PyObject *writer_copy(PyObject *object, PyObject *) {
     return new_writer(Py_TYPE(object), new (std::nothrow) LogWriterMade(made_of(object)));
 }
 
+// begin(): the lists of the next messages.
 PyObject *writer_begin(PyObject *object, PyObject *) {
-    PyObject *messages = PyList_New(0);
-    if (messages == nullptr) return nullptr;
     LogWriterMade &made = made_of(object);
-    PyObject *before = made.messages;
-    made.messages = messages;
-    Py_DECREF(before);
-    return Py_NewRef(messages);
-}
-
-// Appends a message with the next position.
-PyObject *append(LogWriterMade &made, PyObject *game_id, PyObject *kind, PyObject *body, PyObject *frame,
-                 PyObject *offset_object) {
-    const long long offset = PyLong_AsLongLong(offset_object);
-    if (offset == -1 && PyErr_Occurred()) return nullptr;
-    const bool is_new = offset > made.offset;
-    PyObject *at = PyLong_FromLongLong(is_new ? offset : made.offset);
-    PyObject *count = PyLong_FromLongLong(is_new ? 0 : made.count + 1);
-    PyObject *message = nullptr;
-    if (at != nullptr && count != nullptr)
-        message = PyObject_CallFunctionObjArgs(made.message, kind, game_id, made.mode, at, count, body, frame, nullptr);
-    Py_XDECREF(at);
-    Py_XDECREF(count);
-    if (message == nullptr) return nullptr;
-    const int failed = PyList_Append(made.messages, message);
-    Py_DECREF(message);
-    if (failed != 0) return nullptr;
-    made.count = is_new ? 0 : made.count + 1;
-    if (is_new) made.offset = offset;
-    Py_RETURN_NONE;
-}
-
-PyObject *append_content(LogWriterMade &made, PyObject *game_id, PyObject *content, PyObject *offset) {
-    if (!PyTuple_Check(content) || PyTuple_Size(content) != 3) {
-        PyErr_SetString(PyExc_TypeError, "the content of a message is a tuple of three");
-        return nullptr;
+    PyObject *logs = PyDict_New();
+    for (Log *log : {&made.live, &made.finalized}) {
+        if (logs == nullptr || log->mode == nullptr) continue;
+        PyObject *before = log->messages;
+        log->messages = PyList_New(0);
+        Py_XDECREF(before);
+        if (log->messages == nullptr || PyDict_SetItem(logs, log->mode, log->messages) != 0) Py_CLEAR(logs);
     }
-    return append(made, game_id, PyTuple_GetItem(content, 0), PyTuple_GetItem(content, 1), PyTuple_GetItem(content, 2),
-                  offset);
+    return logs;
 }
 
-// write(game_id, content, offset)
+bool is_called_with(Py_ssize_t count, Py_ssize_t wanted) {
+    if (count != wanted) PyErr_Format(PyExc_TypeError, "takes %zd arguments, not %zd", wanted, count);
+    return count == wanted;
+}
+
+// The integer attribute of an event.
+bool read_integer(PyObject *event, const char *name, long long &value) {
+    const Released found(PyObject_GetAttrString(event, name));
+    if (found.object == nullptr) return false;
+    value = PyLong_AsLongLong(found.object);
+    return value != -1 || PyErr_Occurred() == nullptr;
+}
+
+PyObject *none_if(bool succeeded) { return succeeded ? Py_NewRef(Py_None) : nullptr; }
+
+// write(game_id, content, offset): to all logs.
 PyObject *writer_write(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (count == 3) return append_content(made_of(object), arguments[0], arguments[1], arguments[2]);
-    PyErr_SetString(PyExc_TypeError, "write takes a game id, a content and an offset");
-    return nullptr;
+    if (!is_called_with(count, 3)) return nullptr;
+    const long long offset = PyLong_AsLongLong(arguments[2]);
+    if (offset == -1 && PyErr_Occurred() != nullptr) return nullptr;
+    LogWriterMade &made = made_of(object);
+    return none_if(made.append_content(made.live, arguments[0], arguments[1], offset) &&
+                   made.append_content(made.finalized, arguments[0], arguments[1], offset));
 }
 
-// write_frame(game_id, frame, offset)
+// write_frame(game_id, frame): to the live log.
 PyObject *writer_write_frame(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "write_frame takes a game id, a frame and an offset");
-        return nullptr;
-    }
+    long long offset;
+    if (!is_called_with(count, 2) || !read_integer(arguments[1], "end_offset", offset)) return nullptr;
     LogWriterMade &made = made_of(object);
-    PyObject *result = nullptr, *number = nullptr;
-    PyObject *content = PyObject_GetAttrString(arguments[1], "content");
-    if (content == nullptr) return nullptr;
-    if (PyType_IsSubtype(Py_TYPE(content), reinterpret_cast<PyTypeObject *>(made.packed))) {
-        number = PyObject_GetAttrString(arguments[1], "number");
-        if (number != nullptr)
-            result = append(made, arguments[0], made.name_of_frames, content, number, arguments[2]);
-    } else {
-        PyObject *encoded = PyObject_CallFunctionObjArgs(made.content_of, arguments[1], nullptr);
-        if (encoded != nullptr) result = append_content(made, arguments[0], encoded, arguments[2]);
-        Py_XDECREF(encoded);
-    }
-    Py_XDECREF(number);
-    Py_DECREF(content);
-    return result;
+    return none_if(made.append_frame(made.live, arguments[0], arguments[1], offset));
+}
+
+// write_finalized(game_id, event): to the live log.
+PyObject *writer_write_finalized(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    long long offset, through;
+    if (!is_called_with(count, 2) || !read_integer(arguments[1], "end_offset", offset) ||
+        !read_integer(arguments[1], "through", through))
+        return nullptr;
+    LogWriterMade &made = made_of(object);
+    const Released kind(PyUnicode_InternFromString("finalized"));
+    char text[64];
+    std::snprintf(text, sizeof text, "\"through\":%lld}", through);
+    const Released body(PyBytes_FromString(text));
+    if (kind.object == nullptr || body.object == nullptr) return nullptr;
+    return none_if(made.append(made.live, arguments[0], kind.object, body.object, Py_None, offset));
+}
+
+// write_final_frame(game_id, frame, offset): to the finalized log.
+PyObject *writer_write_final_frame(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    if (!is_called_with(count, 3)) return nullptr;
+    const long long offset = PyLong_AsLongLong(arguments[2]);
+    if (offset == -1 && PyErr_Occurred() != nullptr) return nullptr;
+    LogWriterMade &made = made_of(object);
+    return none_if(made.append_frame(made.finalized, arguments[0], arguments[1], offset));
 }
 
 PyMethodDef writer_methods[] = {
-    {"begin", as_method(writer_begin), METH_NOARGS, "begin(): the list to which the next messages are appended."},
+    {"begin", as_method(writer_begin), METH_NOARGS, "begin(): the lists to which the next messages are appended."},
     {"copy", as_method(writer_copy), METH_NOARGS, "copy(): a writer that is independent from now on."},
-    {"write", as_method(writer_write), METH_FASTCALL, "write(game_id, content, offset): write the next message."},
+    {"write", as_method(writer_write), METH_FASTCALL, "write(game_id, content, offset): write a message to all logs."},
     {"write_frame", as_method(writer_write_frame), METH_FASTCALL,
-     "write_frame(game_id, frame, offset): write the message of a frame."},
+     "write_frame(game_id, frame): write a frame to the live log."},
+    {"write_finalized", as_method(writer_write_finalized), METH_FASTCALL,
+     "write_finalized(game_id, event): write to the live log which frames are final."},
+    {"write_final_frame", as_method(writer_write_final_frame), METH_FASTCALL,
+     "write_final_frame(game_id, frame, offset): write a frame to the finalized log."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -154,7 +227,7 @@ PyType_Slot writer_slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(writer_new)},
     {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<LogWriterObject>)},
     {Py_tp_methods, writer_methods},
-    {Py_tp_doc, const_cast<char *>("LogWriter(mode, message, packed, content_of): gives messages their positions.")},
+    {Py_tp_doc, const_cast<char *>("LogWriter(modes, message, packed, content_of): gives messages their positions.")},
     {0, nullptr},
 };
 
