@@ -17,13 +17,14 @@ class _Phase:
 
     def __init__(self) -> None:
         self.has_timer = False
-        self.waiting: dict[trio.Event, Callable[[], bool]] = {}
+        self.waiting: dict[trio.Event, Callable[[float], bool]] = {}
         """Events that wake the tasks, each with a function that tells whether its task needs the tick. A task that was
         woken and is still in here has to take the timer."""
 
     def tick(self) -> None:
         """Wake the tasks that need the tick."""
-        for event in [event for event, is_needed in self.waiting.items() if is_needed()]:
+        now = trio.current_time()
+        for event in [event for event, is_needed in self.waiting.items() if is_needed(now)]:
             del self.waiting[event]
             event.set()
 
@@ -37,10 +38,13 @@ class SharedTicks:
     def __init__(self) -> None:
         self._phases: dict[tuple[float, int], _Phase] = {}
 
-    async def wait(self, period_seconds: float, name: str, is_needed: Callable[[], bool] = lambda: True) -> None:
+    async def wait(
+        self, period_seconds: float, name: str, is_needed: Callable[[float], bool] = lambda now: True
+    ) -> None:
         """Wait for the next tick in the phase of `name` at which `is_needed` returns true.
 
-        If it returns false, the task isn't woken, so a tick that nobody needs costs next to nothing.
+        It gets the time on trio's clock. If it returns false, the task isn't woken, so a tick that nobody needs costs
+        next to nothing.
         """
         key = period_seconds, int(phase_of(name) * PHASES)
         phase = self._phases.setdefault(key, _Phase())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import trio
 from slpstream.api import messages
 from slpstream.formats.interface import REST_SECONDS
 from slpstream.model.messages import Position
+from slpstream.system.ticks import SharedTicks
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.station import log_of, running_station, until
 from tests.formats.games import games
@@ -52,6 +54,36 @@ async def test_left_game_is_released_and_can_continue(tmp_path: Path) -> None:
         await until(lambda: game.ended and sum(mark in line for line in received) >= len(expected))
         assert [line for line in received if mark in line] == expected
         assert [known.game_id for known in station.channel.games].count(game.game_id) == 1
+
+
+class RecordedTicks(SharedTicks):
+    """Notes the phase of each wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.phases: list[str] = []
+
+    async def wait(
+        self, period_seconds: float, name: str, is_needed: Callable[[float], bool] = lambda now: True
+    ) -> None:
+        self.phases.append(name)
+        await super().wait(period_seconds, name, is_needed)
+
+
+async def test_stations_share_one_timer_while_no_file_grows(tmp_path: Path) -> None:
+    """While one does, the upkeep is staggered by the names of the stations."""
+    ticks = RecordedTicks()
+    game = PlayedGame(tmp_path / "Game_1.slp", synthetic_match(seed=5, frames=300))
+    async with quick_station(tmp_path, ticks=ticks) as station:
+        await until(lambda: ticks.phases)
+        shared = ticks.phases[-1]
+        assert shared != station.id
+        game.write()
+        await until(lambda: ticks.phases[-1] == station.id)
+        await until(lambda: ticks.phases[-1] == shared)
+        assert station.followed == [game.path], "the game is paused"
+        game.write()
+        await until(lambda: ticks.phases[-1] == station.id)
 
 
 async def test_files_without_game_start_are_released(tmp_path: Path) -> None:

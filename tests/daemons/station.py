@@ -17,6 +17,7 @@ from slpstream.stream.game import Game
 from slpstream.stream.log_consumer import LogConsumer
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics
+from slpstream.system.ticks import SharedTicks
 
 TIMEOUT_SECONDS = 60.0
 QUICK = Timing(tick_seconds=0.01, release_seconds=0.1, played_seconds=0.05, retry_seconds=0.2, stable_seconds=0.5)
@@ -35,6 +36,7 @@ async def running_station(
     index: GameIndex | None = None,
     errors: InternalErrors | None = None,
     timing: Timing = QUICK,
+    ticks: SharedTicks | None = None,
 ) -> AsyncIterator[Station]:
     """Run a station for the duration of the block, at most `TIMEOUT_SECONDS`. The block begins after the first scan."""
     station = Station(
@@ -51,7 +53,12 @@ async def running_station(
             pace=pace,
         ),
         ring_bytes=1 << 20,
-        shared=SharedServices(limiter or trio.CapacityLimiter(4), index, errors=errors or InternalErrors()),
+        shared=SharedServices(
+            limiter or trio.CapacityLimiter(4),
+            index,
+            errors=errors or InternalErrors(),
+            ticks=ticks or SharedTicks(),
+        ),
         timing=timing,
     )
     with trio.fail_after(TIMEOUT_SECONDS):

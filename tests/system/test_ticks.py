@@ -55,7 +55,7 @@ async def test_task_is_only_woken_by_ticks_that_it_needs(autojump_clock: trio.te
     ticks, needed, woken = SharedTicks(), {"first": False, "second": False, "third": False}, dict[str, float]()
 
     async def wait(name: str) -> None:
-        await ticks.wait(1.0, "same", lambda: needed[name])
+        await ticks.wait(1.0, "same", lambda now: needed[name])
         woken[name] = trio.current_time()
 
     async with trio.open_nursery() as nursery:
@@ -77,7 +77,7 @@ async def test_timer_is_passed_on_if_its_task_is_cancelled(autojump_clock: trio.
 
         async def wait(scope: trio.CancelScope) -> None:
             with scope:
-                await ticks.wait(1.0, "same", lambda: False)
+                await ticks.wait(1.0, "same", lambda now: False)
 
         for scope in scopes:
             nursery.start_soon(wait, scope)

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from slpstream.system.metrics import StationMetrics
 
 _TIMING = Timing()
+_STILL = "still"
+"""The phase of the upkeep of all stations where no file grows."""
 
 
 class Station:
@@ -121,7 +123,7 @@ class Station:
         quiet = QuietFiles(channel, files, copies, containment, settings)
         whole = WholeFiles(files, publisher, containment, settings, shared)
         self._upkeep = Upkeep(
-            files, feeder, counters, quiet, copies, whole, containment, self._health, current, settings
+            station, files, feeder, counters, quiet, copies, whole, containment, self._health, current, settings
         )
 
     @property
@@ -232,10 +234,15 @@ class Station:
                 self._upkeep.end()
 
     async def _tick(self, nursery: trio.Nursery) -> None:
-        """Do the upkeep regularly. It is staggered, so that fifty stations don't all do it at the same moment."""
+        """Do the upkeep regularly. It is staggered, so that fifty stations don't all do it at the same moment.
+
+        All stations where no file grows share one timer.
+        """
+        upkeep = self._upkeep
         while True:
-            await self._ticks.wait(self._settings.timing.tick_seconds, self.id, self._upkeep.is_needed)
-            self._upkeep.tick(nursery)
+            phase = _STILL if upkeep.is_still else self.id
+            await self._ticks.wait(self._settings.timing.tick_seconds, phase, upkeep.is_needed)
+            upkeep.tick(nursery)
 
     def _failed(self, error_id: str, failures: int) -> None:
         """Note that a bug has ended the work on the folder, which will begin again after a pause."""

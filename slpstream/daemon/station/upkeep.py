@@ -1,14 +1,17 @@
 """The work of a station that is only caused by the passing of time. It is done twice a second, or less often if no file
-has grown for a while.
+has grown for a while. Until then, all that happens twice a second is a look at whether it is needed.
 
 `QuietFiles` releases the files that never end. These are broken files, copies, and games that were never finished.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import trio
+
+from slpstream.system.stagger import next_moment
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 _MAX_UNFINISHED_FILES = 8
 """For a moment, we keep at most this many broken files open, and at most this many files that the disk has never
 accepted."""
-_STILL_TICK_SECONDS = 2.5
+_STILL_TICK_SECONDS = 5.0
 """The time between two ticks while no file has grown for a while."""
 
 
@@ -85,6 +88,7 @@ class Upkeep:
 
     def __init__(
         self,
+        station: str,
         files: FollowedFiles,
         feeder: Feeder,
         counters: StationCounters,
@@ -96,6 +100,7 @@ class Upkeep:
         current: CurrentGame,
         settings: Settings,
     ) -> None:
+        self._station = station
         self._files = files
         self._feeder = feeder
         self._counters = counters
@@ -108,12 +113,14 @@ class Upkeep:
         self._settings = settings
         self._due_at = 0.0
         """When the open files need the next tick, even if nothing happens."""
+        self.is_still = True
+        """Whether no file has grown for a while."""
 
-    def is_needed(self) -> bool:
-        """Whether `tick` has to be called now. On a station where nobody plays, it never does."""
+    def is_needed(self, now: float) -> bool:
+        """Whether `tick` has to be called at `now`, on trio's clock. On a station where nobody plays, it never does."""
         if self._counters.are_buffered or self._containment.has_quarantined or not self._health.is_well:
             return True
-        return len(self._files) > 0 and trio.current_time() >= self._due_at
+        return now >= self._due_at and len(self._files) > 0
 
     def tick(self, nursery: trio.Nursery) -> None:
         """Do the work once. Files that were written in one go are played in `nursery`."""
@@ -129,11 +136,12 @@ class Upkeep:
         if self._health.is_reachable:
             self._current.check_growth()
         now, settings = trio.current_time(), self._settings
-        grown_at = max((followed.growth.grown_at for followed in self._files), default=now)
+        grown_at = max((followed.growth.grown_at for followed in self._files), default=-math.inf)
         # These changes happen soon after the last growth, and must not be late. The later ones can wait for a tick.
         prompt_seconds = max(settings.watch.stalled_seconds, settings.timing.release_seconds)
-        is_still = now - grown_at > prompt_seconds + 1
-        self._due_at = now + _STILL_TICK_SECONDS if is_still else now
+        self.is_still = now - grown_at > prompt_seconds + 1
+        # Stations whose players pause together don't do their upkeep together.
+        self._due_at = next_moment(self._station, _STILL_TICK_SECONDS, now) if self.is_still else now
 
     def end(self) -> None:
         """Flush the counters."""

@@ -277,8 +277,10 @@ class FolderTail:
         """
         now = trio.current_time()
         if self._handover.is_waiting and self._is_notified and not self._schedule.due:
-            self._scans.start(now)
-            self._reader.poll_unchanged(now)
+            if self._scans.start(now):
+                self._reader.poll_unchanged(self._table.open, now)  # all, so that polls need no wakeups of their own
+            else:
+                self._reader.poll_unchanged(self._schedule.to_poll(now), now)
         return min(self._scans.deadline(now), self._schedule.deadline(), self._comparisons.deadline())
 
     @property

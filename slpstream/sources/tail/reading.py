@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from slpstream.model.errors import Replaced, SourceError, Unreadable, Vanished
@@ -73,9 +73,9 @@ class Reader:
         self._apply(tail, result, now)
         return True
 
-    def poll_unchanged(self, now: float) -> None:
-        """Poll the files that have not been read recently. Those that turn out to be unchanged need no turn."""
-        for tail in self._schedule.to_poll(now):
+    def poll_unchanged(self, tails: Iterable[FileTail], now: float) -> None:
+        """Poll some of the open files. Those that turn out to be unchanged need no turn."""
+        for tail in tails:
             if tail.descriptor.nowait and tail.is_unchanged(now):
                 tail.read_at = now
 

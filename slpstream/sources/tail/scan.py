@@ -89,7 +89,7 @@ def refusal_of(error: OSError) -> Refusal:
     return Refusal(error.strerror or type(error).__name__)
 
 
-def examine(path: str, real_root: str) -> Finding:
+def examine(path: str, root: str) -> Finding:
     """Find out what kind of file is at the given path.
 
     Links that lead out of the root, FIFOs and devices are refused.
@@ -99,7 +99,7 @@ def examine(path: str, real_root: str) -> Finding:
         if stat.S_ISLNK(status.st_mode):
             target = os.path.realpath(path, strict=True)
             status = os.stat(target)
-            if not stat.S_ISDIR(status.st_mode) and not is_inside(target, real_root):
+            if not stat.S_ISDIR(status.st_mode) and not is_inside(target, os.path.realpath(root)):
                 return Refusal("a link out of the folder")
     except OSError as error:
         if error.errno in GONE:
@@ -112,8 +112,7 @@ def examine(path: str, real_root: str) -> Finding:
 
 def examine_all(paths: Iterable[str], root: str) -> dict[str, Finding]:
     """Examine several paths below `root`. In the result, the oldest file comes first."""
-    real_root = os.path.realpath(root)
-    return _oldest_first({path: examine(path, real_root) for path in paths})
+    return _oldest_first({path: examine(path, root) for path in paths})
 
 
 def is_inside(path: str, real_root: str) -> bool:
@@ -154,7 +153,6 @@ def scan_tree(
     if not stat.S_ISDIR(status.st_mode):
         return ScanResult(None, None, {root: Refusal("not a folder")}, folders)
     root_identity = identity_of(status)
-    real_root = os.path.realpath(root)
     seen: set[str] = set()
     unreadable: list[str] = []
     visited: set[FileIdentity] = set()
@@ -177,7 +175,7 @@ def scan_tree(
                         pending.append(entry.path)
                     elif entry.name.lower().endswith(suffixes):
                         seen.add(entry.path)
-                        finding = _examine_entry(entry, real_root)
+                        finding = _examine_entry(entry, root)
                         if known.differs(entry.path, finding):
                             findings[entry.path] = finding
         except OSError as error:
@@ -204,11 +202,11 @@ def _oldest_first(findings: Mapping[str, Finding]) -> dict[str, Finding]:
     return dict(sorted(findings.items(), key=age))
 
 
-def _examine_entry(entry: os.DirEntry[str], real_root: str) -> Finding:
+def _examine_entry(entry: os.DirEntry[str], root: str) -> Finding:
     """Examine the path of the given entry. For a plain file, this only needs one stat."""
     if _WINDOWS or entry.is_symlink():
         # On Windows, the cached result of scandir has no inode, and a stale size while the file is open.
-        return examine(entry.path, real_root)
+        return examine(entry.path, root)
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError as error:

@@ -177,15 +177,17 @@ class Scans:
         """
         self._times.scan_soon(now)
 
-    def start(self, now: float) -> None:
-        """Start a scan if it is due, unless one is already running."""
+    def start(self, now: float) -> bool:
+        """Start a scan if it is due, unless one is already running. Returns whether one was started."""
         if now < self._times.next_scan or self.call.is_running or self.call.has_outcome:
-            return
+            return False
         self._times.begin(now)
         self._version = self._table.next_version()
         tree, known, judge_by_age = self._tree, self._table.known_files(), self._judge_by_age
-        if not self.call.start(lambda: tree.scan(known, judge_by_age=judge_by_age)):
-            self._times.next_scan = now + MISSING_SECONDS
+        if self.call.start(lambda: tree.scan(known, judge_by_age=judge_by_age)):
+            return True
+        self._times.next_scan = now + MISSING_SECONDS
+        return False
 
     async def apply(self, now: float) -> list[TailEvent]:
         """Apply the scan that has ended to the table, and return its `Scanned` and `Refused` events."""

@@ -113,9 +113,18 @@ class SlowThreads(InlineThreads):
 
 
 class CountingNotifications(Notifications):
-    """Counts the passes of the iteration, each of which takes the reports once."""
+    """Counts the passes of the iteration, each of which takes the reports once, and the times at which it wakes up."""
 
     passes = 0
+    wakeups = 0
+
+    async def wait(self, deadline: float, recompute: Callable[[], float] | None = None) -> None:
+        def count() -> float:
+            self.wakeups += 1
+            assert recompute is not None
+            return recompute()
+
+        await super().wait(deadline, count)
 
     def take(self) -> Touched:
         self.passes += 1
@@ -179,6 +188,32 @@ async def test_scans_without_news_do_not_wake_the_iteration(
         await trio.sleep(10)
         assert [file.path.name for file in followed.tail.active] == ["Game_1.slp"]
         assert any(isinstance(event, Grew) for event in followed.events)
+
+
+@pytest.mark.trio
+async def test_polls_of_a_file_that_is_notified_wait_for_the_scans(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path
+) -> None:
+    """A paused game costs one wakeup for each scan, and none for its polls, whenever it was paused."""
+    path = tmp_path / "Game_1.slp"
+    async with following(tmp_path, None) as followed:
+        await trio.sleep(10)
+        for _ in range(200):
+            with path.open("ab") as file:
+                file.write(b"{")
+            followed.notifications.grew(str(path))
+            await trio.sleep(1 / 60)
+        await trio.sleep(20)
+        wakeups, scans = followed.notifications.wakeups, followed.threads.started
+        await trio.sleep(60)
+        assert followed.threads.started == scans + 12
+        assert followed.notifications.wakeups == wakeups + 12
+        with path.open("ab") as file:
+            file.write(b"unnoticed")
+        await trio.sleep(10)
+        grew = followed.events[-1]
+        assert isinstance(grew, Grew)
+        assert grew.data == b"unnoticed"
 
 
 @pytest.mark.trio
