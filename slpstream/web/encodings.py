@@ -34,7 +34,11 @@ class WebsocketEncoding:
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message as a websocket message. You can cut a `frame` message down to some fields."""
-        return _framed(self._opcode, self._form(message, station, fields))
+        payload = self._form(message, station, fields)
+        size = len(payload)
+        if _SIZE_IN_2_BYTES <= size < 1 << 16:  # nearly all frames of games, so we save a call
+            return b"%c%c%c%c%b" % (_FIN | self._opcode, _SIZE_IN_2_BYTES, size >> 8, size & 0xFF, payload)
+        return _framed(self._opcode, payload)
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message as a websocket message."""
@@ -64,7 +68,7 @@ class DeltaWebsocketEncoding(WebsocketEncoding):
 def _framed(opcode: Opcode, payload: bytes) -> bytes:
     """Return a websocket message in one frame. It is unmasked, as servers send it (RFC 6455, section 5.2).
 
-    Every frame of a game passes through here. Doing it ourselves takes a quarter of the time that `websockets` takes.
+    Doing it ourselves takes a quarter of the time that `websockets` takes.
     """
     size = len(payload)
     if size < _SIZE_IN_2_BYTES:

@@ -283,7 +283,6 @@ STAGES: list[tuple[Any, str]] = [
     (pipeline.Deriver, "derive"),
     (pipeline.LogWriter, "write"),
     (FollowedFile, "describe"),
-    (FollowedFile, "keep_checkpoint"),
     (FollowedFile, "release"),
     (GrowingLogReader, "keep"),
     (followed_files, "record_of"),
