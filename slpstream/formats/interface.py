@@ -28,7 +28,7 @@ class Reader(Protocol):
 
     @property
     def failure(self) -> FormatError | None:
-        """If the bytes were wrong, this is the error that ended the log."""
+        """If the bytes were wrong, this is the error that ended the log. A diagnostic reports it too."""
 
     @property
     def closed(self) -> bool:

@@ -57,7 +57,8 @@ class _Group:
             member.outbox.socket.descriptor if member.bases is bases and not member.outbox.queued_bytes else -1
             for member in members
         ]
-        return [(members[index], taken) for index, taken in send_to_all(descriptors, data)]
+        shortfalls = send_to_all(descriptors, data)
+        return [(members[index], taken) for index, taken in shortfalls] if shortfalls else []
 
 
 class Channel(StationGames):
@@ -77,14 +78,15 @@ class Channel(StationGames):
         super().__init__(station, locate, publish_held=publish_held, kept_games=kept_games)
         self._send_to_all = send_to_all
         self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
-        self._groups: dict[Hashable, _Group] = {}
+        self.groups: dict[Hashable, _Group] = {}
+        """The live subscribers, by what they want."""
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
         self._set: dict[str, Any] | None = None
 
     @property
     def subscribers(self) -> int:
         """The number of live subscribers. You can read this from any thread."""
-        return sum(len(group.members) for group in list(self._groups.values()))
+        return sum(len(group.members) for group in list(self.groups.values()))
 
     def publish(self, game: Game, logs: Mapping[FramesMode, Sequence[LogMessage]]) -> None:
         """Append new messages of a game to the log of each mode, and send them to the live subscribers.
@@ -92,7 +94,8 @@ class Channel(StationGames):
         The messages must be in order. While the game is still catching up, nothing is sent. If the log already has some
         of the messages, which happens if the file is read again, these are ignored.
         """
-        is_shared = len(self._groups) > 1
+        groups = [*self.groups.values()]
+        is_shared = len(groups) > 1
         for mode, published in logs.items():
             if not published:
                 continue
@@ -105,7 +108,7 @@ class Channel(StationGames):
                 game.note(others)
             if game.catching_up:
                 continue
-            for group in [*self._groups.values()]:
+            for group in groups:
                 if group.view.mode == mode:
                     self._fan_out(game, messages, head, group, is_shared=is_shared)
             for message in messages:
@@ -204,21 +207,21 @@ class Channel(StationGames):
         Before you call this, it must have reached the head of every log.
         """
         key = subscriber.view.key
-        group = self._groups.get(key)
+        group = self.groups.get(key)
         if group is None:
-            group = self._groups[key] = _Group(subscriber.view)
+            group = self.groups[key] = _Group(subscriber.view)
         group.members.append(subscriber)
         group.share_bases(subscriber)
 
     def detach(self, subscriber: LiveSubscriber) -> None:
         """Stop sending new messages to the given subscriber."""
         key = subscriber.view.key
-        group = self._groups.get(key)
+        group = self.groups.get(key)
         if group is not None and subscriber in group.members:
             group.members.remove(subscriber)
             subscriber.bases = {**subscriber.bases}
             if not group.members:
-                del self._groups[key]
+                del self.groups[key]
 
     def set_back(self, subscriber: LiveSubscriber, game: Game, position: Position | None = None) -> None:
         """Detach a subscriber, and let it read `game` from `position` on.
@@ -233,7 +236,7 @@ class Channel(StationGames):
 
         This is a new list, because a subscriber can leave while we send something to it.
         """
-        return [subscriber for group in self._groups.values() for subscriber in group.members]
+        return [subscriber for group in self.groups.values() for subscriber in group.members]
 
     def _fan_out(
         self, game: Game, messages: Sequence[LogMessage], head: tuple[int, int], group: _Group, *, is_shared: bool

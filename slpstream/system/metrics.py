@@ -9,15 +9,19 @@ don't have to keep it a second time.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Counter, disable_created_metrics, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.utils import floatToGoString
 
 from slpstream.system.internal_errors import CORE_LABELS
 from slpstream.system.metric_row import Row
@@ -115,6 +119,30 @@ TABLE = (
 """The metrics of the core."""
 
 
+class Histogram:
+    """The distribution of some values.
+
+    A histogram of prometheus-client takes two locks and seven calls for each value. This one adds up its buckets when
+    they are scraped, and each of its values must come from the same thread.
+    """
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        """`bounds` are the upper bounds of the buckets, which include them. The last bucket has no bound."""
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Add a value."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def buckets(self) -> tuple[list[tuple[str, float]], float]:
+        """Return the cumulative count of each bucket by its upper bound, and the sum of all values."""
+        bounds = [floatToGoString(bound) for bound in (*self._bounds, math.inf)]  # type: ignore[no-untyped-call]
+        return list(zip(bounds, accumulate(self._counts.copy()), strict=True)), self._sum
+
+
 class StationMetrics:
     """The counters of one station. They are looked up only once."""
 
@@ -156,16 +184,15 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # they would add a second series to each counter
         self._registry = CollectorRegistry()
         self._counters: dict[str, Counter] = {}
-        self._histograms: dict[str, Histogram] = {}
+        self._histograms: dict[str, _Histograms] = {}
         self.rows = {row.name: row for row in (*TABLE, *more)}
         """Every metric by name, in the order of the page."""
         self.unbound_gauges = {row.name for row in self.rows.values() if row.kind == "gauge"}
         """Gauges that have no function yet, and so are not on the page."""
         for row in self.rows.values():
             if row.kind == "histogram":
-                self._histograms[row.name] = Histogram(
-                    row.name, row.help, row.labels, buckets=row.buckets, registry=self._registry
-                )
+                self._histograms[row.name] = _Histograms(row)
+                self._registry.register(self._histograms[row.name])
             elif row.kind == "counter" and row.name != "process_cpu_seconds_total":
                 self._counters[row.name] = Counter(row.name, row.help, row.labels, registry=self._registry)
                 if len(row.labels) == 1:
@@ -182,8 +209,7 @@ class Metrics:
 
     def histogram(self, name: str, *labels: str) -> Histogram:
         """Return the histogram of a row, for these values of its labels."""
-        histogram = self._histograms[name]
-        return histogram.labels(*labels) if labels else histogram
+        return self._histograms[name].labels(*labels)
 
     def bind(self, name: str, read: Callable[[], float | None]) -> None:
         """Export a gauge that doesn't have a label.
@@ -235,9 +261,11 @@ class Metrics:
 
         If it comes back later, they begin at 0, just like after a restart.
         """
-        for name, family in (*self._counters.items(), *self._histograms.items()):
+        for name, family in self._counters.items():
             if "station" in self.rows[name].labels:
                 family.remove_by_labels({"station": station})
+        for histograms in self._histograms.values():
+            histograms.remove_station(station)
 
     def total(self, name: str) -> float:
         """Return the sum of a counter over all values of its labels."""
@@ -281,6 +309,39 @@ def _idle(row: Row) -> float | None:
 def _memory_pages(column: int) -> int:
     """Return a column of `/proc/self/statm` (see proc(5)). Column 0 is the total size, and 1 is the resident set."""
     return int(Path("/proc/self/statm").read_bytes().split()[column])
+
+
+class _Histograms:
+    """A collector of the histograms of one row, by the values of its labels."""
+
+    def __init__(self, row: Row) -> None:
+        self._row = row
+        self._histograms: dict[tuple[str, ...], Histogram] = {}
+
+    def labels(self, *values: str) -> Histogram:
+        """Return the histogram for these values of the labels."""
+        if values not in self._histograms:
+            self._histograms[values] = Histogram(self._row.buckets)
+        return self._histograms[values]
+
+    def remove_station(self, station: str) -> None:
+        """Remove the histograms of the given station."""
+        index = self._row.labels.index("station")
+        self._histograms = {values: each for values, each in self._histograms.items() if values[index] != station}
+
+    def describe(self) -> Iterable[Metric]:
+        """Return the family without any samples. The registry uses this to find out their names."""
+        yield self._family()
+
+    def collect(self) -> Iterable[Metric]:
+        family = self._family()
+        for values, histogram in list(self._histograms.items()):
+            buckets, total = histogram.buckets()
+            family.add_metric(values, buckets, total)
+        yield family
+
+    def _family(self) -> HistogramMetricFamily:
+        return HistogramMetricFamily(self._row.name, self._row.help, labels=list(self._row.labels))
 
 
 class _Computed:

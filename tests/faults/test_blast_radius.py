@@ -284,7 +284,6 @@ STAGES: list[tuple[Any, str]] = [
     (pipeline.Deriver, "finish"),
     (SlippiStats, "feed"),
     (FollowedFile, "describe"),
-    (FollowedFile, "keep_checkpoint"),
     (FollowedFile, "release"),
     (GrowingLogReader, "keep"),
     (followed_files, "record_of"),

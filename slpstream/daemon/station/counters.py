@@ -1,4 +1,4 @@
-"""The counters of a station. They are buffered, and flushed to Prometheus twice a second.
+"""The counters of a station. They are plain numbers, and flushed to Prometheus twice a second.
 
 Each counter of Prometheus takes a lock, which would be too expensive for every frame of every station.
 """
@@ -33,12 +33,9 @@ class StationCounters:
         self._folder = folder
         self._wall_clock = wall_clock
         self._log = get_logger()
-        self._bytes = self._frames = self._resent_frames = self._ticks = 0
-        self._delays_seconds: list[float] = []
-
-    def count_bytes(self, size_bytes: int) -> None:
-        """Count bytes that were read from a replay."""
-        self._bytes += size_bytes
+        self._frames = self._resent_frames = self._ticks = 0
+        self.read_bytes = 0
+        """How many bytes of replays were read since the last flush."""
 
     def count(
         self, batch: Batch, file: TailedFile, *, game_id: str | None, live: bool, failed: bool, held: bool = False
@@ -75,7 +72,7 @@ class StationCounters:
             self._frames += batch.frames
             self._resent_frames += batch.resent_frames
             if not held:
-                self._delays_seconds.append(self._delay_seconds(file, batch.frames))
+                self._metrics.publish_seconds.observe(self._delay_seconds(file, batch.frames))
 
     def _delay_seconds(self, file: TailedFile, frames: int) -> float:
         """Estimate how long the oldest of these frames has been in the file. All of them were read together.
@@ -100,7 +97,7 @@ class StationCounters:
     @property
     def are_buffered(self) -> bool:
         """Whether there are counts to flush."""
-        return bool(self._bytes or self._frames)
+        return bool(self.read_bytes or self._frames)
 
     def tick(self, readers: Iterable[Reader]) -> None:
         """Flush the counters.
@@ -114,16 +111,13 @@ class StationCounters:
         """Write the buffered counts to Prometheus, together with the command counts of `readers`."""
         metrics = self._metrics
         for counter, count in (
-            (metrics.bytes, self._bytes),
+            (metrics.bytes, self.read_bytes),
             (metrics.frames, self._frames),
             (metrics.rollback_frames, self._resent_frames),
         ):
             if count:
                 counter.inc(count)
-        for delay_seconds in self._delays_seconds:
-            metrics.publish_seconds.observe(delay_seconds)
-        self._bytes = self._frames = self._resent_frames = 0
-        self._delays_seconds = []
+        self.read_bytes = self._frames = self._resent_frames = 0
         for reader in readers:
             for command, count in reader.take_command_counts().items():
                 metrics.event(command, count)

@@ -37,20 +37,15 @@ class LiveRecord:
         self.ended_at_ms: int | None = None
         """When we saw the game end (Unix time). This is `None` until then, and stays `None` for a game that was already
         over."""
-        self._pacing: FramePacing | None = None
-
-    def note_frames(self, frames: int, frames_per_second: int, at: float) -> None:
-        """Record that new frames have arrived at the given time on trio's clock."""
-        if self._pacing is None:
-            self._pacing = FramePacing(1 / frames_per_second)
-        self._pacing.arrived(frames, at)
+        self.frame_pacing: FramePacing | None = None
+        """How evenly the frames arrive. This is `None` until the game begins, and stays `None` if it has no frames."""
 
     def pacing(self) -> Pacing | None:
         """Return the pacing of a game that has ended.
 
         Returns `None` before the end of the game, or if we didn't see any frames arrive.
         """
-        return None if self._pacing is None or self.ended_at_ms is None else self._pacing.measured()
+        return None if self.frame_pacing is None or self.ended_at_ms is None else self.frame_pacing.measured()
 
 
 class WholeFile:
@@ -85,7 +80,10 @@ class FollowedFile:
         """Whether the file doesn't exist yet, because it cannot be written to the disk."""
         self.exhausted_size_bytes: int | None = None
         """The last size that we know of a file that is no longer read, however much it grows."""
-        self._keep_checkpoint: Callable[[Pipeline], None] | None = None
+        self.keep_checkpoint: Callable[[Pipeline], None] | None = None
+        """Lets the reader of the log copy the pipeline from time to time. With these copies, jumps into a running game
+        are short.
+        """
         self._held: list[bytes] = []
         self._held_bytes = 0
 
@@ -175,8 +173,6 @@ class FollowedFile:
         If there is a gap before it, there are no bytes. `data` begins at the file offset `offset`.
         """
         read = self.read_bytes
-        if offset == read:
-            return offset, data
         return read, data[read - offset :] if offset < read else b""
 
     def open_log(
@@ -186,16 +182,8 @@ class FollowedFile:
         if self.whole is not None:
             return WholeFileLogReader(lambda: self.file.path, self._published, game_id, limiter)
         reader = GrowingLogReader(lambda: self.file.path, self._published_bytes, game_id, limiter, read_unwritten)
-        self._keep_checkpoint = reader.keep
+        self.keep_checkpoint = reader.keep
         return reader
-
-    def keep_checkpoint(self) -> None:
-        """Let the reader of the log copy the pipeline from time to time.
-
-        With these copies, jumps into a running game are short.
-        """
-        if self._keep_checkpoint is not None:
-            self._keep_checkpoint(self.pipeline)
 
     def release(self, limiter: trio.CapacityLimiter) -> None:
         """Stop following the file.
@@ -203,7 +191,7 @@ class FollowedFile:
         Its game can still be read afterwards, without the pipeline, which takes megabytes.
         """
         game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
-        self._keep_checkpoint = None  # it refers to this object, and reference cycles are freed late
+        self.keep_checkpoint = None  # it refers to this object, and reference cycles are freed late
         if game is None:
             return
         if self.whole is not None:

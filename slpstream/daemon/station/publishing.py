@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from slpstream.daemon.station.frame_pacing import FramePacing
 from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
 from slpstream.model.events import Diagnostic, GameStart
@@ -161,9 +162,9 @@ class Publisher:
         game = followed.game
         if game is not None:
             self._channel.publish(game, batch.logs)
-            if batch.frames and followed.growth.seen and game.frames_per_second:
-                new_frames = batch.frames - batch.resent_frames
-                followed.record.note_frames(new_frames, game.frames_per_second, followed.growth.grown_at)
+            pacing = followed.record.frame_pacing
+            if pacing is not None and batch.frames and followed.growth.seen:
+                pacing.arrived(batch.frames - batch.resent_frames, followed.growth.grown_at)
         if batch.notable:
             self._index.update(followed, batch.notable)
         self._counters.count(
@@ -171,7 +172,7 @@ class Publisher:
             followed.file,
             game_id=followed.pipeline.game_id,
             live=game is None or not game.catching_up,
-            failed=followed.pipeline.failure is not None,
+            failed=bool(batch.notable) and followed.pipeline.failure is not None,
             held=held,
         )
         self._current.note_batch(followed, batch)
@@ -179,6 +180,10 @@ class Publisher:
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
         file = followed.file
         followed.record.described = DescribedGame(start)
+        numerator, denominator = start.rate
+        frames_per_second = round(numerator / denominator)
+        if frames_per_second:
+            followed.record.frame_pacing = FramePacing(1 / frames_per_second)
         log_reader = followed.open_log(start.game_id, self._shared.limiter, self._files.read_unwritten)
         known = self._games.find(file, start.game_id) or self._copies.abandoned_game(start.game_id)
         if known is not None and (known.left or known in self._channel.games):
@@ -190,8 +195,7 @@ class Publisher:
             self._channel.take_back(known)
             return
         game = Game(start.game_id, log_reader, ring_bytes=self._ring_bytes, order=self._channel.next_order())
-        numerator, denominator = start.rate
-        game.frames_per_second = round(numerator / denominator)
+        game.frames_per_second = frames_per_second
         if followed.existed:
             game.catch_up()
         game.role = self._current.role_of_new(followed)
@@ -267,7 +271,7 @@ class Feeder:
         followed.growth.note_growth(now)
         was_copy = followed.copy_of is not None
         if followed.whole is not None or was_copy:  # read once it has stopped changing, or not at all
-            self._counters.count_bytes(len(data))
+            self._counters.read_bytes += len(data)
             self._files.stop_reading_if_exhausted(followed)
             return
         pipeline = followed.pipeline
@@ -277,10 +281,11 @@ class Feeder:
             if not self._files.follows(followed):
                 return
             self._publisher.publish(followed, pipeline.rewrite(rewritable))
-        offset, data = followed.after_read(offset, data)
+        if offset != followed.read_bytes:
+            offset, data = followed.after_read(offset, data)
         if not data:
             return
-        self._counters.count_bytes(len(data))
+        self._counters.read_bytes += len(data)
         if self._can_wait(followed) and followed.hold(data):
             self._held = followed
         else:
@@ -321,7 +326,7 @@ class Feeder:
         This is so if they belong to the running game and the station has no reader. If something reads the state of the
         station, they are published before that.
         """
-        if self._channel.readers:
+        if self._channel.groups or self._channel.readers:  # each member of a group has a reader
             return False
         game = followed.game
         return game is not None and game is self._channel.current and game.in_progress and not game.catching_up
@@ -330,4 +335,5 @@ class Feeder:
         """Feed bytes to the pipeline, and publish what comes out. By default, these are the bytes held back."""
         batch = followed.pipeline.feed(followed.take_held() if data is None else data)
         self._publisher.publish(followed, batch, held=data is None)
-        followed.keep_checkpoint()
+        if followed.keep_checkpoint is not None:
+            followed.keep_checkpoint(followed.pipeline)
