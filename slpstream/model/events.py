@@ -112,7 +112,7 @@ class PackedEntry(msgspec.Struct, gc=False):
         envelope: tuple[bytes, bytes],
         offset: int,
         count: int,
-        opcode: int | None,
+        opcode: int | None = None,
     ) -> bytes | None:
         """Return the whole message: the envelope, and then what `form` returns.
 

@@ -26,7 +26,6 @@ from slpstream.model import events
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.events import Event, Form, PackedEntry
 from slpstream.model.topics import TOPIC_OF_TYPE, Topic
-from slpstream.model.websocket_message import websocket_message
 
 FramesMode = Literal["live", "finalized"]
 
@@ -161,44 +160,38 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
     def __repr__(self) -> str:
         return f"<{self.type} message: {self.json()[:_REPR_BYTES].decode(errors='ignore')}>"
 
-    def json(
-        self, station: str | None = None, fields: tuple[str, ...] | None = None, opcode: int | None = None
-    ) -> bytes:
+    def json(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
         """Return the message as one JSON object, without a line end. `dump` calls this without a `station`.
 
         You can pass `fields` to cut a `frame` message down to the fields that you need. A field is a dotted path. If
         the frame itself has the first part of the path, then the path applies to the frame (`items`, `start.seed`);
         otherwise, it applies to each player and follower (`post.percent`). `frame` and `revision` are always included.
-
-        If you pass the `opcode` of a websocket message, you get the object in such a message.
         """
         content = self.content
         if type(content) is bytes:  # this is called for each message of each frame, so we save two calls
             body = content
         else:
-            envelope = _envelope("json", self.type, station, self.game_id, self.mode)
-            message = content.message("json", fields, envelope, self.offset, self.count, opcode)  # type: ignore[union-attr]
+            start = envelope("json", self.type, station, self.game_id, self.mode)
+            message = content.message("json", fields, start, self.offset, self.count)  # type: ignore[union-attr]
             if message is not None:
                 return message
             body = self.body
         if fields is not None:
             body = _cut_body(body, fields)
         head = _head(self.type, station, self.game_id, self.mode)
-        json = head + body if self.game_id is None else b'%b%d.%d",%b' % (head, self.offset, self.count, body)
-        return json if opcode is None else websocket_message(opcode, json)
+        if self.game_id is None:
+            return head + body
+        return b'%b%d.%d",%b' % (head, self.offset, self.count, body)
 
-    def messagepack(
-        self, station: str | None = None, fields: tuple[str, ...] | None = None, opcode: int | None = None
-    ) -> bytes:
+    def messagepack(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
         """Return the same message as `json`, but encoded as MessagePack."""
         content = self.content
         if type(content) is not bytes:
-            envelope = _envelope("msgpack", self.type, station, self.game_id, self.mode)
-            message = content.message("msgpack", fields, envelope, self.offset, self.count, opcode)  # type: ignore[union-attr]
+            start = envelope("msgpack", self.type, station, self.game_id, self.mode)
+            message = content.message("msgpack", fields, start, self.offset, self.count)  # type: ignore[union-attr]
             if message is not None:
                 return message
-        payload = to_messagepack(self.json(station, fields))
-        return payload if opcode is None else websocket_message(opcode, payload)
+        return to_messagepack(self.json(station, fields))
 
     def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
         """Return an encoded form of this message. The first call makes it with `make(self, *given)` and caches it under
@@ -271,12 +264,12 @@ def timestamp(unix_seconds: float) -> str:
 @functools.lru_cache(maxsize=1024)
 def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
     """Return the beginning of a message as JSON, up to the point where the position in the cursor follows."""
-    head, cursor = _envelope("json", kind, station, game_id, mode)
+    head, cursor = envelope("json", kind, station, game_id, mode)
     return head if game_id is None else b'%b"%b' % (head, cursor)
 
 
 @functools.lru_cache(maxsize=1024)
-def _envelope(form: Form, kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> tuple[bytes, bytes]:
+def envelope(form: Form, kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> tuple[bytes, bytes]:
     """Return the envelope of a message in two parts: everything before the cursor, and the cursor without its position.
 
     If the message has no cursor, then the second part is empty.

@@ -5,6 +5,7 @@ Each message is encoded once for all subscribers, including the header of its fr
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +15,12 @@ from websockets.frames import Opcode
 from slpstream.model import delta
 from slpstream.model.delta import delta_message
 from slpstream.model.events import Form
-from slpstream.model.messages import LogMessage, to_messagepack
-from slpstream.model.websocket_message import websocket_message
+from slpstream.model.messages import LogMessage, envelope, to_messagepack
 from slpstream.stream.delta_bases import DeltaBase
+
+_FIN = 0x80
+_SIZE_IN_2_BYTES, _SIZE_IN_8_BYTES = 126, 127
+_HEAD_4, _HEAD_10 = struct.Struct("!BBH").pack, struct.Struct("!BBQ").pack
 
 
 class WebsocketEncoding:
@@ -25,20 +29,26 @@ class WebsocketEncoding:
     def __init__(self, subprotocol: str, opcode: Opcode, form: Form) -> None:
         self.key = subprotocol
         self._opcode = opcode
-        self._form: Callable[[LogMessage, str, tuple[str, ...] | None, int], bytes] = _FORMS[form]
-        self._is_json = form == "json"
+        self._form = form
+        self._encode: Callable[[LogMessage, str, tuple[str, ...] | None], bytes] = _ENCODE[form]
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message as a websocket message. You can cut a `frame` message down to some fields."""
-        return self._form(message, station, fields, self._opcode)
+        content = message.content
+        if type(content) is not bytes:  # a packed frame is framed while it's encoded
+            start = envelope(self._form, message.type, station, message.game_id, message.mode)
+            data = content.message(self._form, fields, start, message.offset, message.count, self._opcode)  # type: ignore[union-attr]
+            if data is not None:
+                return data
+        return _framed(self._opcode, self._encode(message, station, fields))
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message as a websocket message."""
         json = msgspec.json.encode(payload)
-        return websocket_message(self._opcode, json if self._is_json else to_messagepack(json))
+        return _framed(self._opcode, json if self._form == "json" else to_messagepack(json))
 
 
-_FORMS = {"json": LogMessage.json, "msgpack": LogMessage.messagepack}
+_ENCODE = {"json": LogMessage.json, "msgpack": LogMessage.messagepack}
 
 
 class DeltaWebsocketEncoding(WebsocketEncoding):
@@ -54,7 +64,20 @@ class DeltaWebsocketEncoding(WebsocketEncoding):
         message = link.message
         step = message.offset - before.message.offset
         data = delta_message(message.type, station, step, message.count, changes)
-        return websocket_message(self._opcode, data)
+        return _framed(self._opcode, data)
+
+
+def _framed(opcode: Opcode, payload: bytes) -> bytes:
+    """Return a websocket message in one frame. It is unmasked, as servers send it (RFC 6455, section 5.2).
+
+    Most messages of a game pass through here. Doing it ourselves takes a quarter of the time that `websockets` takes.
+    """
+    size = len(payload)
+    if size < _SIZE_IN_2_BYTES:
+        return b"%c%c%b" % (_FIN | opcode, size, payload)
+    if size < 1 << 16:
+        return _HEAD_4(_FIN | opcode, _SIZE_IN_2_BYTES, size) + payload
+    return _HEAD_10(_FIN | opcode, _SIZE_IN_8_BYTES, size) + payload
 
 
 JSON = WebsocketEncoding("slpstream.v1.json", Opcode.TEXT, "json")

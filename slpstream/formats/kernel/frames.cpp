@@ -100,26 +100,25 @@ class Texts {
 
     static std::uint64_t key_of(Type type, std::uint32_t bits) { return std::uint64_t{type} << 32 | bits; }
 
-    static std::uint8_t write(char *out, std::uint64_t key) {
+    static char *put_new(char *out, std::uint64_t key) {
         const auto bits = static_cast<std::uint32_t>(key);
-        const char *end;
         switch (static_cast<Type>(key >> 32)) {
-            case real: end = json_float(out, static_cast<double>(float_of(bits))); break;
-            case negative: end = json_integer(out, static_cast<std::int32_t>(bits)); break;
-            default: end = json_integer(out, bits);
+            case real: return json_float(out, static_cast<double>(float_of(bits)));
+            case negative: return json_integer(out, static_cast<std::int32_t>(bits));
+            default: return json_integer(out, bits);
         }
-        return static_cast<std::uint8_t>(end - out);
     }
 
     char *put_value(char *out, std::uint64_t key) {
         Entry &entry = entries_[key * 0x9E3779B97F4A7C15u >> (64 - index_bits)];  // Fibonacci hashing
-        if (entry.key_and_length >> 8 != key) {
-            char text[longest_value];
-            entry.key_and_length = key << 8 | write(text, key);
-            std::memcpy(entry.text, text, longest_text);
+        if (entry.key_and_length >> 8 == key) {
+            std::memcpy(out, entry.text, longest_text);
+            return out + (entry.key_and_length & 0xFF);
         }
-        std::memcpy(out, entry.text, longest_text);
-        return out + (entry.key_and_length & 0xFF);
+        char *end = put_new(out, key);
+        entry.key_and_length = key << 8 | static_cast<std::uint64_t>(end - out);
+        std::memcpy(entry.text, out, longest_text);
+        return end;
     }
 
     std::array<Entry, std::size_t{1} << index_bits> entries_{};

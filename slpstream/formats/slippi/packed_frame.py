@@ -106,7 +106,7 @@ class PackedFrame(PackedEntry, gc=False):
         envelope: tuple[bytes, bytes],
         offset: int,
         count: int,
-        opcode: int | None,
+        opcode: int | None = None,
     ) -> bytes | None:
         """Return the message, which is made by the kernel, or `None` if there's no template for it."""
         template = self.events.templates[form, fields, self.parts]

@@ -20,6 +20,7 @@ from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Form, Frame, FrameFinalized
 from slpstream.model.messages import LogMessage, cut_entry, to_messagepack
+from slpstream.web.encodings import JSON, MESSAGEPACK
 from tests.formats.slippi.built import Built
 from tests.project import IN_CI
 from tests.replays import existing, replay
@@ -404,9 +405,8 @@ def check_forms(frames: list[Frame]) -> int:
         plain = LogMessage("frame", GAME, "live", 9, 0, b'"frame":%b}' % entry, frame.number)
         assert message.json("main") == plain.json("main")
         assert message.messagepack("main") == to_messagepack(plain.json("main"))
-        for opcode in (Opcode.TEXT, Opcode.BINARY):
-            assert message.json("main", None, opcode) == plain.json("main", None, opcode)
-            assert message.messagepack("main", None, opcode) == plain.messagepack("main", None, opcode)
+        for encoding in (JSON, MESSAGEPACK):
+            assert encoding.log(message, "main") == encoding.log(plain, "main")
         for fields in CHOICES:
             cut = msgspec.json.encode(cut_entry(msgspec.json.decode(entry), fields))
             assert message.entry(fields) == msgspec.Raw(cut)
@@ -435,7 +435,7 @@ def test_many_choices_of_fields_make_few_templates(choices: int, monkeypatch: py
         packed = LogMessage("frame", GAME, "live", 9, 0, frame.content, frame.number)
         plain = LogMessage("frame", GAME, "live", 9, 0, b'"frame":%b}' % entry, frame.number)
         for fields in selections:
-            assert packed.json("main", fields, Opcode.TEXT) == plain.json("main", fields, Opcode.TEXT)
+            assert JSON.log(packed, "main", fields) == JSON.log(plain, "main", fields)
     assert len(made) < choices + len(frames) * choices // 50
 
 
