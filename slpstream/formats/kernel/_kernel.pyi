@@ -53,6 +53,10 @@ class Frames:
         The parts are a bit for each of four players, then for each of their followers, then for each kind of events
         that a frame can have any number of."""
 
+    def needed(self, data: bytes, start: int, limit: int, /) -> int:
+        """If the data end in a frame that begins at `start` and is whole so far: the position up to which bytes are
+        needed to tell more. Otherwise, and if the frame is unusually long, 0."""
+
     def put_back(self) -> None:
         """Don't count the events of the frame that `match` has returned last."""
 

@@ -213,6 +213,7 @@ struct Frame {
     std::int32_t number;
     std::uint32_t parts;
     Py_ssize_t end;
+    Py_ssize_t needed;  // if it is cut off but usual so far: the position up to which bytes are needed to tell more, or 0
 };
 
 struct Layout {
@@ -245,12 +246,17 @@ bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit,
     found.at.fill(absent);
     found.counted_size = found.events = 0;
     found.parts = 0;
+    found.needed = 0;
     int not_updated = 0;  // characters
     for (Py_ssize_t at = start; at < limit && found.events < max_events;) {
         const unsigned char *event = data + at;
         const std::int32_t width = events.widths[*event];
         const Rule rule = events.rules[*event];
-        if (width == 0 || width > limit - at || !has_number(rule)) return false;
+        if (width == 0 || !has_number(rule)) return false;
+        if (width > limit - at) {
+            found.needed = at + width;
+            return false;
+        }
         const auto number = static_cast<std::int32_t>(u32_at(event + events.number_offset));
         const bool is_first = found.events == 0;
         if (is_first) found.number = number;
@@ -288,6 +294,7 @@ bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit,
             return not_updated == 0;
         }
     }
+    if (found.events < max_events) found.needed = limit + 1;
     return false;
 }
 
@@ -358,21 +365,39 @@ PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     return reinterpret_cast<PyObject *>(self);
 }
 
-// match(data, start, limit): the whole frame at `start`, or None.
-PyObject *frames_match(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+// A part of a bytes object.
+struct Span {
+    const unsigned char *data;
+    Py_ssize_t start, limit;
+};
+
+constexpr Py_ssize_t longest_cut = 1 << 14;  // a frame that is cut off and longer than this is not waited for
+
+// Reads the arguments data, start and limit. An empty span stands for one that is not within the data. Sets an exception
+// and returns false if these are no such arguments.
+bool read_span(const char *name, PyObject *const *arguments, Py_ssize_t count, Span &span) {
     if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "match takes data, start and limit");
-        return nullptr;
+        PyErr_Format(PyExc_TypeError, "%s takes data, start and limit", name);
+        return false;
     }
     char *bytes;
     Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(arguments[0], &bytes, &size) < 0) return nullptr;
-    const Py_ssize_t start = PyLong_AsSsize_t(arguments[1]), limit = PyLong_AsSsize_t(arguments[2]);
-    if (PyErr_Occurred()) return nullptr;
+    if (PyBytes_AsStringAndSize(arguments[0], &bytes, &size) < 0) return false;
+    span = {reinterpret_cast<const unsigned char *>(bytes), PyLong_AsSsize_t(arguments[1]),
+            PyLong_AsSsize_t(arguments[2])};
+    if (PyErr_Occurred()) return false;
+    if (span.start < 0 || span.limit > size) span.start = span.limit = 0;
+    return true;
+}
+
+// match(data, start, limit): the whole frame at `start`, or None.
+PyObject *frames_match(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
     FramesMade &made = *reinterpret_cast<FramesObject *>(object)->made;
-    const auto *data = reinterpret_cast<const unsigned char *>(bytes);
     Frame &frame = made.frame;
-    if (start < 0 || limit > size || !made.layout.find(data, start, limit, made.players, frame)) {
+    Span span;
+    if (!read_span("match", arguments, count, span)) return nullptr;
+    const auto [data, start, limit] = span;
+    if (!made.layout.find(data, start, limit, made.players, frame)) {
         frame.events = 0;
         Py_RETURN_NONE;
     }
@@ -509,6 +534,18 @@ PyObject *frames_take(PyObject *object, PyObject *const *arguments, Py_ssize_t c
     PyObject *through = sequence.through == none_through ? Py_NewRef(Py_None) : PyLong_FromLongLong(sequence.through);
     if (through == nullptr) return nullptr;
     return Py_BuildValue("nLNO", start, sequence.next, through, sequence.newest == nullptr ? Py_None : sequence.newest);
+}
+
+// needed(data, start, limit): the position up to which bytes are needed to tell whether the frame at `start` is whole, or
+// 0 if it is not.
+PyObject *frames_needed(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    FramesMade &made = *reinterpret_cast<FramesObject *>(object)->made;
+    Span span;
+    if (!read_span("needed", arguments, count, span)) return nullptr;
+    const bool is_whole = made.layout.find(span.data, span.start, span.limit, made.players, made.frame);
+    made.frame.events = 0;
+    const Py_ssize_t needed = is_whole || span.start >= span.limit || made.frame.needed - span.start > longest_cut ? 0 : made.frame.needed;
+    return PyLong_FromSsize_t(needed);
 }
 
 PyObject *frames_put_back(PyObject *object, PyObject *) {
@@ -955,6 +992,8 @@ PyMethodDef frames_methods[] = {
      "match(data, start, limit): end, number, latest finalized frame and parts of the frame at `start`, or None."},
     {"take", as_method(frames_take), METH_FASTCALL,
      "take(data, start, limit, base, next, through, pending, max_pending, characters, out): the next frames."},
+    {"needed", as_method(frames_needed), METH_FASTCALL,
+     "needed(data, start, limit): up to where bytes are needed to tell whether the frame at `start` is whole, or 0."},
     {"put_back", as_method(frames_put_back), METH_NOARGS, "put_back(): don't count the events of the last frame."},
     {"take_counts", as_method(frames_take_counts), METH_NOARGS, "take_counts(): the number of events by command."},
     {nullptr, nullptr, 0, nullptr},

@@ -24,14 +24,41 @@ struct Log {
     long long offset = -1, count = 0;  // of the newest message
 };
 
+// Texts that are needed for each frame.
+struct Names {
+    PyObject *content = nullptr, *number = nullptr, *end_offset = nullptr, *through = nullptr;
+    PyObject *frame = nullptr, *finalized = nullptr;
+
+    Names() = default;
+    Names(const Names &other)
+        : content(Py_XNewRef(other.content)), number(Py_XNewRef(other.number)), end_offset(Py_XNewRef(other.end_offset)),
+          through(Py_XNewRef(other.through)), frame(Py_XNewRef(other.frame)), finalized(Py_XNewRef(other.finalized)) {}
+    Names &operator=(const Names &) = delete;
+    ~Names() {
+        for (PyObject *name : {content, number, end_offset, through, frame, finalized}) Py_XDECREF(name);
+    }
+
+    bool make() {
+        content = PyUnicode_InternFromString("content");
+        number = PyUnicode_InternFromString("number");
+        end_offset = PyUnicode_InternFromString("end_offset");
+        through = PyUnicode_InternFromString("through");
+        frame = PyUnicode_InternFromString("frame");
+        finalized = PyUnicode_InternFromString("finalized");
+        return content != nullptr && number != nullptr && end_offset != nullptr && through != nullptr &&
+               frame != nullptr && finalized != nullptr;
+    }
+};
+
 struct LogWriterMade {
     PyObject *message = nullptr, *packed = nullptr, *content_of = nullptr;
+    Names names;
     Log live, finalized;  // without a mode if nobody wants this log
 
     LogWriterMade() = default;
     LogWriterMade(const LogWriterMade &other)
         : message(Py_XNewRef(other.message)), packed(Py_XNewRef(other.packed)),
-          content_of(Py_XNewRef(other.content_of)), live(other.live), finalized(other.finalized) {
+          content_of(Py_XNewRef(other.content_of)), names(other.names), live(other.live), finalized(other.finalized) {
         for (Log *log : {&live, &finalized}) {
             Py_XINCREF(log->mode);
             log->messages = nullptr;
@@ -75,15 +102,15 @@ struct LogWriterMade {
     }
 
     bool append_frame(Log &log, PyObject *game_id, PyObject *frame, long long offset) const {
-        const Released content(PyObject_GetAttrString(frame, "content"));
+        const Released content(PyObject_GetAttr(frame, names.content));
         if (content.object == nullptr) return false;
         if (!PyType_IsSubtype(Py_TYPE(content.object), reinterpret_cast<PyTypeObject *>(packed))) {
             const Released encoded(PyObject_CallFunctionObjArgs(content_of, frame, nullptr));
             return encoded.object != nullptr && append_content(log, game_id, encoded.object, offset);
         }
-        const Released kind(PyUnicode_InternFromString("frame")), number(PyObject_GetAttrString(frame, "number"));
-        if (kind.object == nullptr || number.object == nullptr) return false;
-        return append(log, game_id, kind.object, content.object, number.object, offset);
+        const Released number(PyObject_GetAttr(frame, names.number));
+        return number.object != nullptr &&
+               append(log, game_id, names.frame, content.object, number.object, offset);
     }
 };
 
@@ -119,6 +146,10 @@ PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     made->message = Py_NewRef(message);
     made->packed = Py_NewRef(packed);
     made->content_of = Py_NewRef(content_of);
+    if (!made->names.make()) {
+        Py_DECREF(self);
+        return nullptr;
+    }
     for (Py_ssize_t i = 0; i < PyTuple_Size(modes); ++i) {
         PyObject *mode = PyTuple_GetItem(modes, i);
         const bool is_text = PyUnicode_Check(mode) != 0;
@@ -159,8 +190,8 @@ bool is_called_with(Py_ssize_t count, Py_ssize_t wanted) {
 }
 
 // The integer attribute of an event.
-bool read_integer(PyObject *event, const char *name, long long &value) {
-    const Released found(PyObject_GetAttrString(event, name));
+bool read_integer(PyObject *event, PyObject *name, long long &value) {
+    const Released found(PyObject_GetAttr(event, name));
     if (found.object == nullptr) return false;
     value = PyLong_AsLongLong(found.object);
     return value != -1 || PyErr_Occurred() == nullptr;
@@ -180,25 +211,24 @@ PyObject *writer_write(PyObject *object, PyObject *const *arguments, Py_ssize_t 
 
 // write_frame(game_id, frame): to the live log.
 PyObject *writer_write_frame(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    long long offset;
-    if (!is_called_with(count, 2) || !read_integer(arguments[1], "end_offset", offset)) return nullptr;
     LogWriterMade &made = made_of(object);
+    long long offset;
+    if (!is_called_with(count, 2) || !read_integer(arguments[1], made.names.end_offset, offset)) return nullptr;
     return none_if(made.append_frame(made.live, arguments[0], arguments[1], offset));
 }
 
 // write_finalized(game_id, event): to the live log.
 PyObject *writer_write_finalized(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    long long offset, through;
-    if (!is_called_with(count, 2) || !read_integer(arguments[1], "end_offset", offset) ||
-        !read_integer(arguments[1], "through", through))
-        return nullptr;
     LogWriterMade &made = made_of(object);
-    const Released kind(PyUnicode_InternFromString("finalized"));
+    long long offset, through;
+    if (!is_called_with(count, 2) || !read_integer(arguments[1], made.names.end_offset, offset) ||
+        !read_integer(arguments[1], made.names.through, through))
+        return nullptr;
     char text[64];
     std::snprintf(text, sizeof text, "\"through\":%lld}", through);
     const Released body(PyBytes_FromString(text));
-    if (kind.object == nullptr || body.object == nullptr) return nullptr;
-    return none_if(made.append(made.live, arguments[0], kind.object, body.object, Py_None, offset));
+    return none_if(body.object != nullptr &&
+                   made.append(made.live, arguments[0], made.names.finalized, body.object, Py_None, offset));
 }
 
 // write_final_frame(game_id, frame, offset): to the finalized log.

@@ -129,6 +129,17 @@ class GameEvents:
             start = end
         return start
 
+    def needed_for_frame(self, buffer: bytes, start: int, limit: int) -> int:
+        """If the buffer ends within a whole frame that begins at `start`, return the length that it needs before we can
+        tell more. Otherwise, return 0.
+
+        While such a frame is incomplete, nothing can follow from it.
+        """
+        if self._finder is None or self._assembler is None or self._assembler.open is not None:
+            return 0
+        needed: int = self._finder.needed(buffer, start, limit)
+        return needed
+
     def end(self, end_offset: int, reason: EndReason, payload: result.GameEndPayload | None, out: list[Event]) -> None:
         """End the game. This means that all complete frames become final, and then `GameEnd` follows."""
         self.ended = True

@@ -76,6 +76,8 @@ class SlippiReader:
         self._buffer = b""
         self._base = 0
         self._needed_bytes = 0
+        self._more_may_come = True
+        """Until `finish`."""
         self._game: GameEvents | None = None
         """`None` before the end of Event Payloads."""
         self._scan: metadata.MetadataScan | None = None
@@ -196,6 +198,7 @@ class SlippiReader:
         """
         if self.failure is not None:
             return []
+        self._more_may_come = False
         return self._run(self._finish, [])
 
     def _run(self, work: Callable[[list[Event]], None], out: list[Event]) -> list[Event]:
@@ -257,6 +260,13 @@ class SlippiReader:
                     if end > start:
                         start = end
                         continue
+                    if self._more_may_come and limit == len(buffer) and (raw_end is None or base + limit < raw_end):
+                        needed_bytes = game.needed_for_frame(buffer, start, limit)
+                        if needed_bytes:
+                            self._needed_bytes = needed_bytes - start
+                            if raw_end is not None:
+                                self._needed_bytes = min(self._needed_bytes, raw_end - base - start)
+                            return False
                 end = start + width
                 if end > limit:
                     break
@@ -397,6 +407,8 @@ class SlippiReader:
     }
 
     def _finish(self, out: list[Event]) -> None:
+        if self.stage is Stage.EVENTS:
+            self._advance(out)  # the events of a frame for whose rest we have waited
         end = self._base + len(self._buffer)
         game = self._game
         if game is None or game.settings is None:

@@ -337,6 +337,18 @@ def test_frames_are_not_taken_from_outside_of_the_data(limits: tuple[int, int | 
     assert taken(frame_of(), start=start, limit=limit) == ((start, 7, None, None), [])
 
 
+def test_a_frame_that_is_cut_off_needs_more_bytes() -> None:
+    assert kernel is not None
+    frames = kernel.Frames(*EVENTS, b"\0", -1, MAKES)
+    counted = frame_of(bytes(11), b"four")
+    for cut, needed in ((1, 16), (15, 16), (16, 17), (17, 25), (24, 25), (25, 26), (26, 34)):
+        assert frames.needed(b"x" + counted[:cut], 1, 1 + cut) == 1 + needed
+    for data, start, limit in ((counted, 0, 34), (b"", 0, 0), (counted, 4, 9), (counted, -1, 9), (counted, 0, 99)):
+        assert frames.needed(data, start, limit) == 0
+    assert frames.needed(counted[:25] * 2, 0, 50) == 0
+    assert frames.take_counts() == {}
+
+
 def test_what_is_no_sequence_of_frames_is_refused() -> None:
     assert kernel is not None
     frames = kernel.Frames(*EVENTS, b"\0", -1, MAKES)

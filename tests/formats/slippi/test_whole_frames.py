@@ -17,7 +17,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Diagnostic, Event, Frame
 from tests.formats.slippi.built import Built, bookend, item, post, pre, start
 from tests.formats.slippi.logs import bytewise, event_boundaries
-from tests.formats.slippi.pure import is_compiled
+from tests.formats.slippi.pure import is_compiled, without_kernel
 from tests.formats.slippi.writer import size_of_table_at
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
@@ -90,8 +90,22 @@ def test_frames_taken_whole_equal_those_read_event_by_event() -> None:
     game = Built().frames(-123, -110, items=2).frames(-109, -100, followers=(1,), stage_events=True)
     data = game.frames(-99, -90, items=1, stage_events=True).end().closed()
     whole, in_bytes = read([data]), read(bytewise(data))
-    assert whole == in_bytes
-    assert not in_bytes.packed
+    with without_kernel():
+        event_by_event = read(bytewise(data))
+    assert whole == in_bytes == event_by_event
+    assert whole.packed == in_bytes.packed
+    assert not event_by_event.packed
+
+
+def test_a_frame_that_is_cut_off_is_read_event_by_event_at_the_end() -> None:
+    data = Built().frames(-123, -121).so_far()
+    for cut in range(len(Built().frames(-123, -122).so_far()), len(data) + 1):
+        reader = SlippiReader()
+        events = [*reader.feed(data[:cut]), *reader.finish()]
+        with without_kernel():
+            expected = SlippiReader()
+            assert events == [*expected.feed(data[:cut]), *expected.finish()]
+            assert reader.take_command_counts() == expected.take_command_counts()
 
 
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 0, 0), (3, 18, 0)], ids=str)
