@@ -20,7 +20,7 @@ from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
 from slpstream.stream.on_air import ChosenBy, OnAir
-from slpstream.stream.outbox import SendToAll
+from slpstream.stream.outbox import SendToAll, readiness
 from slpstream.stream.subscription import Start
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import InternalErrors
@@ -32,18 +32,37 @@ _SECONDARY = Role.SECONDARY
 class _Group:
     """Live subscribers that all receive the same bytes."""
 
-    __slots__ = ("bases", "members", "view")
+    __slots__ = ("_descriptors", "_readiness", "bases", "members", "view")
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.members: list[LiveSubscriber] = []
         self.bases: DeltaBases = {}
         """The newest messages that were sent to the group."""
+        self._descriptors: list[int] | None = None
+        self._readiness = readiness.version
+
+    def add(self, member: LiveSubscriber) -> None:
+        """Add a member."""
+        self.members.append(member)
+        self.share_bases(member)
+
+    def remove(self, member: LiveSubscriber) -> None:
+        """Remove a member."""
+        self.members.remove(member)
+        self.separate_bases(member, self.bases)
 
     def share_bases(self, member: LiveSubscriber) -> None:
         """Let a member that has exactly the bases of the group share them, so that it can read all that follows."""
         if member.bases == self.bases:
             member.bases = self.bases
+        self._descriptors = None
+
+    def separate_bases(self, member: LiveSubscriber, bases: DeltaBases) -> None:
+        """If a member shares the bases of the group, give it a copy of `bases` instead."""
+        if member.bases is self.bases:
+            member.bases = {**bases}
+        self._descriptors = None
 
     def send_at_once(self, data: bytes, send_to_all: SendToAll) -> list[tuple[LiveSubscriber, int]]:
         """Send data that was encoded for the group to all members whose sockets can take it now.
@@ -52,12 +71,13 @@ class _Group:
         still have other data to send, or their socket is full or has failed.
         """
         bases, members = self.bases, self.members
-        # Nothing is called between looking up the descriptors and using them, so none of them can be closed meanwhile.
-        descriptors = [
-            member.outbox.socket.descriptor if member.bases is bases and not member.outbox.queued_bytes else -1
-            for member in members
-        ]
-        shortfalls = send_to_all(descriptors, data)
+        if self._descriptors is None or self._readiness is not readiness.version:
+            self._descriptors = [
+                member.outbox.socket.descriptor if member.bases is bases and not member.outbox.queued_bytes else -1
+                for member in members
+            ]
+            self._readiness = readiness.version
+        shortfalls = send_to_all(self._descriptors, data)
         return [(members[index], taken) for index, taken in shortfalls] if shortfalls else []
 
 
@@ -210,16 +230,14 @@ class Channel(StationGames):
         group = self.groups.get(key)
         if group is None:
             group = self.groups[key] = _Group(subscriber.view)
-        group.members.append(subscriber)
-        group.share_bases(subscriber)
+        group.add(subscriber)
 
     def detach(self, subscriber: LiveSubscriber) -> None:
         """Stop sending new messages to the given subscriber."""
         key = subscriber.view.key
         group = self.groups.get(key)
         if group is not None and subscriber in group.members:
-            group.members.remove(subscriber)
-            subscriber.bases = {**subscriber.bases}
+            group.remove(subscriber)
             if not group.members:
                 del self.groups[key]
 
@@ -292,8 +310,8 @@ class Channel(StationGames):
                     if taken:
                         subscriber.keep_rest(encoded[0].joined, taken)
                         continue
-                    if has_deltas and subscriber.bases is group.bases:
-                        subscriber.bases = {**bases_before}
+                    if has_deltas:
+                        group.separate_bases(subscriber, bases_before)
                     refused = subscriber.take(encoded)
                     if refused is not None:
                         fallen.append((subscriber, refused))

@@ -14,11 +14,31 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 
+class _Readiness:
+    """Notices when any socket is closed, or any outbox becomes empty or stops being so.
+
+    Until then, the fan-out can write to the same descriptors again, without asking a thousand connections for each
+    frame.
+    """
+
+    __slots__ = ("version",)
+
+    def __init__(self) -> None:
+        self.version = object()
+        """Another object after each change."""
+
+
+readiness = _Readiness()
+
+
 class Socket(Protocol):
     """What an outbox needs of the connection behind it."""
 
     descriptor: int
-    """The file descriptor, or -1 if there's none, for example because the connection is closed."""
+    """The file descriptor, or -1 if there's none, for example because the connection is closed.
+
+    When it changes, `readiness` gets a new version.
+    """
 
     def write_now(self, data: bytes | memoryview) -> int:
         """Write without blocking. Returns the number of bytes that the socket took, or 0 when it is full."""
@@ -83,6 +103,7 @@ class Outbox:
         """
         self._rest = memoryview(data)[taken:]
         self.queued_bytes = len(data) - taken
+        readiness.version = object()
 
     def put(self, data: bytes, key: Hashable = None) -> bool:
         """Send the data now or, if there is other unsent data, queue it. Returns whether the data was accepted.
@@ -115,6 +136,7 @@ class Outbox:
         while True:
             if not self._rest:
                 if not self._queue and not self._missed:
+                    readiness.version = object()
                     return True
                 self._rest = self._next()
             taken = self.socket.write_now(self._rest)
@@ -130,6 +152,7 @@ class Outbox:
         self._droppable.clear()
         self._missed = 0
         self.queued_bytes = len(self._rest)
+        readiness.version = object()
 
     def discard(self) -> None:
         """Drop all data and callbacks. Call this when the connection is closed.
@@ -138,7 +161,7 @@ class Outbox:
         each time it runs, it pauses the whole daemon.
         """
         self._rest = b""
-        self.clear()
+        self.clear()  # this changes `readiness` too
         self.socket, self._tell_missed, self._on_missed = _CLOSED, _nothing, None
 
     def _next(self) -> bytes:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import trio
 
@@ -156,6 +156,19 @@ class Containment:
         if others is not None:
             raise others
         return True
+
+    def run(self, work: Callable[..., object], *arguments: Any) -> str | None:
+        """Call `work` like in a `with` block, but more cheaply.
+
+        Returns the id under which an exception was logged, or `None` if there was none.
+        """
+        try:
+            work(*arguments)
+        except BaseException as error:
+            if not self.__exit__(type(error), error, error.__traceback__):
+                raise
+            return self.error_id
+        return None
 
     def _split(self, error: BaseException) -> tuple[BaseException | None, BaseException | None]:
         """Split an exception, or a group, into the bugs in it and everything else."""

@@ -14,6 +14,8 @@ import socket
 
 import trio
 
+from slpstream.stream.outbox import readiness
+
 _READ_BYTES = 64 * 1024
 LINGER_SECONDS = 1.0
 _LINGER_BYTES = 4 << 20
@@ -29,8 +31,8 @@ class Connection:
         self.descriptor = sock.fileno()
         """The file descriptor of the socket, or -1 if it is closed or writing has failed.
 
-        The fan-out writes to it directly. It is looked up for each write, because the operating system gives the same
-        number to another connection as soon as this one is closed.
+        The fan-out writes to it directly. `_withdraw` stops this before the socket is closed, because the operating
+        system then gives the same number to another connection.
         """
         self.gone = False
         """Whether writing has become impossible, because the other end has left or was abandoned."""
@@ -108,7 +110,7 @@ class Connection:
 
     def close(self) -> None:
         """Close the socket."""
-        self.descriptor = -1
+        self._withdraw()
         if self._socket.fileno() >= 0:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
@@ -117,9 +119,14 @@ class Connection:
         with contextlib.suppress(OSError):  # some systems refuse it after the other end has left
             self._socket.setsockopt(level, option, value)
 
+    def _withdraw(self) -> None:
+        """Stop the fan-out from writing to the socket directly."""
+        self.descriptor = -1
+        readiness.version = object()
+
     def _lose(self, error: OSError) -> None:
         """Mark the connection as gone after a network error. EBADF would be a bug, so it is raised again."""
         if error.errno == errno.EBADF:
             raise error
         self.gone = True
-        self.descriptor = -1
+        self._withdraw()

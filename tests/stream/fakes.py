@@ -287,6 +287,7 @@ class Client:
     def send_at_once(cls, descriptors: list[int], data: bytes) -> list[tuple[int, int]]:
         """Do what `send_to_all` of the kernel does, but with the sockets of clients."""
         clients = [cls._by_descriptor.get(descriptor) for descriptor in descriptors]
+        assert all(client is None or client.outbox.empty for client in clients), "these bytes would overtake others"
         taken = [0 if client is None else client.write_now(data) for client in clients]
         return [(index, size) for index, size in enumerate(taken) if size < len(data)]
 

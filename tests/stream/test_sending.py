@@ -15,6 +15,7 @@ import pytest
 from slpstream.formats.kernel import send_to_all
 from slpstream.stream.channel import Channel
 from slpstream.stream.outbox import SendToAll
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.connection import Connection
 from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, settle, subscription
@@ -91,7 +92,8 @@ class SocketClient(Client):
 
 def station_of(send: SendToAll | None) -> FakeStation:
     station = FakeStation(ring_bytes=1 << 20)
-    station.channel = Channel("main", station._locate, send_to_all=send)
+    errors = InternalErrors(strict=False)
+    station.channel = Channel("main", station._locate, send_to_all=send, errors=errors)
     station.channel.settled = True
     return station
 
@@ -196,8 +198,12 @@ async def test_one_client_does_not_affect_the_others(send: SendToAll | None, sta
 
 @pytest.mark.trio
 @needs_kernel
-async def test_descriptor_of_a_closed_connection_is_not_used(stack: ExitStack) -> None:
-    """The next connection gets the number of one that is closed. It must not get its bytes."""
+@pytest.mark.parametrize("discarded", [True, False])
+async def test_descriptor_of_a_closed_connection_is_not_used(discarded: bool, stack: ExitStack) -> None:
+    """The next connection gets the number of one that is closed. It must not get its bytes.
+
+    A session discards its outbox before it closes the connection. If it did not, its subscription would fail.
+    """
     station, log = station_of(send_to_all), FakeLog(batches=10)
     hub, game = hub_of(station), station.begin(log)
     closed, other = SocketClient(stack), SocketClient(stack)
@@ -205,11 +211,16 @@ async def test_descriptor_of_a_closed_connection_is_not_used(stack: ExitStack) -
         station.write(game, 3)
         number = closed.connection.descriptor
         ours, theirs = connected(stack)
-        closed.outbox.discard()
+        if discarded:
+            closed.outbox.discard()
         closed.connection.close()
         stack.callback(os.close, os.dup2(ours.fileno(), number))
         assert station.channel.subscribers == 2
+        station.write(game)
+        await other.read_all()
+        assert station.channel.subscribers == (2 if discarded else 1)
         station.write_all(game)
         await other.read_all()
     assert drained(theirs) == b""
     assert len(other.log) == len(log.whole())
+    assert (closed.error is None) is discarded

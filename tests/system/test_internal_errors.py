@@ -65,6 +65,26 @@ def test_exceptions_are_contained_and_an_id_is_that_of_its_block(contained: Cont
     assert contained.counted == ["file"]
 
 
+def test_call_is_contained_like_a_block(contained: Contained) -> None:
+    containment = contained.errors.contain("file", expected=(OSError,))
+    done: list[object] = []
+
+    def fail(error: BaseException) -> None:
+        raise error
+
+    assert containment.run(done.append, 1) is None
+    error_id = containment.run(fail, ValueError())
+    assert error_id is not None
+    assert error_id == containment.error_id
+    assert containment.run(done.append, 2) is None
+    for error in (FileNotFoundError(), SystemExit(3)):
+        with pytest.raises(type(error)):
+            containment.run(fail, error)
+    assert (done, contained.counted) == ([1, 2], ["file"])
+    with pytest.raises(ValueError, match="oops"):
+        InternalErrors(strict=True).contain("file").run(fail, ValueError("oops"))
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit(), FileNotFoundError()])
 def test_other_base_exceptions_and_expected_ones_are_raised(contained: Contained, error: BaseException) -> None:
     with pytest.raises(type(error)), contained.errors.contain("file", expected=(OSError,)):

@@ -44,10 +44,9 @@ class FileContainment:
 
     def run(self, file: TailedFile | None, work: Callable[..., None], *arguments: Any) -> None:
         """Call `work`. After an unexpected exception, this puts the file into quarantine (if there is a file)."""
-        with self._containment as contained:
-            work(*arguments)
-        if contained.error_id is not None and file is not None:
-            self.quarantine(file, contained.error_id)
+        error_id = self._containment.run(work, *arguments)
+        if error_id is not None and file is not None:
+            self.quarantine(file, error_id)
 
     def quarantine(self, file: TailedFile, error_id: str) -> None:
         """Ignore a file until it changes, because of the bug that was logged under this id."""
