@@ -9,10 +9,11 @@ from importlib import import_module
 import pytest
 
 from slpstream.formats.slippi import arrow, frame_index, packed_frame
+from slpstream.game import log_writer
 from slpstream.sources.tail import tailer
 from tests.project import has_part
 
-USERS = [arrow, frame_index, packed_frame, tailer]
+USERS = [arrow, frame_index, log_writer, packed_frame, tailer]
 """The modules that use the kernel where it is built."""
 if has_part("training"):
     USERS.append(import_module("slpstream.parts.training.side_by_side"))
