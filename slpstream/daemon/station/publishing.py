@@ -286,7 +286,7 @@ class Feeder:
         if not data:
             return
         self._counters.read_bytes += len(data)
-        if self._can_wait(followed) and followed.hold(data):
+        if not self._channel.groups and self._can_wait(followed) and followed.hold(data):
             self._held = followed
         else:
             if self._held is not None:
@@ -321,12 +321,12 @@ class Feeder:
         self._held = None
 
     def _can_wait(self, followed: FollowedFile) -> bool:
-        """Whether the next bytes of a file may wait.
+        """Whether the next bytes of a file may wait, if the station has no live subscribers.
 
         This is so if they belong to the running game and the station has no reader. If something reads the state of the
         station, they are published before that.
         """
-        if self._channel.groups or self._channel.readers:  # each member of a group has a reader
+        if self._channel.readers:
             return False
         game = followed.game
         return game is not None and game is self._channel.current and game.in_progress and not game.catching_up
