@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _FOLDER = Path("slpstream/formats/kernel")
-_SOURCES = ("kernel.cpp", "frames.cpp", "walk.cpp", "table.cpp", "log.cpp", "growth.cpp", "sending.cpp")
+_SOURCES = ("kernel.cpp", "frames.cpp", "walk.cpp", "table.cpp", "log.cpp", "growth.cpp", "sending.cpp", "quiet.cpp")
 _MODULE = "slpstream.formats.kernel._kernel"
 _ABI = "cp311-abi3"
 
@@ -47,7 +47,7 @@ def _compiled(root: Path) -> Path:
     extension = Extension(
         _MODULE,
         sources=[(_FOLDER / name).as_posix() for name in _SOURCES],
-        depends=[(_FOLDER / "kernel.h").as_posix()],
+        depends=[(_FOLDER / name).as_posix() for name in _HEADERS],
         language="c++",
         extra_compile_args=["/std:c++17", "/O2"] if is_msvc else ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden"],
         py_limited_api=True,

@@ -115,6 +115,47 @@ class Fields:
         If you pass the frame before, players whose values are the same in both frames are left out. Everything between
         the first and the last value counts."""
 
+    def occurs(self, value: int, data: bytes, /) -> bool:
+        """Whether the first of the values is this integer for any player in the frame."""
+
+class Watch:
+    """Watches whole frames that follow each other, and tells which of them are quiet.
+
+    A frame is quiet if its number and its clock are those of the frame before plus one, if it has the same `players`,
+    and if none of these has a change of `same`, a fall of `rising`, or a `position` on the other side of the bounds,
+    which are the x of the edge, to the right and to the left, and the y below.
+
+    `fields` has the kind and offset of each value: the clock in the first event; `same`, `rising` and the two
+    coordinates of `position` in the second update of a player; and buttons, the coordinates of two sticks, and triggers
+    in the first update. `numbers` has the edge, the y below, the margin for the nearest player, the mask for buttons,
+    the dead zone of the sticks, and the threshold of triggers.
+    """
+
+    def __new__(
+        cls,
+        widths: list[int],
+        rules: bytes,
+        places: tuple[int, int, int],
+        players: bytes,
+        fields: tuple[_Places, _Places, _Places, _Places, _Places, _Places, _Places],
+        numbers: tuple[float, float, float, int, float, float],
+    ) -> Watch: ...
+    def begin(self, data: bytes, frames: int, living: bytes, /) -> None:
+        """Watch the frames that follow `data`, but at most this many. `living` has the indices of players.
+
+        Only living players can be the nearest one, and none of them may have an x that isn't finite."""
+
+    def take(self, data: bytes, /) -> bool:
+        """Whether this frame and all since `begin` are quiet. If it is quiet, it is counted."""
+
+    def end(self) -> tuple[bytes | None, int, tuple[int, int, int, int], list[tuple[int, int, int, int, int, int]]]:
+        """The last quiet frame, or the one before if there was none; the number of quiet frames; in how many of them
+        each of four players was the living one that is nearest to x = 0, by more than the margin; and the inputs.
+
+        An entry of the inputs is for a player in a frame: the player's index, the number of the frame, and how many
+        buttons went down, how often each of the two sticks entered one of eight regions around its dead zone, and how
+        many triggers rose to the threshold."""
+
 class Walk:
     """The events of all frames of a game, found event by event up to the first that is not declared or not whole.
 
@@ -217,5 +258,6 @@ def send_to_all(descriptors: list[int], data: bytes, /) -> list[tuple[int, int]]
     Returns the index of each socket that did not take all of them, and how many bytes it took, which is 0 after an
     error. Negative descriptors take nothing."""
 
+_Places = tuple[tuple[bytes, int], ...]
 _Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
 _Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]

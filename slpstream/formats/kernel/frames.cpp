@@ -4,7 +4,7 @@
 // send them: the first event, then the characters, each with both of its updates, and then the last event. Python reads
 // all other frames event by event.
 
-#include "kernel.h"
+#include "frames.h"
 
 #include <algorithm>
 #include <array>
@@ -21,23 +21,6 @@ namespace kernel {
 namespace {
 
 constexpr Py_ssize_t longest_value = 32;  // longer than any number as JSON or MessagePack
-
-float float_of(std::uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-std::int64_t integer_at(const unsigned char *at, Kind kind) {
-    switch (kind) {
-        case Kind::u8: return *at;
-        case Kind::i8: return static_cast<std::int8_t>(*at);
-        case Kind::u16: return u16_at(at);
-        case Kind::i16: return static_cast<std::int16_t>(u16_at(at));
-        case Kind::u32: return u32_at(at);
-        default: return static_cast<std::int32_t>(u32_at(at));
-    }
-}
 
 char *put(char *out, const char *text, std::size_t length) {
     std::memcpy(out, text, length);
@@ -181,66 +164,8 @@ struct MessagePack {
     static char *end_array(char *out) { return out; }
 };
 
-constexpr int max_players = 4;
-constexpr int max_events = 64;  // of a whole frame; games send at most 15 items
-constexpr std::int32_t absent = -1;
+}  // namespace
 
-// The slots of events that a frame has at most once: the first event, both updates of each character, the last event.
-constexpr int first_slot = 0;
-constexpr int last_slot = 1 + 4 * max_players;
-constexpr int slots = last_slot + 1;
-
-int slot_of(int player, bool is_follower, Rule update) {
-    return 1 + 2 * (player + (is_follower ? max_players : 0)) + (update == Rule::after ? 1 : 0);
-}
-
-// The rule of the events in a slot. Without events that begin a sending, the first one is of a character.
-Rule rule_of(int slot, bool has_first) {
-    if (slot == last_slot) return Rule::last;
-    if (slot == first_slot) return has_first ? Rule::first : Rule::before;
-    return (slot & 1) != 0 ? Rule::before : Rule::after;
-}
-
-// Bits of what is in a frame: players, followers, and then the kinds of events that it can have any number of.
-constexpr int follower_bit = max_players;
-constexpr int counter_bit = 2 * max_players;
-
-struct Frame {
-    std::array<std::int32_t, slots> at;  // offset of the event in each slot, or `absent`
-    std::array<std::int32_t, max_events> counted;  // offsets of the events without a slot
-    std::array<unsigned char, max_events> codes;
-    int counted_size, events;
-    std::int32_t number;
-    std::uint32_t parts;
-    Py_ssize_t end;
-    Py_ssize_t needed;  // if it is cut off but usual so far: the position up to which bytes are needed to tell more, or 0
-};
-
-struct Layout {
-    Events events;
-    bool has_first = false, has_last = false;
-
-    bool read(PyObject *widths, PyObject *rules, PyObject *places) {
-        if (!read_events(widths, rules, places, events)) return false;
-        has_first = width_of(Rule::first) > 0;
-        has_last = width_of(Rule::last) > 0;
-        return true;
-    }
-
-    // The width of the narrowest events with this rule; 0 if there are none.
-    std::int32_t width_of(Rule rule) const {
-        std::int32_t least = 0;
-        for (std::size_t i = 0; i < commands; ++i)
-            if (events.rules[i] == rule && events.widths[i] > 0 && (least == 0 || events.widths[i] < least))
-                least = events.widths[i];
-        return least;
-    }
-
-    bool find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit, std::uint32_t players, Frame &found) const;
-};
-
-// Finds the events of the frame at `start`. Returns false if it is not whole. `players` has a bit for each player that
-// can be in it.
 bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit, std::uint32_t players,
                   Frame &found) const {
     found.at.fill(absent);
@@ -298,6 +223,46 @@ bool Layout::find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit,
     return false;
 }
 
+bool read_place(PyObject *kind_object, Py_ssize_t offset, std::int32_t width, Place &made) {
+    const Bytes kind_text(kind_object);
+    const Kind kind = kind_text.size == 1 ? static_cast<Kind>(kind_text.begin[0]) : Kind(0);
+    const int bytes = kernel::width_of(kind);
+    if (bytes < 0 || offset < 0 || (bytes > 0 && offset > width - bytes)) {
+        PyErr_SetString(PyExc_ValueError, "no value of an event");
+        return false;
+    }
+    made = {kind, static_cast<std::int32_t>(offset)};
+    return true;
+}
+
+bool read_places(PyObject *described, std::int32_t width, std::vector<Place> &made) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) {
+        PyObject *kind;
+        Py_ssize_t offset;
+        Place place;
+        if (!parse_item(described, i, "Sn", &kind, &offset)) return false;
+        if (!read_place(kind, offset, width, place)) return false;
+        if (kernel::width_of(place.kind) == 0) {
+            PyErr_SetString(PyExc_ValueError, "no value of an event");
+            return false;
+        }
+        made.push_back(place);
+    }
+    return true;
+}
+
+const unsigned char *found_again(const Layout &layout, PyObject *data, Frame &frame) {
+    char *bytes;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(data, &bytes, &size) < 0) return nullptr;
+    const auto *begin = reinterpret_cast<const unsigned char *>(bytes);
+    if (layout.find(begin, 0, size, (1U << max_players) - 1, frame)) return begin;
+    PyErr_SetString(PyExc_ValueError, "the data is not a whole frame");
+    return nullptr;
+}
+
+namespace {
+
 struct FramesMade {
     Layout layout;
     std::uint32_t players = 0;
@@ -354,9 +319,7 @@ PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     made.message_bytes_per_byte = message_bytes_per_byte;
     made.whole = Py_NewRef(whole);
     made.final = Py_NewRef(final);
-    const Bytes players(players_object);
-    for (Py_ssize_t i = 0; i < players.size; ++i)
-        if (static_cast<unsigned char>(players.begin[i]) < max_players) made.players |= 1U << players.begin[i];
+    made.players = bits_of_players(Bytes(players_object));
     if (!made.layout.read(widths, rules, places)) {
         Py_DECREF(self);
         return nullptr;
@@ -570,36 +533,8 @@ PyObject *frames_take_counts(PyObject *object, PyObject *) {
     return counts;
 }
 
-// A value in an event.
-struct Place {
-    Kind kind;
-    std::int32_t offset;
-};
-
-// Parses the tuple that is item `i` of a tuple.
-template <typename... Out>
-bool parse_item(PyObject *tuple, Py_ssize_t i, const char *format, Out... out) {
-    PyObject *item = PyTuple_GetItem(tuple, i);
-    if (item != nullptr && PyTuple_Check(item)) return PyArg_ParseTuple(item, format, out...) != 0;
-    if (item != nullptr) PyErr_SetString(PyExc_TypeError, "events and their values are described by tuples");
-    return false;
-}
-
-// Reads a kind and an offset in events of at least `width` bytes.
-bool read_place(PyObject *kind_object, Py_ssize_t offset, std::int32_t width, Place &made) {
-    const Bytes kind_text(kind_object);
-    const Kind kind = kind_text.size == 1 ? static_cast<Kind>(kind_text.begin[0]) : Kind(0);
-    const int bytes = kernel::width_of(kind);
-    if (bytes < 0 || offset < 0 || (bytes > 0 && offset > width - bytes)) {
-        PyErr_SetString(PyExc_ValueError, "no value of an event");
-        return false;
-    }
-    made = {kind, static_cast<std::int32_t>(offset)};
-    return true;
-}
-
 PyObject *object_at(const unsigned char *at, Kind kind) {
-    if (kind == Kind::f32) return PyFloat_FromDouble(static_cast<double>(float_of(u32_at(at))));
+    if (kind == Kind::f32) return PyFloat_FromDouble(static_cast<double>(float_at(at)));
     if (kind == Kind::boolean) return PyBool_FromLong(*at != 0);
     return PyLong_FromLongLong(integer_at(at, kind));
 }
@@ -642,21 +577,10 @@ bool fill_fields(FieldsMade &made, PyObject *rule_object, PyObject *fields) {
         PyErr_SetString(PyExc_ValueError, "fields are those of the first event or of characters");
         return false;
     }
-    const std::int32_t width = made.layout.width_of(made.rule);
-    for (Py_ssize_t i = 0; i < PyTuple_Size(fields); ++i) {
-        PyObject *kind;
-        Py_ssize_t offset;
-        Place place;
-        if (!parse_item(fields, i, "Sn", &kind, &offset)) return false;
-        if (!read_place(kind, offset, width, place)) return false;
-        if (kernel::width_of(place.kind) == 0) {
-            PyErr_SetString(PyExc_ValueError, "no value of an event");
-            return false;
-        }
-        const std::int32_t end = place.offset + kernel::width_of(place.kind);
-        made.begin = made.places.empty() ? place.offset : std::min(made.begin, place.offset);
-        made.end = std::max(made.end, end);
-        made.places.push_back(place);
+    if (!read_places(fields, made.layout.width_of(made.rule), made.places)) return false;
+    for (const Place &place : made.places) {
+        made.begin = made.end == 0 ? place.offset : std::min(made.begin, place.offset);
+        made.end = std::max(made.end, place.offset + kernel::width_of(place.kind));
     }
     return true;
 }
@@ -680,17 +604,6 @@ PyObject *fields_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         return PyErr_NoMemory();
     }
     return reinterpret_cast<PyObject *>(self);
-}
-
-// Finds the events of a frame that was recognized before. Sets an exception and returns null if it is none.
-const unsigned char *found_again(const Layout &layout, PyObject *data, Frame &frame) {
-    char *bytes;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(data, &bytes, &size) < 0) return nullptr;
-    const auto *begin = reinterpret_cast<const unsigned char *>(bytes);
-    if (layout.find(begin, 0, size, (1U << max_players) - 1, frame)) return begin;
-    PyErr_SetString(PyExc_ValueError, "the data is not a whole frame");
-    return nullptr;
 }
 
 // read(data, before=None): what `make` returned for the events of a frame, by player index; 0 for the first event.
@@ -724,6 +637,30 @@ PyObject *fields_read(PyObject *object, PyObject *const *arguments, Py_ssize_t a
         Py_XDECREF(value);
     }
     return found;
+}
+
+// occurs(value, data): whether the first of the values is this integer for any player in the frame.
+PyObject *fields_occurs(PyObject *object, PyObject *const *arguments, Py_ssize_t argument_count) {
+    if (argument_count != 2) {
+        PyErr_SetString(PyExc_TypeError, "occurs takes value and data");
+        return nullptr;
+    }
+    const FieldsMade &made = *reinterpret_cast<FieldsObject *>(object)->made;
+    const long long value = PyLong_AsLongLong(arguments[0]);
+    if (value == -1 && PyErr_Occurred()) return nullptr;
+    if (!has_character(made.rule) || made.places.empty() || !is_integer(made.places[0].kind)) {
+        PyErr_SetString(PyExc_ValueError, "the first value is no integer of players");
+        return nullptr;
+    }
+    Frame frame;
+    const unsigned char *begin = found_again(made.layout, arguments[1], frame);
+    if (begin == nullptr) return nullptr;
+    const Place &place = made.places[0];
+    for (int player = 0; player < max_players; ++player) {
+        const std::int32_t at = frame.at[static_cast<std::size_t>(slot_of(player, false, made.rule))];
+        if (at != absent && integer_at(begin + at + place.offset, place.kind) == value) Py_RETURN_TRUE;
+    }
+    Py_RETURN_FALSE;
 }
 
 // A literal, and the value after it in the event of a slot. For an array, the slot is its digit in the rules.
@@ -1002,6 +939,8 @@ PyMethodDef frames_methods[] = {
 PyMethodDef fields_methods[] = {
     {"read", as_method(fields_read), METH_FASTCALL,
      "read(data, before=None): the values of a frame, by player index; only changed ones if you pass the frame before."},
+    {"occurs", as_method(fields_occurs), METH_FASTCALL,
+     "occurs(value, data): whether the first of the values is this integer for any player in the frame."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -14,7 +14,7 @@ namespace {
 State *state_of(PyObject *module) { return static_cast<State *>(PyModule_GetState(module)); }
 
 int fill_module(PyObject *module) {
-    PyType_Spec *specs[] = {&frames_spec, &fields_spec, &template_spec, &walk_spec, &table_spec, &log_writer_spec};
+    PyType_Spec *specs[] = {&frames_spec, &fields_spec, &template_spec, &walk_spec, &table_spec, &log_writer_spec, &watch_spec};
     for (PyType_Spec *spec : specs) {
         PyObject *made = PyType_FromModuleAndSpec(module, spec, nullptr);
         const bool is_added = made != nullptr && PyModule_AddType(module, reinterpret_cast<PyTypeObject *>(made)) == 0;

@@ -118,6 +118,7 @@ struct State {
 };
 
 extern PyType_Spec frames_spec, fields_spec, template_spec;  // frames.cpp
+extern PyType_Spec watch_spec;                               // quiet.cpp
 extern PyType_Spec walk_spec, offsets_spec;                  // walk.cpp
 extern PyType_Spec table_spec;                               // table.cpp
 extern PyType_Spec log_writer_spec;                          // log.cpp

@@ -14,7 +14,7 @@ some fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -206,12 +206,30 @@ class WholeFrames:
         key = table.command, names, make
         read = self._fields.get(key)
         if read is None:
-            layout = self._layouts.get(table.command)
-            fields = [field for field in layout.fields if field.name in names] if layout is not None else []
-            places = tuple((field.kind.code.encode(), field.offset) for field in fields)
+            places = self._places(table, names)
             described = *self._described, bytes([RULES[table.command]]), places, make
             read = self._fields[key] = kernel.Fields(*described).read if places else _no_fields  # type: ignore[union-attr]
         return read
+
+    def occurs(self, table: Table, name: str) -> Callable[[int, bytes], bool]:
+        """Return a function that tells whether an integer is the value of this field for any player in a whole frame.
+
+        `table` is that of an update of characters. Followers don't count.
+        """
+        described = *self._described, bytes([RULES[table.command]]), self._places(table, (name,)), int
+        occurs: Callable[[int, bytes], bool] = kernel.Fields(*described).occurs  # type: ignore[union-attr]
+        return occurs
+
+    def watch(self, players: bytes, fields: Iterable[tuple[Table, Sequence[str]]], numbers: tuple[float, ...]) -> Any:
+        """Return the kernel's `Watch` for these players, fields and numbers."""
+        places = tuple(self._places(table, names) for table, names in fields)
+        return kernel.Watch(*self._described, players, places, numbers)  # type: ignore[union-attr]
+
+    def _places(self, table: Table, names: Sequence[str]) -> tuple[tuple[bytes, int], ...]:
+        """Return the kind and offset of those fields that the replay has."""
+        layout = self._layouts.get(table.command)
+        fields = layout.fields if layout is not None else ()
+        return tuple((field.kind.code.encode(), field.offset) for field in fields if field.name in names)
 
     def _new_template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
         marks = _Marks()

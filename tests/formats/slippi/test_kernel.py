@@ -404,6 +404,159 @@ def test_fields_are_given_to_the_function() -> None:
     assert kernel.Fields(*EVENTS, b"k", ((b"B", 5),), int).read(data) == {}
 
 
+def characters(number: int, *sides: tuple[int, bytes, bytes], clock: int = 0) -> bytes:
+    """A frame with updates of players, each of a player index and the values in its two updates."""
+    numbered = number.to_bytes(4, "big", signed=True)
+    befores = [bytes([BEFORE]) + numbered + bytes([index, 0]) + before for index, before, _ in sides]
+    afters = [bytes([AFTER]) + numbered + bytes([index, 0]) + after for index, _, after in sides]
+    first = bytes([FIRST]) + numbered + bytes([clock]) + bytes(10)
+    return b"".join([first, *befores, *afters, bytes([LAST]), numbered, b"last"])
+
+
+WATCHED = ([16, 17, 17, 9, 9, *[0] * 251], *EVENTS[1:])
+"""As `EVENTS`, but with ten bytes in the updates of players."""
+CLOCK, SAME, RISING = ((b"B", 5),), ((b"B", 7),), ((b"b", 8),)
+POSITION = ((b"f", 9), (b"f", 13))
+BUTTONS, STICKS, TRIGGERS = ((b"B", 7),), ((b"b", 8), (b"b", 9), (b"b", 10), (b"b", 11)), ((b"B", 12), (b"B", 13))
+NUMBERS = (50.0, -10.0, 5.0, 0x0F, 20.0, 100.0)
+
+
+def after(x: float = 0.0, y: float = 0.0, same: int = 0, rising: int = 0) -> bytes:
+    return bytes([same, rising]) + struct.pack(">ff", x, y)
+
+
+def watch(fields: tuple[Any, ...] = (CLOCK, SAME, RISING, POSITION, BUTTONS, STICKS, TRIGGERS)) -> Any:
+    assert kernel is not None
+    return kernel.Watch(*WATCHED, b"\0\1", fields, NUMBERS)
+
+
+def quiet_after(one: bytes, two: bytes, *, living: bytes = b"\0\1") -> Any:
+    """What `end` returns if the second frame is quiet, or `None`."""
+    watching = watch()
+    watching.begin(one, 9, living)
+    return watching.end() if watching.take(two) else None
+
+
+STILL = bytes(10)
+
+
+def next_frame(*second: bytes, number: int = 8, clock: int = 1, first: bytes = after()) -> bytes:
+    """A frame after 7, with these second updates of the players from 1 on."""
+    sides = [(index, STILL, each) for index, each in enumerate(second, 1)]
+    return characters(number, (0, STILL, first), *sides, clock=clock)
+
+
+QUIET = {
+    "nothing": next_frame(after()),
+    "within the bounds": next_frame(after(), first=after(50.0, -10.0, rising=1)),
+    "other player": next_frame(after(), after()),
+}
+NOT_QUIET = {
+    "number": next_frame(after(), number=9),
+    "clock stands": next_frame(after(), clock=0),
+    "clock jumps": next_frame(after(), clock=2),
+    "player gone": next_frame(),
+    "same": next_frame(after(same=1)),
+    "falls": next_frame(after(rising=255)),
+    "right": next_frame(after(50.5)),
+    "left": next_frame(after(-50.5)),
+    "below": next_frame(after(0.0, -10.5)),
+    "nowhere": next_frame(after(math.nan)),
+}
+
+
+@pytest.mark.parametrize("changed", [*QUIET, *NOT_QUIET])
+def test_quiet_frames(changed: str) -> None:
+    first = characters(7, (0, STILL, after()), (1, STILL, after()))
+    if changed in QUIET:
+        assert quiet_after(first, QUIET[changed])[:2] == (QUIET[changed], 1)
+    else:
+        assert quiet_after(first, NOT_QUIET[changed]) is None
+
+
+def test_the_nearest_player_of_a_quiet_frame() -> None:
+    def nearest(one: float, two: float, living: bytes = b"\0\1") -> Any:
+        frames = [characters(7 + at, (0, STILL, after(one)), (1, STILL, after(two)), clock=at) for at in (0, 1)]
+        return quiet_after(*frames, living=living)[2]
+
+    assert nearest(10.0, -15.5) == nearest(-10.0, 15.5) == (1, 0, 0, 0)
+    assert nearest(15.5, -10.0) == (0, 1, 0, 0)
+    assert nearest(10.0, 15.0) == nearest(10.0, 20.0, b"\0") == nearest(10.0, 20.0, b"\0\3\xff") == (0, 0, 0, 0)
+    assert nearest(70.0, 60.0) == (0, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "counts"),
+    [
+        ((0b0001, 0, 0, 0, 0, 0, 0), (0b11_0111, 0, 0, 0, 0, 0, 0), (2, 0, 0, 0)),
+        ((0, 0, 0, 0, 0, 0, 0), (0, 21, 0, 0, 235, 0, 0), (0, 1, 1, 0)),
+        ((0, 21, 0, 0, 0, 0, 0), (0, 90, 20, 20, 236, 0, 0), None),
+        ((0, 21, 0, 0, 0, 0, 0), (0, 21, 21, 0, 0, 0, 0), (0, 1, 0, 0)),
+        ((0, 21, 0, 0, 0, 0, 0), (0, 0, 0, 0, 0, 0, 0), None),
+        ((0, 0, 0, 0, 0, 99, 100), (0, 0, 0, 0, 0, 100, 255), (0, 0, 0, 1)),
+    ],
+)
+def test_inputs_of_a_quiet_frame(
+    before: tuple[int, ...], now: tuple[int, ...], counts: tuple[int, int, int, int] | None
+) -> None:
+    frames = [
+        characters(7 + at, (1, bytes(values) + bytes(3), after()), clock=at) for at, values in enumerate((before, now))
+    ]
+    assert quiet_after(*frames)[3] == ([] if counts is None else [(1, 8, *counts)])
+
+
+def test_watching_ends() -> None:
+    frames = [characters(7 + at, (0, STILL, after()), clock=at) for at in range(5)]
+    watching = watch()
+    assert watching.end() == (None, 0, (0, 0, 0, 0), [])
+    assert not watching.take(frames[1]), "before begin"
+    watching.begin(frames[0], 2, b"\0")
+    assert [watching.take(frame) for frame in frames[1:]] == [True, True, False, False]
+    assert watching.end()[:2] == (frames[2], 2)
+    watching.begin(frames[0], 9, b"\0")
+    assert [watching.take(frames[at]) for at in (1, 3, 2)] == [True, False, False], (
+        "not after a frame that is not quiet"
+    )
+    for wrong in (b"", frames[1][:-1], 7):
+        with pytest.raises((ValueError, TypeError)):
+            watching.begin(wrong, 9, b"")
+        watching.begin(frames[0], 9, b"")
+        with pytest.raises((ValueError, TypeError)):
+            watching.take(wrong)
+    for arguments in ((), (frames[0], 9), (frames[0], 9, 3), (frames[0], 1 << 80, b"")):
+        with pytest.raises((TypeError, OverflowError)):
+            watching.begin(*arguments)
+
+
+def test_fields_to_watch_that_do_not_fit_are_refused() -> None:
+    fields = (CLOCK, SAME, RISING, POSITION, BUTTONS, STICKS, TRIGGERS)
+    for at in range(len(fields)):
+        for wrong in (((b"I", 14),), ((b"B", -1),), ((b"n", 0),), ((b"x", 0),), ((b"BB", 0),)):
+            with pytest.raises(ValueError, match=r"no value of an event|two coordinates"):
+                watch((*fields[:at], wrong, *fields[at + 1 :]))
+    for at in (3, 5):
+        with pytest.raises(ValueError, match="two coordinates"):
+            watch((*fields[:at], (), *fields[at + 1 :]))
+    with pytest.raises(TypeError):
+        watch(fields[:-1])
+
+
+def test_a_value_occurs_in_a_frame() -> None:
+    assert kernel is not None
+    occurs = kernel.Fields(*WATCHED, b"l", ((b"h", 7), (b"B", 7)), int).occurs
+    data = characters(7, (0, STILL, b"\xff\xfe".ljust(10)), (3, STILL, b"\1\0".ljust(10)))
+    assert [value for value in (-2, -1, 0, 1, 255, 256, 65534) if occurs(value, data)] == [-2, 256]
+    with pytest.raises(ValueError, match="not a whole frame"):
+        occurs(1, data[:-1])
+    with pytest.raises(OverflowError):
+        occurs(1 << 80, data)
+    with pytest.raises(TypeError):
+        occurs(1)
+    for rule, places in ((b"s", ((b"B", 5),)), (b"l", ((b"f", 7),)), (b"l", ((b"?", 7),)), (b"l", ())):
+        with pytest.raises(ValueError, match="no integer"):
+            kernel.Fields(*WATCHED, rule, places, int).occurs(1, data)
+
+
 def frames_in(data: bytes) -> list[Frame]:
     return [event for event in SlippiReader().feed(data) if isinstance(event, Frame)]
 

@@ -17,6 +17,7 @@ from msgspec import UNSET
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_frames, timer_start
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.formats.slippi.stats import compat as slippi_js
 from slpstream.formats.slippi.stats.conversions import with_opening_types
@@ -37,6 +38,7 @@ from slpstream.formats.slippi.stats.overall import overall, ratio
 from slpstream.formats.slippi.stats.pauses import Pauses, RollbackCounter
 from slpstream.formats.slippi.stats.player import Player
 from slpstream.formats.slippi.stats.punishes import RESET_FRAMES
+from slpstream.formats.slippi.stats.quiet import QuietFrames
 from slpstream.formats.slippi.stats.roster import Roster
 from slpstream.formats.slippi.stats.schema import Stats, entry_count
 from slpstream.formats.slippi.stats.selected import Selection
@@ -90,6 +92,7 @@ class SlippiStats:
         self.crediting = Crediting(self._roster, self._pending, compat=compat, crew=crew)
         self._lives = Lives(settings, self._roster, self._pending, compat=compat)
         self._selection = Selection()
+        self._quiet = QuietFrames()
         self._pauses = Pauses()
         self._rollbacks = RollbackCounter()
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
@@ -102,7 +105,9 @@ class SlippiStats:
 
         This is cheap, because both share the entries that are closed.
         """
+        self._add_quiet_frames()
         twin = copy.copy(self)
+        twin._quiet = QuietFrames()
         twin._gate = None if self._gate is None else self._gate.copy()
         twin._roster = self._roster.copy()
         twin._pending = []
@@ -130,7 +135,7 @@ class SlippiStats:
     def take(self, frame: Frame, end_offset: int) -> None:
         """Take a final frame, but don't return any events and stats.
 
-        This only takes a fifth of the time that `feed` needs.
+        This takes less time than `feed`.
         """
         if self._gate is None:
             self._take(frame)
@@ -152,6 +157,7 @@ class SlippiStats:
 
     def finish(self, end: GameEnd) -> list[Event]:
         """End the game. Returns the events that had to wait for the end, and the last stats."""
+        self._add_quiet_frames()
         out: list[Event] = []
         if self._gate is not None:
             for counted, _ in self._gate.finish(end):
@@ -168,6 +174,7 @@ class SlippiStats:
 
     def stats(self) -> Stats:
         """Return the stats up to the last frame. They won't change if you add more frames later."""
+        self._add_quiet_frames()
         last = self._last_frame
         shown = self._roster.lists.copy()
         for player in self._roster.players:
@@ -199,6 +206,7 @@ class SlippiStats:
 
         For any other game, this returns `None`.
         """
+        self._add_quiet_frames()
         if self._targets is not None:
             return self._targets.results()
         if self.settings.game_mode == MAJOR_SCENE_HOME_RUN:
@@ -228,6 +236,13 @@ class SlippiStats:
 
     def _take(self, frame: Frame) -> None:
         # The hot path: this runs for every frame of every game.
+        if frame.revision and not self._unsupported:
+            run = self._rollbacks.add(frame.number, frame.revision)
+            self._pending.append((ROLLBACKS, -1, "rollback", {"sent": frame.revision + 1, "frames": run}))
+        if self._quiet.begun:
+            if self._quiet.take(frame):
+                return
+            self._add_quiet_frames()
         number = frame.number
         frames, roster, lives, crediting = self._frames, self._roster, self._lives, self.crediting
         frames.last = number
@@ -241,9 +256,6 @@ class SlippiStats:
         if self._unsupported:
             return
         pending = self._pending
-        if frame.revision:
-            run = self._rollbacks.add(number, frame.revision)
-            pending.append((ROLLBACKS, -1, "rollback", {"sent": frame.revision + 1, "frames": run}))
         start = entry.start
         if start is not UNSET and start.scene_frame_counter is not UNSET:
             counter = start.scene_frame_counter
@@ -338,6 +350,19 @@ class SlippiStats:
             count_stage_control(players)
         if crediting.ended:
             crediting.close_conversions()
+        if playable and self._targets is None and type(frame.content) is PackedFrame:
+            self._quiet.begin(frame.content, number, players, roster)
+
+    def _add_quiet_frames(self) -> None:
+        """Let the computers add the quiet frames that they haven't seen."""
+        if not self._quiet.begun:
+            return
+        frames, last = self._quiet.end(self._roster, self._frames.timer_start)
+        if frames and self._frames.last is not None:
+            self._frames.last += frames
+            self._selection.before = last
+            if self._pauses.expected is not None:
+                self._pauses.expected += frames
 
     def _begin(self, number: int) -> None:
         """Take the number of the first frame."""

@@ -16,9 +16,10 @@ from slpstream.formats.slippi.stats.schema import InputCounts
 
 GAUGE_FRAMES = 600
 """Window of the live gauge: ten seconds."""
-_BUTTONS = 0xFFF
-_DEAD_ZONE = 0.2875
-_TRIGGER = 0.3
+BUTTONS = 0xFFF
+"""The bits of `physical_buttons` that count."""
+DEAD_ZONE = 0.2875
+TRIGGER = 0.3
 
 
 class Inputs:
@@ -67,7 +68,7 @@ class Inputs:
         count = 0
         pressed = pre.physical_buttons
         if pressed != self._pressed:
-            rising = pressed & ~self._pressed & _BUTTONS
+            rising = pressed & ~self._pressed & BUTTONS
             self._pressed = pressed
             if rising:
                 count = rising.bit_count()
@@ -95,20 +96,32 @@ class Inputs:
                         self.cstick += 1
         trigger = pre.physical_l_trigger
         if trigger != self._left:
-            if self._left < _TRIGGER <= trigger:
+            if self._left < TRIGGER <= trigger:
                 count += 1
                 if frame >= FIRST_PLAYABLE_FRAME:
                     self.triggers += 1
             self._left = trigger
         trigger = pre.physical_r_trigger
         if trigger != self._right:
-            if self._right < _TRIGGER <= trigger:
+            if self._right < TRIGGER <= trigger:
                 count += 1
                 if frame >= FIRST_PLAYABLE_FRAME:
                     self.triggers += 1
             self._right = trigger
         if count and frame >= FIRST_PLAYABLE_FRAME:
             self._recent.append((frame, count))
+
+    def add(self, frame: int, buttons: int, joystick: int, cstick: int, triggers: int) -> None:
+        """Add the inputs of a playable frame that was counted elsewhere."""
+        self.buttons += buttons
+        self.joystick += joystick
+        self.cstick += cstick
+        self.triggers += triggers
+        self._recent.append((frame, buttons + joystick + cstick + triggers))
+
+    def follow(self, pre: Any) -> None:
+        """Take the Pre-Frame Update of a frame that was counted elsewhere, without counting it again."""
+        self.update(FIRST_PLAYABLE_FRAME - 1, pre)  # nothing counts yet in this frame
 
     def counts(self) -> InputCounts:
         """slippi-js `InputCountsType`."""
@@ -123,13 +136,13 @@ class Inputs:
         if frame < first:
             return None
         self._recent = recent = [entry for entry in self._recent if entry[0] >= first]
-        return sum(count for _, count in recent) * 3600 / (frame - first + 1)
+        return sum([count for _, count in recent]) * 3600 / (frame - first + 1)
 
 
 def _region(x: float, y: float) -> int:
     """Return the region of a stick, which is 1 to 8 for one of the eight directions, or 0 for the dead zone."""
-    if x > _DEAD_ZONE:
-        return 1 if y > _DEAD_ZONE else 2 if y < -_DEAD_ZONE else 3
-    if x < -_DEAD_ZONE:
-        return 4 if y > _DEAD_ZONE else 5 if y < -_DEAD_ZONE else 6
-    return 7 if y > _DEAD_ZONE else 8 if y < -_DEAD_ZONE else 0
+    if x > DEAD_ZONE:
+        return 1 if y > DEAD_ZONE else 2 if y < -DEAD_ZONE else 3
+    if x < -DEAD_ZONE:
+        return 4 if y > DEAD_ZONE else 5 if y < -DEAD_ZONE else 6
+    return 7 if y > DEAD_ZONE else 8 if y < -DEAD_ZONE else 0

@@ -81,9 +81,18 @@ class Positions:
             self.recovering = False
             self.recovered += 1
 
-    def shield_or_ledge(self, flags: int) -> None:
-        """Count a frame in which the player is in shield or at the ledge."""
+    def stay(self, flags: int, frames: int) -> None:
+        """Count frames in which the player stays where it was in the frame before: off stage or not, and in the same
+        action.
+        """
+        if flags & (SHIELD | LEDGE):
+            self.shield_or_ledge(flags, frames)
+        if self.off_stage:
+            self.off_stage_frames += frames
+
+    def shield_or_ledge(self, flags: int, frames: int = 1) -> None:
+        """Count frames in which the player is in shield or at the ledge."""
         if flags & SHIELD:
-            self.shield_frames += 1
+            self.shield_frames += frames
         else:
-            self.ledge_frames += 1
+            self.ledge_frames += frames

@@ -79,7 +79,7 @@ class Selection:
         self._read_start: ReadFields
         self._read_pre: ReadFields
         self._read_post: ReadFields
-        self._before: bytes | None = None
+        self.before: bytes | None = None
         """The frame before, or `None` if its inputs are not to be compared with those of the next one."""
 
     def copy(self) -> Self:
@@ -90,13 +90,13 @@ class Selection:
         """Return a frame that has at least the parts we need. If it wasn't decoded yet, it has only these."""
         content = frame.content
         if type(content) is not PackedFrame or frame.decoded is not None:
-            self._before = None
+            self.before = None
             return frame.entry
         if content.events is not self._events:
             self._prepare(content.events)
         data = content.data
-        changed_inputs = self._read_pre(data, self._before).get
-        self._before = data
+        changed_inputs = self._read_pre(data, self.before).get
+        self.before = data
         players = {
             index: SelectedPlayer(changed_inputs(index, UNSET), post) for index, post in self._read_post(data).items()
         }
@@ -104,7 +104,7 @@ class Selection:
 
     def _prepare(self, events: WholeFrames) -> None:
         """Get ready to read frames of a game with these events."""
-        self._events, self._before = events, None
+        self._events, self.before = events, None
         self._read_pre = events.fields(PRE_FRAME, SelectedPre.__struct_fields__, SelectedPre)
         self._read_post = events.fields(POST_FRAME, SelectedPost.__struct_fields__, SelectedPost)
         self._read_start = events.fields(FRAME_START, SelectedStart.__struct_fields__, SelectedStart)

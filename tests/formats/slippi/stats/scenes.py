@@ -11,13 +11,16 @@ from typing import Any, Self
 
 import msgspec
 
+from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
+from slpstream.formats.slippi.framing import read_event_payloads
 from slpstream.formats.slippi.game_start import GameStartPayload, Settings
+from slpstream.formats.slippi.packed_frame import PackedFrame, whole_frames
 from slpstream.formats.slippi.stats import SlippiStats
 from slpstream.formats.slippi.stats.schema import Stats
 from slpstream.model.events import Event, Frame, GameEnd
-from tests.formats.slippi.built import post, pre, start
-from tests.formats.slippi.writer import PlayerSetup, game_start
+from tests.formats.slippi.built import bookend, post, pre, start
+from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 
 STANDING: Mapping[str, Any] = {
     "action_state_id": 0x0E,
@@ -73,6 +76,21 @@ class Scene:
         """Remove a player from the last frame."""
         del self.built[-1].entry.players[index]
         return self
+
+    def packed(self) -> list[Frame]:
+        """The frames as the reader of a live game gives them, which are bytes."""
+        writer = ReplayWriter((3, 18, 0))
+        header = writer.open()[HEADER_BYTES:]
+        events = whole_frames(tuple(read_event_payloads(header).widths))
+        frames = []
+        for frame in self.built:
+            entry, number = frame.entry, frame.number
+            sides = entry.players.values()
+            data = [entry.start, *(side.pre for side in sides), *(side.post for side in sides), bookend(number)]
+            parts = sum(1 << index for index in entry.players)
+            content = PackedFrame(0, b"".join(map(writer.event, data)), events, parts, frame.revision)
+            frames.append(Frame(frame.end_offset, number, frame.revision, content))
+        return frames
 
     def run(self, *, finished: bool = True, **options: Any) -> tuple[Stats, list[Event]]:
         """The stats of all frames, and their events."""

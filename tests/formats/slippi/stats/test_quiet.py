@@ -1,0 +1,211 @@
+"""The stats of a game are the same whether the kernel takes its quiet frames or the computers see every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from slpstream.formats.kernel import kernel
+from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.stats import SlippiStats
+from slpstream.formats.slippi.stats.quiet import QuietFrames
+from slpstream.formats.slippi.stats.states import AIR_DODGE, FALL, FIRST_LANDING, GRAB
+from slpstream.model.events import Event, Frame, GameEnd
+from tests.formats.slippi.pure import without_kernel
+from tests.formats.slippi.stats.games import POST, PRE, SHORT, Game, events_in, game, game_of, run
+from tests.formats.slippi.stats.scenes import NAMES, Scene
+from tests.formats.slippi.stats.test_incremental import lines
+from tests.project import IN_CI
+from tests.replays import NOT_REPLAYS, replay, replays
+
+END = GameEnd(10**6, "game_end", object())
+OPTIONS: tuple[dict[str, bool], ...] = ({}, {"compat": True}, {"crew": True})
+
+pytestmark = pytest.mark.skipif(kernel is None and not IN_CI, reason="the kernel is not built here")
+
+
+def seen_by_computers(data: bytes) -> Game:
+    """A replay all of whose frames are decoded, so that none of them is quiet."""
+    with without_kernel():
+        return game_of(data)
+
+
+def check(data: bytes, **options: bool) -> None:
+    stats, emitted = run(game_of(data), **options)
+    expected, expected_events = run(seen_by_computers(data), **options)
+    assert lines(emitted) == lines(expected_events)
+    assert (stats.stats(), stats.stadium()) == (expected.stats(), expected.stadium())
+
+
+@pytest.mark.parametrize("path", [path for path in replays() if path.stem not in NOT_REPLAYS], ids=lambda p: p.stem)
+def test_real_games(path: Path) -> None:
+    check(path.read_bytes())
+
+
+@pytest.mark.parametrize("options", OPTIONS[1:], ids=str)
+@pytest.mark.parametrize("name", SHORT)
+def test_options(name: str, options: dict[str, bool]) -> None:
+    check(replay(name), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("quit_3.18", 0.55),
+        ("rollbacks_3.0", 0.5),
+        ("doubles_3.18", 0.5),
+        ("singles_0.1", 0.5),
+        ("zelda_sheik_3.18", 0.6),
+    ],
+)
+def test_most_frames_of_a_game_are_quiet(name: str, least: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    take = QuietFrames.take
+
+    def counted(self: QuietFrames, frame: Frame) -> bool:
+        taken.append(take(self, frame))
+        return taken[-1]
+
+    monkeypatch.setattr(QuietFrames, "take", counted)
+    run(game(name))
+    assert sum(taken) > least * len(game(name).frames)
+
+
+VALUES = [bytes(4), b"\x7f\xc0\0\0", b"\x7f\x80\0\0", b"\xff\x80\0\0", b"\x80\0\0\0", b"\xff" * 4]
+"""Zero, NaN, both infinities, negative zero, and another NaN, or large integers."""
+
+
+@given(
+    st.sampled_from(SHORT),
+    st.lists(
+        st.tuples(
+            st.floats(0, 1, exclude_max=True),
+            st.integers(7, 80),
+            st.one_of(st.sampled_from(VALUES), st.binary(min_size=1, max_size=2)),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+)
+@settings(max_examples=25)
+def test_damaged_updates(name: str, changes: list[tuple[float, int, bytes]]) -> None:
+    data = bytearray(replay(name))
+    updates = [(start, end) for start, end in events_in(bytes(data)) if data[start] in (PRE, POST)]
+    for where, offset, value in changes:
+        start, end = updates[int(where * len(updates))]
+        at = min(start + offset, end - len(value))
+        data[at : at + len(value)] = value
+    check(bytes(data))
+
+
+# Values of each field that begin, end or count something.
+STATES = [
+    0x00, 0x04, 0x0E, 0x14, 0x18, 0x1A, FALL, FIRST_LANDING, 0x4B, 0x4C, 0xB2, 0xB7, 0xC8, 0xDB, GRAB, 0xDF, AIR_DODGE,
+    0xEF, 0xFC, 0x155,
+]  # fmt: skip
+CHANGES: dict[str, list[Any]] = {
+    "action_state_id": STATES,
+    "action_state_counter": [0.0, 1.0, float("nan")],
+    "percent": [0.0, 1.0, 12.5, 12.0, float("inf"), float("nan"), -0.0],
+    "stocks_remaining": [4, 3, 5, 0],
+    "position_x": [0.0, -0.0, 5.0, -20.0, 80.0, -200.0, float("nan"), float("inf")],
+    "position_y": [0.0, 20.0, -30.0, float("nan")],
+    "is_airborne": [True, False],
+    "l_cancel_status": [0, 1, 2],
+    "last_hit_by": [0, 1, 2, 6],
+    "internal_character_id": [1, 7, 19, 23],
+    "physical_buttons": [0, 0x100, 0x300, 0x1000, 0xF000],
+    "joystick_x": [0.0, 0.2875, 0.2874, 1.0, -1.0, float("nan")],
+    "c_stick_y": [0.0, 0.3, -0.3],
+    "physical_l_trigger": [0.0, 0.29, 0.3, 1.0, float("nan")],
+}
+a_change = st.sampled_from(sorted(CHANGES)).flatmap(
+    lambda name: st.tuples(st.just(name), st.sampled_from(CHANGES[name]))
+)
+# What players do in games.
+HIT: dict[str, Any] = {"action_state_id": 0x4B, "last_hit_by": 0}
+STAND, FLY = {"action_state_id": 0x0E, "is_airborne": False}, {"action_state_id": FALL, "is_airborne": True}
+DEEDS: list[dict[str, Any]] = [
+    *({**HIT, "percent": percent} for percent in (3.0, 9.5, 20.0)),
+    HIT | {"is_airborne": True, "position_x": 150.0},
+    {"percent": 30.0},
+    STAND,
+    STAND | {"position_x": 3.0},
+    FLY,
+    FLY | {"position_x": -150.0},
+    {"action_state_id": 0xB7},
+    {"action_state_id": 0x41},
+    {"action_state_id": 0xFC},
+    {"action_state_id": FIRST_LANDING, "l_cancel_status": 2},
+    {"action_state_id": 0x00},
+    {"action_state_id": 0x00, "stocks_remaining": 3},
+]
+a_step = st.tuples(
+    st.integers(1, 60),
+    st.integers(0, 3),
+    st.one_of(st.lists(a_change, max_size=3), st.sampled_from(DEEDS).map(lambda deed: list(deed.items()))),
+    st.sampled_from([""] * 8 + ["paused", "again", "gone", "skipped"]),
+)
+
+
+def scene_of(players: int, stage_id: int, rows: dict[str, int], steps: Iterable[Any]) -> Scene:
+    """A scene in which players change, each time after some frames of standing still."""
+    scene = Scene(players, first=-50, stage_id=stage_id, **rows).frames(15)
+    for frames, player, changes, event in steps:
+        scene.frames(frames)
+        if event == "skipped":
+            scene.number += 1
+        counts = {"paused": 7 * (event == "paused"), "revision": int(event == "again")}
+        scene.frame(**{NAMES[player % players]: dict(changes)}, **counts)  # type: ignore[arg-type]
+        if event == "gone":
+            scene.without(player % players)
+    return scene.frames(50)
+
+
+def fed(
+    frames: list[Frame], options: dict[str, bool], game_settings: Settings, cuts: Iterable[int] = ()
+) -> list[Event]:
+    """The events of frames, with stats that go on as a copy at each cut."""
+    stats = SlippiStats(game_settings, **options)
+    emitted: list[Event] = []
+    for at, frame in enumerate(frames):
+        if at in cuts:
+            left_behind, stats = stats, stats.copy()
+            left_behind.feed(frame, frame.end_offset)
+        emitted += stats.feed(frame, frame.end_offset)
+    return [*emitted, *stats.finish(END)]
+
+
+@given(
+    st.integers(1, 4),
+    st.sampled_from([32, 8, 0]),
+    st.sampled_from([{}, {"is_teams": 1}, {"game_bitfield_1": 0x02}]),
+    st.lists(a_step, max_size=25),
+    st.sampled_from(OPTIONS),
+    st.sets(st.integers(0, 400), max_size=6),
+)
+@settings(max_examples=100)
+@example(2, 32, {}, [(3, 0, [("action_state_id", 0x4B), ("percent", 12.5)], ""), (9, 1, [], "")], {}, set())
+def test_scenes(
+    players: int, stage_id: int, rows: dict[str, int], steps: list[Any], options: dict[str, bool], cuts: set[int]
+) -> None:
+    scene = scene_of(players, stage_id, rows, steps)
+    packed = scene.packed()
+    decoded = [Frame(frame.end_offset, frame.number, frame.revision, frame.content.entry()) for frame in packed]
+    expected = lines(fed(decoded, options, scene.settings))
+    assert lines(fed(packed, options, scene.settings)) == expected
+    assert lines(fed(packed, options, scene.settings, cuts)) == expected
+    mixed = [one if at % 5 else other for at, (one, other) in enumerate(zip(packed, decoded, strict=True))]
+    assert lines(fed(mixed, options, scene.settings)) == expected
+    silent = SlippiStats(scene.settings, **options)
+    if cuts:
+        for frame in packed:
+            silent.take(frame, frame.end_offset)
+    else:
+        silent.feed_all(packed)
+    assert lines(silent.finish(END))[-1] == expected[-1]
