@@ -15,7 +15,10 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _FOLDER = Path("slpstream/formats/kernel")
-_SOURCES = ("kernel.cpp", "frames.cpp", "walk.cpp", "table.cpp", "log.cpp", "growth.cpp", "sending.cpp", "quiet.cpp")
+_SOURCES = (
+    "kernel.cpp", "frames.cpp", "quiet.cpp", "walk.cpp", "table.cpp", "log.cpp", "growth.cpp", "sending.cpp"
+)  # fmt: skip
+_HEADERS = ("kernel.h", "frames.h")
 _MODULE = "slpstream.formats.kernel._kernel"
 _ABI = "cp311-abi3"
 
