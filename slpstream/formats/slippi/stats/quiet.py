@@ -130,7 +130,7 @@ def _frames_without_events(number: int, players: Iterable[Player], roster: Roste
 def _add(player: Player, flags: int, frames: int) -> None:
     """Let a player's computers count frames with these flags, as they do with one frame after the other."""
     conversions, combos = player.conversions, player.combos
-    if not flags & HIT and (conversions.open is not None or combos.open is not None):
+    if conversions.open is not None or combos.open is not None:
         if conversions.counter or flags & CONTROL:
             conversions.counter += frames
         combos.counter = 0 if flags & HELD else combos.counter + frames
