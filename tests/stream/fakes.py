@@ -263,8 +263,10 @@ class Client:
         self.encoding: Any = LineEncoding() if encoding is None else encoding
         """An `Encoding`. Only with a `LineEncoding`, the bytes are lines."""
         self.received = bytearray()
-        self.descriptor = next(self._descriptors)
-        self._by_descriptor[self.descriptor] = self
+        self.descriptor = -1
+        if self.send_to_all is not None:  # a real one would write to what really has this descriptor
+            self.descriptor = next(self._descriptors)
+            self._by_descriptor[self.descriptor] = self
         self.error: SubscriberError | None = None
         self.outbox = Outbox(self, limit_bytes=limit_bytes, tell_missed=self._lagged)
         self.max_queued = 0

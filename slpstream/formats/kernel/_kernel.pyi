@@ -140,8 +140,8 @@ class Watch:
         fields: tuple[_Places, _Places, _Places, _Places, _Places, _Places, _Places],
         numbers: tuple[float, float, float, int, float, float],
     ) -> Watch: ...
-    def begin(self, data: bytes, frames: int, living: bytes, /) -> None:
-        """Watch the frames that follow `data`, but at most this many. `living` has the indices of players.
+    def begin(self, data: bytes, frames: int, living: int, /) -> None:
+        """Watch the frames that follow `data`, but at most this many. `living` has a bit for each player.
 
         Only living players can be the nearest one, and none of them may have an x that isn't finite."""
 

@@ -190,16 +190,12 @@ PyObject *watch_begin(PyObject *object, PyObject *const *arguments, Py_ssize_t a
         return nullptr;
     }
     WatchMade &made = *reinterpret_cast<WatchObject *>(object)->made;
-    const long left = PyLong_AsLong(arguments[1]);
-    if (left == -1 && PyErr_Occurred()) return nullptr;
-    if (!PyBytes_Check(arguments[2])) {
-        PyErr_SetString(PyExc_TypeError, "living are the indices of players, as bytes");
-        return nullptr;
-    }
+    const long left = PyLong_AsLong(arguments[1]), living = PyLong_AsLong(arguments[2]);
+    if (PyErr_Occurred()) return nullptr;
     Frame frame;
     if (found_again(made.layout, arguments[0], frame) == nullptr) return nullptr;
     made.keep(arguments[0], frame);
-    made.living = bits_of_players(Bytes(arguments[2])) & made.players & frame.parts;
+    made.living = static_cast<std::uint32_t>(living) & made.players & frame.parts;
     made.left = left;
     made.count = 0;
     made.nearest.fill(0);

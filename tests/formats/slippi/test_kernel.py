@@ -430,7 +430,7 @@ def watch(fields: tuple[Any, ...] = (CLOCK, SAME, RISING, POSITION, BUTTONS, STI
     return kernel.Watch(*WATCHED, b"\0\1", fields, NUMBERS)
 
 
-def quiet_after(one: bytes, two: bytes, *, living: bytes = b"\0\1") -> Any:
+def quiet_after(one: bytes, two: bytes, *, living: int = 0b11) -> Any:
     """What `end` returns if the second frame is quiet, or `None`."""
     watching = watch()
     watching.begin(one, 9, living)
@@ -475,13 +475,13 @@ def test_quiet_frames(changed: str) -> None:
 
 
 def test_the_nearest_player_of_a_quiet_frame() -> None:
-    def nearest(one: float, two: float, living: bytes = b"\0\1") -> Any:
+    def nearest(one: float, two: float, living: int = 0b11) -> Any:
         frames = [characters(7 + at, (0, STILL, after(one)), (1, STILL, after(two)), clock=at) for at in (0, 1)]
         return quiet_after(*frames, living=living)[2]
 
     assert nearest(10.0, -15.5) == nearest(-10.0, 15.5) == (1, 0, 0, 0)
     assert nearest(15.5, -10.0) == (0, 1, 0, 0)
-    assert nearest(10.0, 15.0) == nearest(10.0, 20.0, b"\0") == nearest(10.0, 20.0, b"\0\3\xff") == (0, 0, 0, 0)
+    assert nearest(10.0, 15.0) == nearest(10.0, 20.0, 0b1) == nearest(10.0, 20.0, 0b1001) == (0, 0, 0, 0)
     assert nearest(70.0, 60.0) == (0, 1, 0, 0)
 
 
@@ -510,20 +510,20 @@ def test_watching_ends() -> None:
     watching = watch()
     assert watching.end() == (None, 0, (0, 0, 0, 0), [])
     assert not watching.take(frames[1]), "before begin"
-    watching.begin(frames[0], 2, b"\0")
+    watching.begin(frames[0], 2, 1)
     assert [watching.take(frame) for frame in frames[1:]] == [True, True, False, False]
     assert watching.end()[:2] == (frames[2], 2)
-    watching.begin(frames[0], 9, b"\0")
+    watching.begin(frames[0], 9, 1)
     assert [watching.take(frames[at]) for at in (1, 3, 2)] == [True, False, False], (
         "not after a frame that is not quiet"
     )
     for wrong in (b"", frames[1][:-1], 7):
         with pytest.raises((ValueError, TypeError)):
-            watching.begin(wrong, 9, b"")
-        watching.begin(frames[0], 9, b"")
+            watching.begin(wrong, 9, 0)
+        watching.begin(frames[0], 9, 0)
         with pytest.raises((ValueError, TypeError)):
             watching.take(wrong)
-    for arguments in ((), (frames[0], 9), (frames[0], 9, 3), (frames[0], 1 << 80, b"")):
+    for arguments in ((), (frames[0], 9), (frames[0], 9, b""), (frames[0], 1 << 80, 0)):
         with pytest.raises((TypeError, OverflowError)):
             watching.begin(*arguments)
 

@@ -81,15 +81,6 @@ class Positions:
             self.recovering = False
             self.recovered += 1
 
-    def stay(self, flags: int, frames: int) -> None:
-        """Count frames in which the player stays where it was in the frame before: off stage or not, and in the same
-        action.
-        """
-        if flags & (SHIELD | LEDGE):
-            self.shield_or_ledge(flags, frames)
-        if self.off_stage:
-            self.off_stage_frames += frames
-
     def shield_or_ledge(self, flags: int, frames: int = 1) -> None:
         """Count frames in which the player is in shield or at the ledge."""
         if flags & SHIELD:

@@ -9,7 +9,6 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from slpstream.formats.slippi.commands import FRAME_START, POST_FRAME, PRE_FRAME
@@ -21,7 +20,7 @@ from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN
 from slpstream.formats.slippi.stats.punishes import RESET_FRAMES
 from slpstream.formats.slippi.stats.roster import PAIR, Roster
 from slpstream.formats.slippi.stats.selected import SelectedPost, SelectedPre
-from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT
+from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
 from slpstream.model.events import Frame
 
 MAX_FRAMES = 600
@@ -59,15 +58,41 @@ class QuietFrames:
         return type(content) is PackedFrame and content.events is self._events and bool(self._watch.take(content.data))
 
     def begin(self, content: PackedFrame, number: int, players: list[Player], roster: Roster) -> None:
-        """Begin after a frame that all computers have taken. `players` are the ones in it."""
-        frames = _frames_without_events(number, players, roster)
+        """Begin after a frame that all computers have taken. `players` are the ones in it.
+
+        This does nothing if a computer has something to do in the next frame although all players stay as they are.
+        """
+        frames = MAX_FRAMES
+        living = []
+        living_bits = 0
+        for player in players:
+            flags = FLAGS[player.post.action_state_id]
+            if not flags & DYING:
+                if not player.alive:
+                    return
+                living.append(player)
+                living_bits |= 1 << player.index
+            if player.last_hit is not None:
+                hitter, state = player.last_hit
+                if roster.by_index[hitter].post.action_state_id != state:
+                    return
+            conversions, combos = player.conversions, player.combos
+            if flags & HIT:
+                if conversions.open is None or combos.open is None:
+                    return
+            else:
+                if conversions.open is not None and (conversions.counter or flags & CONTROL):
+                    frames = min(frames, RESET_FRAMES - conversions.counter)
+                if combos.open is not None and not flags & HELD:
+                    frames = min(frames, RESET_FRAMES - combos.counter)
+            if player.actions.due is not None:
+                frames = min(frames, player.actions.due - number - 1)
         if frames <= 0:
             return
         if content.events is not self._events:
             self._prepare(content.events, roster)
-        self._first, self._players = content.data, players
-        self._living = living = [p for p in players if p.alive and not FLAGS[p.post.action_state_id] & DYING]
-        self._watch.begin(content.data, frames, bytes([player.index for player in living]))
+        self._first, self._players, self._living = content.data, players, living
+        self._watch.begin(content.data, frames, living_bits)
         self.begun = True
 
     def _prepare(self, events: WholeFrames, roster: Roster) -> None:
@@ -94,44 +119,18 @@ class QuietFrames:
         posts = self._read_post(last)
         for player in self._players:
             player.prev = player.post = post = posts[player.index]
-            _add(player, FLAGS[post.action_state_id], frames)
+            flags = FLAGS[post.action_state_id]
+            conversions, combos = player.conversions, player.combos
+            if conversions.open is not None or combos.open is not None:
+                if conversions.counter or flags & CONTROL:
+                    conversions.counter += frames
+                combos.counter = 0 if flags & HELD else combos.counter + frames
+            if flags & (SHIELD | LEDGE):
+                player.positions.shield_or_ledge(flags, frames)
+            if player.positions.off_stage:
+                player.positions.off_stage_frames += frames
         if len(self._living) >= PAIR:
             for player in self._living:
                 player.positions.contested_frames += frames
                 player.positions.control_frames += nearest[player.index]
         return frames, last
-
-
-def _frames_without_events(number: int, players: Iterable[Player], roster: Roster) -> int:
-    """Return for how many frames after this one no computer has anything to do, if all players stay as they are."""
-    frames = MAX_FRAMES
-    for player in players:
-        flags = FLAGS[player.post.action_state_id]
-        conversions, combos = player.conversions, player.combos
-        if not player.alive and not flags & DYING:
-            return 0
-        if player.last_hit is not None:
-            hitter, state = player.last_hit
-            if roster.by_index[hitter].post.action_state_id != state:
-                return 0
-        if flags & HIT:
-            if conversions.open is None or combos.open is None:
-                return 0
-        else:
-            if conversions.open is not None and (conversions.counter or flags & CONTROL):
-                frames = min(frames, RESET_FRAMES - conversions.counter)
-            if combos.open is not None and not flags & HELD:
-                frames = min(frames, RESET_FRAMES - combos.counter)
-        if player.actions.due is not None:
-            frames = min(frames, player.actions.due - number - 1)
-    return frames
-
-
-def _add(player: Player, flags: int, frames: int) -> None:
-    """Let a player's computers count frames with these flags, as they do with one frame after the other."""
-    conversions, combos = player.conversions, player.combos
-    if not flags & HIT and (conversions.open is not None or combos.open is not None):
-        if conversions.counter or flags & CONTROL:
-            conversions.counter += frames
-        combos.counter = 0 if flags & HELD else combos.counter + frames
-    player.positions.stay(flags, frames)

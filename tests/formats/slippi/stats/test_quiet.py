@@ -181,6 +181,45 @@ def fed(
     return [*emitted, *stats.finish(END)]
 
 
+def compare(scene: Scene, options: dict[str, bool], cuts: Iterable[int] = ()) -> tuple[list[Frame], tuple[bytes, ...]]:
+    """Assert that a scene has the same events if its frames can be quiet. Returns these frames and the events."""
+    packed = scene.packed()
+    decoded = [Frame(frame.end_offset, frame.number, frame.revision, frame.content.entry()) for frame in packed]
+    expected = lines(fed(decoded, options, scene.settings))
+    assert lines(fed(packed, options, scene.settings)) == expected
+    assert lines(fed(packed, options, scene.settings, cuts)) == expected
+    mixed = [one if at % 5 else other for at, (one, other) in enumerate(zip(packed, decoded, strict=True))]
+    assert lines(fed(mixed, options, scene.settings)) == expected
+    return packed, expected
+
+
+def test_the_hitter_leaves_the_move_in_the_frame_of_the_hit_and_comes_back_to_it() -> None:
+    scene = Scene(first=-40).frames(10).frames(5, a={"action_state_id": 0x41})
+    scene.frames(9, a={"action_state_id": FALL}, b=HIT | {"percent": 5.0})
+    scene.frames(9, a={"action_state_id": 0x41, "action_state_counter": 50.0}, b={"percent": 9.0})
+    _, expected = compare(scene.frames(60, b=STAND), {})
+    assert b'"hitCount":2' not in b"".join(expected)
+
+
+def test_counters_of_a_conversion_and_a_combo() -> None:
+    """The conversion ends although the player goes down again, and the combo doesn't."""
+    scene = Scene(first=-40).frames(10).frames(9, b=HIT | {"percent": 5.0}).frames(9, b=STAND)
+    scene.frames(60, b={"action_state_id": 0xB7}).frames(40, b=STAND).frames(20, b={"action_state_id": 0x4B})
+    kinds = [line for line in compare(scene.frames(60, b=STAND), {})[1] if b"_ended" in line]
+    assert [b"combo_ended" in line for line in kinds] == [False, False, True]
+
+
+def test_somebody_hits_a_player_who_is_damaged_already() -> None:
+    scene = Scene(3, first=-40).frames(10).frames(9, b=HIT | {"percent": 5.0}).frames(60, b=FLY)
+    scene.frames(9, b=HIT | {"last_hit_by": 6, "action_state_id": 0x4C}).frames(9, b={"last_hit_by": 2})
+    compare(scene.frames(60, b=STAND), {})
+
+
+def test_a_star_ko_takes_the_stock_at_its_end() -> None:
+    scene = Scene(first=-40).frames(10, a={"position_x": 30.0}).frames(90, b={"action_state_id": 0x04})
+    compare(scene.frames(60, b={"stocks_remaining": 3}).frames(60, b=STAND), {})
+
+
 @given(
     st.integers(1, 4),
     st.sampled_from([32, 8, 0]),
@@ -195,13 +234,7 @@ def test_scenes(
     players: int, stage_id: int, rows: dict[str, int], steps: list[Any], options: dict[str, bool], cuts: set[int]
 ) -> None:
     scene = scene_of(players, stage_id, rows, steps)
-    packed = scene.packed()
-    decoded = [Frame(frame.end_offset, frame.number, frame.revision, frame.content.entry()) for frame in packed]
-    expected = lines(fed(decoded, options, scene.settings))
-    assert lines(fed(packed, options, scene.settings)) == expected
-    assert lines(fed(packed, options, scene.settings, cuts)) == expected
-    mixed = [one if at % 5 else other for at, (one, other) in enumerate(zip(packed, decoded, strict=True))]
-    assert lines(fed(mixed, options, scene.settings)) == expected
+    packed, expected = compare(scene, options, cuts)
     silent = SlippiStats(scene.settings, **options)
     if cuts:
         for frame in packed:
