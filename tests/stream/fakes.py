@@ -264,7 +264,7 @@ class Client:
         """An `Encoding`. Only with a `LineEncoding`, the bytes are lines."""
         self.received = bytearray()
         self.descriptor = -1
-        if self.send_to_all is not None:  # a real one would write to what really has this descriptor
+        if Client.send_to_all is not None:  # a real one would write to what really has this descriptor
             self.descriptor = next(self._descriptors)
             self._by_descriptor[self.descriptor] = self
         self.error: SubscriberError | None = None
