@@ -9,7 +9,7 @@ import pytest
 from slpstream.formats.kernel import kernel
 from tests.bench.calls import calls_per_frame
 
-MAX_CALLS = 300
+MAX_CALLS = 200
 """Somewhat more than today, because a busy machine makes the play longer. `calls.TARGET` is what it should become."""
 
 

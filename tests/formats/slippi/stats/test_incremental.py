@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.stats import SlippiStats
 from slpstream.formats.slippi.stats.whole import WithoutEvents
 from slpstream.model.events import Event
 from tests.formats.slippi.stats.games import SHORT, game, game_of, run
+from tests.project import IN_CI
 from tests.replays import replay
 
 
@@ -61,6 +63,7 @@ def test_stats_without_events(name: str, compat: bool) -> None:
         assert lines(each.finish(game(name).end))[-1:] == expected(name, compat)[-1:]
 
 
+@pytest.mark.skipif(kernel is None and not IN_CI, reason="the kernel is not built here")
 @pytest.mark.parametrize("name", ["rollbacks_3.18", "ice_climbers_3.18", "free_for_all_1.0", "singles_0.1"])
 def test_frames_are_not_decoded_for_the_stats(name: str) -> None:
     frames, end = game_of(replay(name)).frames, game(name).end
