@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Format, Preview, Reader, WholeGame
 from slpstream.formats.registry import of_name
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from slpstream.formats.slippi.stats.home_run import HomeRun
     from slpstream.formats.slippi.stats.schema import Stats
     from slpstream.formats.slippi.stats.targets import TargetTest
-    from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
     from slpstream.model.controller_report import ControllerReport
     from slpstream.model.occurrence import Occurrence
 
@@ -256,35 +255,19 @@ class Replay:
         from slpstream.formats.slippi.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
         from slpstream.formats.slippi.stats.whole import whole_stats  # noqa: PLC0415
 
+        self.start  # noqa: B018 -- raises the error of an invalid file
         make = self._format.make_stats()
         if make is not SlippiStats:
             other = "stats of another kind than Slippi's, in the messages of the topic stats"
             raise UnsupportedFile(f"{self._format.name} replays have {'no stats' if make is None else other}")
         known = self._stats.get((compat, crew))
         if known is None:
-            whole: SlippiGame | None = cast(Any, self._whole)
-            known = None if whole is None else whole_stats(whole, compat=compat, crew=crew)
-            known = self._stats[compat, crew] = known or self._computed_as_read(compat=compat, crew=crew)
+            reader = self.new_reader()
+            known = whole_stats(_read_to_end(self.path, reader), compat=compat, crew=crew)
+            if known is None:
+                raise reader.failure or FormatError("no game in it", offset=0)
+            self._stats[compat, crew] = known
         return known
-
-    def _computed_as_read(self, *, compat: bool, crew: bool) -> SlippiStats:
-        from slpstream.formats.slippi.stats import SlippiStats  # noqa: PLC0415
-        from slpstream.formats.slippi.stats.whole import WithoutEvents  # noqa: PLC0415
-
-        computers: list[SlippiStats] = []
-
-        def make(start: GameStart) -> WithoutEvents:
-            computers.append(SlippiStats(start.settings, compat=compat, crew=crew))
-            return WithoutEvents(computers[0])
-
-        self.start  # noqa: B018 -- raises the error of an invalid file
-        reader = self.new_reader()
-        deriver = Deriver(make)
-        for events in _read_to_end(self.path, reader):
-            deriver.derive(events)
-        if not computers:
-            raise reader.failure or FormatError("no game in it", offset=0)
-        return computers[0]
 
     def events(self) -> list[Event]:
         """Return all events in log order, in the same way as you get them from a live game.

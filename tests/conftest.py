@@ -148,7 +148,6 @@ MARKS: Mapping[str, str] = {
     "formats/slippi/stats/test_events.py": "sweep",
     "formats/slippi/stats/test_incremental.py": "sweep",
     "formats/slippi/stats/test_live.py": "sweep",
-    "formats/slippi/stats/test_whole.py": "sweep",
     "stream/test_delivery.py": "fuzz",
     "stream/test_played_games.py": "fuzz",
     "synthetic/test_match.py": "slow",

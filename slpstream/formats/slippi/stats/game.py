@@ -9,7 +9,6 @@ from slippi-js 9.1.2.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from typing import Self
 
 from msgspec import UNSET
@@ -143,17 +142,6 @@ class SlippiStats:
             for counted, _ in self._gate.feed(frame, end_offset):
                 self._take(counted)
         self._pending.clear()
-
-    def feed_all(self, frames: Iterable[Frame]) -> None:
-        """Take many final frames, but don't return their events."""
-        gate, take, pending = self._gate, self._take, self._pending
-        for frame in frames:
-            if gate is None:
-                take(frame)
-            else:
-                for counted, _ in gate.feed(frame, frame.end_offset):
-                    take(counted)
-            pending.clear()
 
     def finish(self, end: GameEnd) -> list[Event]:
         """End the game. Returns the events that had to wait for the end, and the last stats."""

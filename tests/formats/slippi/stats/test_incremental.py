@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.stats import SlippiStats
-from slpstream.formats.slippi.stats.whole import WithoutEvents
+from slpstream.formats.slippi.stats.whole import whole_stats
 from slpstream.model.events import Event
 from tests.formats.slippi.stats.games import SHORT, game, game_of, run
 from tests.project import IN_CI
@@ -50,17 +51,35 @@ def resumed(name: str, cuts: list[int], *, compat: bool) -> None:
 @pytest.mark.parametrize("compat", [False, True])
 @pytest.mark.parametrize("name", SHORT)
 def test_stats_without_events(name: str, compat: bool) -> None:
-    computer = WithoutEvents(SlippiStats(game(name).settings, compat=compat))
+    stats = SlippiStats(game(name).settings, compat=compat)
     twin = None
     for at, (frame, end_offset) in enumerate(game(name).frames):
         if at == 100:
-            twin = computer.copy()
-        assert computer.feed(frame, end_offset) == []
+            twin = stats.copy()
+        stats.take(frame, end_offset)
         if twin is not None:
-            twin.feed(frame, end_offset)
+            twin.take(frame, end_offset)
     assert twin is not None
-    for each in (computer, twin):
+    for each in (stats, twin):
         assert lines(each.finish(game(name).end))[-1:] == expected(name, compat)[-1:]
+
+
+@pytest.mark.parametrize("crew", [False, True])
+@pytest.mark.parametrize("name", SHORT)
+def test_stats_of_a_whole_game(name: str, crew: bool) -> None:
+    data, reader = replay(name), SlippiReader()
+    batches = [*(reader.feed(data[start : start + 1000]) for start in range(0, len(data), 1000)), reader.finish()]
+    whole = whole_stats(batches, crew=crew)
+    assert whole is not None
+    stats, _ = run(game(name), crew=crew)
+    assert msgspec.json.encode([whole.stats(), whole.stadium()]) == msgspec.json.encode(
+        [stats.stats(), stats.stadium()]
+    )
+
+
+def test_a_file_without_a_game_has_no_stats() -> None:
+    reader = SlippiReader()
+    assert whole_stats([reader.feed(b"no replay"), reader.finish()]) is None
 
 
 @pytest.mark.skipif(kernel is None and not IN_CI, reason="the kernel is not built here")

@@ -236,9 +236,6 @@ def test_scenes(
     scene = scene_of(players, stage_id, rows, steps)
     packed, expected = compare(scene, options, cuts)
     silent = SlippiStats(scene.settings, **options)
-    if cuts:
-        for frame in packed:
-            silent.take(frame, frame.end_offset)
-    else:
-        silent.feed_all(packed)
+    for frame in packed:
+        silent.take(frame, frame.end_offset)
     assert lines(silent.finish(END))[-1] == expected[-1]
