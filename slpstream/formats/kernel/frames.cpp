@@ -417,6 +417,12 @@ PyObject *taken_through(PyObject *pending, long long through) {
     return frames;
 }
 
+PyObject *list_of(PyObject *object) {
+    PyObject *list = PyList_New(1);
+    if (list != nullptr && PyList_SetItem(list, 0, Py_NewRef(object)) != 0) Py_CLEAR(list);
+    return list;
+}
+
 // What `take` knows of the frames before.
 struct Sequence {
     long long next, through;  // the next frame number, and the highest that is final
@@ -444,17 +450,18 @@ bool add_frame(const FramesMade &made, const unsigned char *start, Py_ssize_t by
     const Owned whole(PyObject_CallFunctionObjArgs(made.whole, offset.get(), number.get(), revision.get(),
                                                    content.get(), nullptr));
     if (!whole || PyList_Append(sequence.out, whole.get()) < 0) return false;
-    if (PyDict_SetItem(sequence.pending, number.get(), whole.get()) < 0) return false;
     sequence.newest = whole.get();
     ++sequence.next;
     long long through = frame.number;
     if (made.finalized_offset >= 0) through = std::min<long long>(through, made.latest_finalized(start));
+    const bool is_alone = through == frame.number && PyDict_Size(sequence.pending) == 0;
+    if (!is_alone && PyDict_SetItem(sequence.pending, number.get(), whole.get()) < 0) return false;
     if (through <= sequence.through) return true;
-    const Owned frames(taken_through(sequence.pending, through));
+    const Owned frames(is_alone ? list_of(whole.get()) : taken_through(sequence.pending, through));
     if (!frames) return false;
     if (PyList_Size(frames.get()) == 0) return true;
     sequence.through = through;
-    const Owned number_through(PyLong_FromLongLong(through));
+    const Owned number_through(is_alone ? Py_NewRef(number.get()) : PyLong_FromLongLong(through));
     if (!number_through) return false;
     const Owned final(
         PyObject_CallFunctionObjArgs(made.final, offset.get(), number_through.get(), frames.get(), nullptr));
