@@ -13,12 +13,17 @@ from slpstream.formats.kernel import kernel
 from slpstream.model.events import Frame, FrameFinalized, PackedEntry
 from slpstream.model.messages import START, Content, FramesMode, LogMessage, content_of
 
+_ORDER: tuple[FramesMode, ...] = ("live", "finalized")
+
 
 class LogWriter(Protocol):
     """Writes the messages of a game, for each `frames` mode that it was created with."""
 
     def begin(self) -> dict[FramesMode, list[LogMessage]]:
-        """Return a new list for each log, to which the messages that you write from now on are appended."""
+        """Return a new list for each log, to which the messages that you write from now on are appended.
+
+        The live log comes first.
+        """
 
     def copy(self) -> Self:
         """Return a copy that is at the same positions, but independent from then on. Call its `begin` first."""
@@ -60,7 +65,7 @@ class PythonLogWriter:
     """A `LogWriter` that doesn't need the kernel."""
 
     def __init__(self, modes: Sequence[FramesMode]) -> None:
-        self._logs = {mode: _Log(mode) for mode in modes}
+        self._logs = {mode: _Log(mode) for mode in _ORDER if mode in modes}
 
     def begin(self) -> dict[FramesMode, list[LogMessage]]:
         """Return a new list for each log."""

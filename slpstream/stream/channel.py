@@ -15,7 +15,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import CHUNK_BYTES, DeltaBases, Entry, chunks, joined
+from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, chunks, joined
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
@@ -264,33 +264,38 @@ class Channel(StationGames):
         `head` is the position before the batch. If it `is_shared`, other groups may want the same bytes.
         """
         is_secondary = game.role is _SECONDARY
+        members = group.members
+        if is_secondary:
+            members = [member for member in members if member.delivery == "lossless"]
+            if not members:
+                return
         bases_before = {**group.bases}
         # A secondary game must not replace the bases of the game that is played.
         known: DeltaBases = {} if is_secondary else group.bases
-        receivers: list[tuple[LiveSubscriber, int]] | None = None
+        rest: list[tuple[LiveSubscriber, int]] = []
+        encoded: list[Chunk] | None = None
         with self._containment as contained:
             fps = game.frames_per_second
             entries = group.view.entries(messages, self.station, fps, known, are_shared=is_shared)
             if not entries:
                 return
             data = joined(entries)
-            if is_secondary:
-                receivers = [(member, 0) for member in group.members if member.delivery == "lossless"]
-            elif self._send_to_all is None or len(data) > CHUNK_BYTES:
-                receivers = [(member, 0) for member in group.members]
+            if is_secondary or self._send_to_all is None or len(data) > CHUNK_BYTES:
+                rest = [(member, 0) for member in members]
             else:
-                receivers = group.send_at_once(data, self._send_to_all)
-        if receivers is None:  # the whole group wants these bytes
-            for member in group.members.copy():
+                rest = group.send_at_once(data, self._send_to_all)
+            encoded = chunks(entries) if rest else []
+        if encoded is None:  # all of them want these bytes
+            for member in [*members]:
                 member.recipient.fail(contained.error_id or "")
-        elif receivers:
-            for subscriber, refused in self._send_one_by_one(receivers, entries, group, bases_before):
+        elif rest:
+            for subscriber, refused in self._send_one_by_one(rest, encoded, group, bases_before):
                 self.set_back(subscriber, game, _before(messages, refused, head))
 
     def _send_one_by_one(
         self,
         receivers: Iterable[tuple[LiveSubscriber, int]],
-        entries: Sequence[Entry],
+        encoded: Sequence[Chunk],
         group: _Group,
         bases_before: DeltaBases,
     ) -> list[tuple[LiveSubscriber, LogMessage]]:
@@ -299,7 +304,6 @@ class Channel(StationGames):
         Before the batch, the group had the bases `bases_before`. Returns each member that is lossless and has run out
         of room, with the message that didn't fit.
         """
-        encoded = chunks(entries)
         fallen: list[tuple[LiveSubscriber, LogMessage]] = []
         has_deltas = group.view.has_deltas
         # Like `_for_each`, but without a function call for each of perhaps a thousand subscribers.

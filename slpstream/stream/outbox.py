@@ -69,7 +69,7 @@ class Outbox:
         never reads its socket doesn't receive the notice either.
         """
         self.socket = socket
-        """Data that other code writes to it while the outbox is `empty` is in order with that of the outbox."""
+        """While the outbox is `empty`, other code may write to it directly."""
         self._limit_bytes = limit_bytes
         self._tell_missed = tell_missed
         self._on_missed = on_missed

@@ -168,6 +168,7 @@ class Containment:
             if not self.__exit__(type(error), error, error.__traceback__):
                 raise
             return self.error_id
+        self.error_id = None
         return None
 
     def _split(self, error: BaseException) -> tuple[BaseException | None, BaseException | None]:

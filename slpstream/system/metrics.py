@@ -123,7 +123,7 @@ class Histogram:
     """The distribution of some values.
 
     A histogram of prometheus-client takes two locks and seven calls for each value. This one adds up its buckets when
-    they are scraped, and each of its values must come from the same thread.
+    they are scraped. You always have to call `observe` in the same thread.
     """
 
     def __init__(self, bounds: Sequence[float]) -> None:

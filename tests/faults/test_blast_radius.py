@@ -282,6 +282,7 @@ STAGES: list[tuple[Any, str]] = [
     (pipeline.Pipeline, "feed"),
     (pipeline.Pipeline, "rewrite"),
     (pipeline.Deriver, "finish"),
+    (pipeline, "content_of"),
     (SlippiStats, "feed"),
     (FollowedFile, "describe"),
     (FollowedFile, "release"),

@@ -57,7 +57,7 @@ def test_positions_are_the_same_with_and_without_the_kernel(
             else:
                 writer.write(GAME, OTHER, offset)
     assert logs[0] == logs[1]
-    assert list(logs[0]) == list(modes)
+    assert list(logs[0]) == list(logs[1]) == list(modes)
     assert len(logs[0].get("live", ())) in (0, sum(what not in (2, 3) for _, what in steps))
 
 

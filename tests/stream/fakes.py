@@ -27,6 +27,7 @@ from slpstream.stream.game import Game, Order, Role
 from slpstream.stream.outbox import Outbox, SendToAll
 from slpstream.stream.subscriber import Subscriber
 from slpstream.stream.subscription import Subscription, parse_subscription
+from slpstream.system.internal_errors import InternalErrors
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 LIMIT_BYTES = 4000
@@ -168,9 +169,15 @@ class FakeStation:
     """A channel whose games the test writes. Games that the channel has dropped are found through their files."""
 
     def __init__(
-        self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True, kept_games: int = 2
+        self,
+        name: str = "main",
+        *,
+        ring_bytes: int = RING_BYTES,
+        settled: bool = True,
+        kept_games: int = 2,
+        errors: InternalErrors | None = None,
     ) -> None:
-        self.channel = Channel(name, self._locate, kept_games=kept_games, send_to_all=Client.send_to_all)
+        self.channel = Channel(name, self._locate, kept_games=kept_games, errors=errors, send_to_all=Client.send_to_all)
         self.channel.settled = settled
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []

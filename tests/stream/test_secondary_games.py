@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from slpstream.model.messages import LogMessage
 from slpstream.stream.log_consumer import LogConsumer
-from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
+from slpstream.system.internal_errors import InternalErrors
+from tests.stream.fakes import Client, FakeLog, FakeStation, LineEncoding, hub_of, lines, settle, subscription
 
 pytestmark = [pytest.mark.trio, pytest.mark.usefixtures("each_way")]
 
@@ -27,6 +29,32 @@ async def test_conflating_subscriber_stays_with_the_game_that_is_played() -> Non
         assert client.log == lines(played)
         assert sorted(lossless.log) == sorted(lines(played) + lines(old))
         assert station.channel.current is game
+
+
+async def test_bug_in_a_secondary_game_ends_only_those_that_receive_it() -> None:
+    class Broken(LineEncoding):
+        def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
+            if message.game_id == old.game_id:
+                raise ValueError("a bug")
+            return super().log(message, station, fields)
+
+    station = FakeStation(errors=InternalErrors(strict=False))
+    played, old = FakeLog(1, batches=20), FakeLog(2, batches=20)
+    keys = {"stations": ["main"], "delivery": "conflate"}
+    async with (
+        Client(encoding=Broken()).subscribed(hub_of(station), subscription(**keys)) as client,
+        Client(encoding=Broken()).subscribed(
+            hub_of(station), subscription(**{**keys, "delivery": "lossless"})
+        ) as lossless,
+    ):
+        game = station.begin(played)
+        station.write(game, 8)
+        station.write_all(station.begin(old, secondary=True))
+        station.write_all(game)
+        await settle()
+        assert client.log == lines(played)
+        assert client.error is None
+        assert lossless.error is not None
 
 
 async def test_resumed_conflating_subscriber_skips_secondary_games() -> None:

@@ -65,6 +65,13 @@ def test_exceptions_are_contained_and_an_id_is_that_of_its_block(contained: Cont
     assert contained.counted == ["file"]
 
 
+def test_id_of_an_error_is_gone_after_a_call_without_one(contained: Contained) -> None:
+    containment = contained.errors.contain("file")
+    assert containment.run(int, "no number") is not None
+    assert containment.run(int, "1") is None
+    assert containment.error_id is None
+
+
 def test_call_is_contained_like_a_block(contained: Contained) -> None:
     containment = contained.errors.contain("file", expected=(OSError,))
     done: list[object] = []

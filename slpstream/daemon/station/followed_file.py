@@ -38,7 +38,8 @@ class LiveRecord:
         """When we saw the game end (Unix time). This is `None` until then, and stays `None` for a game that was already
         over."""
         self.frame_pacing: FramePacing | None = None
-        """How evenly the frames arrive. This is `None` until the game begins, and stays `None` if it has no frames."""
+        """How evenly the frames arrive. This is `None` until the game begins, and stays `None` if its format has no
+        frames."""
 
     def pacing(self) -> Pacing | None:
         """Return the pacing of a game that has ended.

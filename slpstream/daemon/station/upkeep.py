@@ -1,5 +1,7 @@
-"""The work of a station that is only caused by the passing of time. It is done twice a second, or less often if no file
-has grown for a while. Until then, all that happens twice a second is a look at whether it is needed.
+"""The work of a station that is only caused by the passing of time. It is done twice a second.
+
+If no file has grown for a while, it is done every five seconds. In between, we only check twice a second whether it is
+needed earlier.
 
 `QuietFiles` releases the files that never end. These are broken files, copies, and games that were never finished.
 """
@@ -114,7 +116,7 @@ class Upkeep:
         self._due_at = 0.0
         """When the open files need the next tick, even if nothing happens."""
         self.is_still = True
-        """Whether no file has grown for a while."""
+        """Whether no file has grown for a while, and nothing is wrong."""
 
     def is_needed(self, now: float) -> bool:
         """Whether `tick` has to be called at `now`, on trio's clock. On a station where nobody plays, it never does."""
@@ -139,7 +141,8 @@ class Upkeep:
         grown_at = max((followed.growth.grown_at for followed in self._files), default=-math.inf)
         # These changes happen soon after the last growth, and must not be late. The later ones can wait for a tick.
         prompt_seconds = max(settings.watch.stalled_seconds, settings.timing.release_seconds)
-        self.is_still = now - grown_at > prompt_seconds + 1
+        is_well = self._health.is_well and not self._containment.has_quarantined
+        self.is_still = is_well and now - grown_at > prompt_seconds + 1
         # Stations whose players pause together don't do their upkeep together.
         self._due_at = next_moment(self._station, _STILL_TICK_SECONDS, now) if self.is_still else now
 

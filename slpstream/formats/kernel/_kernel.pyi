@@ -41,12 +41,13 @@ class Frames:
         /,
     ) -> tuple[int, int, int | None, Any]:
         """Take the whole frames from `start` on, as long as each has the number after the one before, begins after
-        `through` and has the same characters (the parts of players and followers), and less than `max_pending` frames
+        `through` and has the same characters (the parts of players and followers), and fewer than `max_pending` frames
         are pending. `base` is the file offset of `data`.
 
-        Adds each frame to `pending` and `out`. Each makes the pending frames up to its latest finalized frame final, or
-        up to itself: they go from `pending` to an event in `out`. Returns where the last frame ends, the number after
-        it, the highest final number, and the last frame or `None`."""
+        Adds each frame to `out`. It makes the frames up to its latest finalized frame final, or up to itself, which
+        adds an event with them to `out`. Until then, a frame is in `pending`. Returns where the last frame ends, the
+        number after it, the highest final number, and the last frame or `None`."""
+
     def match(self, data: bytes, start: int, limit: int, /) -> tuple[int, int, int | None, int] | None:
         """The whole frame at `start`: its end, number, latest finalized frame, and its parts; or `None`.
 
@@ -249,8 +250,9 @@ def read_growth(
     `offset`, and the modification time in nanoseconds.
 
     You get `None`, and have to find out more, if there are no new bytes, or more than `limit` or than the kernel has
-    room for; if the file doesn't begin with `head`; if it has been truncated or has no path any more; if its time is
-    not between 1970 and 2262; if the read would block or fails; and on systems other than Linux."""
+    room for, or if `head` is longer than that; if the file doesn't begin with `head`; if it has been truncated or has
+    no path any more; if its time is not between 1970 and 2262; if the read would block or fails; and on systems other
+    than Linux."""
 
 def send_to_all(descriptors: list[int], data: bytes, /) -> list[tuple[int, int]]:
     """Write the same bytes to each of the sockets without blocking. This isn't available on Windows.

@@ -506,16 +506,16 @@ PyObject *frames_take(PyObject *object, PyObject *const *arguments, Py_ssize_t c
     return Py_BuildValue("nLNO", start, sequence.next, through, sequence.newest == nullptr ? Py_None : sequence.newest);
 }
 
-// needed(data, start, limit): the position up to which bytes are needed to tell whether the frame at `start` is whole, or
-// 0 if it is not.
+// needed(data, start, limit): the position up to which bytes are needed to tell whether the frame at `start` is whole,
+// or 0 if it is not.
 PyObject *frames_needed(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
     FramesMade &made = *reinterpret_cast<FramesObject *>(object)->made;
     Span span;
     if (!read_span("needed", arguments, count, span)) return nullptr;
     const bool is_whole = made.layout.find(span.data, span.start, span.limit, made.players, made.frame);
     made.frame.events = 0;
-    const Py_ssize_t needed = is_whole || span.start >= span.limit || made.frame.needed - span.start > longest_cut ? 0 : made.frame.needed;
-    return PyLong_FromSsize_t(needed);
+    const Py_ssize_t needed = is_whole || span.start >= span.limit ? 0 : made.frame.needed;
+    return PyLong_FromSsize_t(needed - span.start > longest_cut ? 0 : needed);
 }
 
 PyObject *frames_put_back(PyObject *object, PyObject *) {
@@ -816,7 +816,7 @@ PyObject *template_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     return reinterpret_cast<PyObject *>(self);
 }
 
-// The number that an argument has, or -1 with an exception.
+// Reads an integer argument. Sets an exception and returns false if it is none.
 template <typename Number>
 bool read_number(PyObject *object, Number &made) {
     const long long number = PyLong_AsLongLong(object);

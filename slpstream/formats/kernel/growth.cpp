@@ -93,7 +93,7 @@ struct Growth {
     }
 };
 
-// Nothing here waits, so the GIL is kept.
+// The reads do not wait, so the GIL is kept.
 PyObject *growth_of(int descriptor, std::int64_t offset, const Bytes &head, std::uint32_t checksum, std::size_t limit) {
     Growth growth;
     if (!growth.read(descriptor, offset, head, limit)) return Py_NewRef(Py_None);

@@ -102,6 +102,7 @@ struct LogWriterMade {
     }
 
     bool append_frame(Log &log, PyObject *game_id, PyObject *frame, long long offset) const {
+        if (log.mode == nullptr) return true;
         const Released content(PyObject_GetAttr(frame, names.content));
         if (content.object == nullptr) return false;
         if (!PyType_IsSubtype(Py_TYPE(content.object), reinterpret_cast<PyTypeObject *>(packed))) {

@@ -102,8 +102,7 @@ class Assembler:
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
         self._characters: FrameParts | None = None
-        """The characters in the last sending if that was a whole frame, and if the next one will usually only need what
-        `whole_frames` does."""
+        """The characters in the last sending, or `None` if `whole_frames` can't take the next one."""
         self.numbers = FrameNumbers(diagnostics)
         self.rule = FinalityRule.of_game(bookends=bookends, online=online, finalized_field=finalized_field)
         self._finality = Finality(diagnostics, self.rule)

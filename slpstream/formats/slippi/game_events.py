@@ -130,10 +130,10 @@ class GameEvents:
         return start
 
     def needed_for_frame(self, buffer: bytes, start: int, limit: int) -> int:
-        """If the buffer ends within a whole frame that begins at `start`, return the length that it needs before we can
-        tell more. Otherwise, return 0.
+        """If the buffer ends within a frame that begins at `start` and is whole so far, return the position up to which
+        we need more bytes. Otherwise, return 0.
 
-        While such a frame is incomplete, nothing can follow from it.
+        Nothing follows from such a frame before it is complete.
         """
         if self._finder is None or self._assembler is None or self._assembler.open is not None:
             return 0

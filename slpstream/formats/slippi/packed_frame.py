@@ -82,6 +82,10 @@ def followers_in(parts: FrameParts) -> frozenset[int]:
     return _PLAYERS[parts >> _MAX_PLAYERS & 0xF]
 
 
+TemplateKey = tuple[Form, tuple[str, ...] | None, FrameParts]
+"""The form of a message, its fields if it is cut down to some, and the parts of its frame."""
+
+
 class PackedFrame(PackedEntry, gc=False):
     """The bytes of a whole frame. They are decoded when you read a field, and encoded when you need a message."""
 
@@ -96,7 +100,8 @@ class PackedFrame(PackedEntry, gc=False):
 
     def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
         """Return the payload of the message, which is made by the kernel, or `None` if there's no template for it."""
-        template = self.events.templates[form, fields, self.parts]
+        key = form, fields, self.parts
+        template = self.events.templates.get(key) or self.events.new_template(key)
         return None if template is None else template.render(self.data, self.revision)
 
     def message(
@@ -109,38 +114,11 @@ class PackedFrame(PackedEntry, gc=False):
         opcode: int | None = None,
     ) -> bytes | None:
         """Return the message, which is made by the kernel, or `None` if there's no template for it."""
-        template = self.events.templates[form, fields, self.parts]
+        key = form, fields, self.parts
+        template = self.events.templates.get(key) or self.events.new_template(key)
         if template is None:
             return None
         return template.message(envelope, offset, count, self.data, self.revision, opcode)  # type: ignore[no-any-return]
-
-
-class Templates(dict[tuple[Form, tuple[str, ...] | None, FrameParts], Any]):
-    """The kernel's templates for the messages of frames that have certain parts, made when they are first needed.
-
-    Messages can be whole or cut down to some fields. You get `None` if there's no template for these fields at the
-    moment.
-    """
-
-    def __init__(self, make: Callable[[Form, tuple[str, ...] | None, FrameParts], Any]) -> None:
-        self._make = make
-        # Games are read in threads, too.
-        self._lock = Lock()
-        self._misses = 0
-
-    def __missing__(self, key: tuple[Form, tuple[str, ...] | None, FrameParts]) -> Any:
-        form, fields, parts = key
-        with self._lock:
-            if key in self:
-                return self[key]  # another thread made it meanwhile
-            cut = [other for other in self if other[1] is not None]  # oldest first
-            if fields is not None and len(cut) >= MAX_TEMPLATES:
-                self._misses += 1
-                if self._misses % _MISSES_PER_TEMPLATE:
-                    return None
-                del self[cut[0]]
-            template = self[key] = self._make(form, fields, parts)
-        return template
 
 
 class WholeFrames:
@@ -160,7 +138,11 @@ class WholeFrames:
         self._always = {self.first_command, PRE, POST, BOOKEND if widths[BOOKEND] else POST}
         self._described = usable, rules_of(widths), PLACES
         self._fields: dict[tuple[int, Sequence[str], Callable[..., Any]], ReadFields] = {}
-        self.templates = Templates(self._new_template)
+        self.templates: dict[TemplateKey, Any] = {}
+        """The kernel's templates for the messages that were needed so far."""
+        # Games are read in threads, too.
+        self._lock = Lock()
+        self._misses = 0
 
     def finder(self, players: bytes, *, as_sent: bool) -> Any:
         """Return the kernel's finder of frames that only have characters of the given players.
@@ -231,7 +213,25 @@ class WholeFrames:
         fields = layout.fields if layout is not None else ()
         return tuple((field.kind.code.encode(), field.offset) for field in fields if field.name in names)
 
-    def _new_template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
+    def new_template(self, key: TemplateKey) -> Any:
+        """Add the kernel's template for these messages to `templates`.
+
+        Returns `None` if there's no room for it at the moment.
+        """
+        form, fields, parts = key
+        with self._lock:
+            if key in self.templates:
+                return self.templates[key]  # another thread made it meanwhile
+            cut = [other for other in self.templates if other[1] is not None]  # oldest first
+            if fields is not None and len(cut) >= MAX_TEMPLATES:
+                self._misses += 1
+                if self._misses % _MISSES_PER_TEMPLATE:
+                    return None
+                del self.templates[cut[0]]
+            template = self.templates[key] = self._made_template(form, fields, parts)
+        return template
+
+    def _made_template(self, form: Form, fields: tuple[str, ...] | None, parts: FrameParts) -> Any:
         marks = _Marks()
         frame = msgspec.json.decode(msgspec.json.encode(self._marked(parts, marks)))
         frame = frame if fields is None else cut_entry(frame, fields)

@@ -76,8 +76,8 @@ class SlippiReader:
         self._buffer = b""
         self._base = 0
         self._needed_bytes = 0
-        self._more_may_come = True
-        """Until `finish`."""
+        self._waits_for_frames = True
+        """Whether to wait for the rest of a frame that is cut off, instead of taking its events one by one."""
         self._game: GameEvents | None = None
         """`None` before the end of Event Payloads."""
         self._scan: metadata.MetadataScan | None = None
@@ -183,6 +183,7 @@ class SlippiReader:
             return []
 
         def advance(out: list[Event]) -> None:
+            self._take_cut_frame(out)
             container.check_magic(header)
             self.raw_length_bytes = container.raw_length(header)
             self._needed_bytes = 0
@@ -198,7 +199,6 @@ class SlippiReader:
         """
         if self.failure is not None:
             return []
-        self._more_may_come = False
         return self._run(self._finish, [])
 
     def _run(self, work: Callable[[list[Event]], None], out: list[Event]) -> list[Event]:
@@ -214,6 +214,13 @@ class SlippiReader:
     def _advance(self, out: list[Event]) -> None:
         while self._STEPS[self.stage](self, out):
             pass
+
+    def _take_cut_frame(self, out: list[Event]) -> None:
+        """Take the events of a frame for whose rest we have waited."""
+        if self.stage is Stage.EVENTS:
+            self._waits_for_frames = False
+            self._advance(out)
+            self._waits_for_frames = True
 
     def _read_header(self, out: list[Event]) -> bool:
         container.check_magic(self._buffer)
@@ -260,10 +267,10 @@ class SlippiReader:
                     if end > start:
                         start = end
                         continue
-                    if self._more_may_come and limit == len(buffer) and (raw_end is None or base + limit < raw_end):
-                        needed_bytes = game.needed_for_frame(buffer, start, limit)
-                        if needed_bytes:
-                            self._needed_bytes = needed_bytes - start
+                    if self._waits_for_frames and limit == len(buffer) and (raw_end is None or base + limit < raw_end):
+                        needed_end = game.needed_for_frame(buffer, start, limit)
+                        if needed_end:
+                            self._needed_bytes = needed_end - start
                             if raw_end is not None:
                                 self._needed_bytes = min(self._needed_bytes, raw_end - base - start)
                             return False
@@ -407,8 +414,7 @@ class SlippiReader:
     }
 
     def _finish(self, out: list[Event]) -> None:
-        if self.stage is Stage.EVENTS:
-            self._advance(out)  # the events of a frame for whose rest we have waited
+        self._take_cut_frame(out)
         end = self._base + len(self._buffer)
         game = self._game
         if game is None or game.settings is None:

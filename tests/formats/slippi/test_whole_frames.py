@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.slippi.commands import GAME_END, ITEM_UPDATE, PRE_FRAME
+from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.frame_events import frame_widths
 from slpstream.formats.slippi.framing import walk_events
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Diagnostic, Event, Frame
-from tests.formats.slippi.built import Built, bookend, item, post, pre, start
+from tests.formats.slippi.built import Built, bookend, item, post, pre, start, wrong_header
 from tests.formats.slippi.logs import bytewise, event_boundaries
 from tests.formats.slippi.pure import is_compiled, without_kernel
 from tests.formats.slippi.writer import size_of_table_at
@@ -106,6 +107,23 @@ def test_a_frame_that_is_cut_off_is_read_event_by_event_at_the_end() -> None:
             expected = SlippiReader()
             assert events == [*expected.feed(data[:cut]), *expected.finish()]
             assert reader.take_command_counts() == expected.take_command_counts()
+
+
+@pytest.mark.parametrize("raw_length_bytes", [None, -200, -20, -1, 0, 5, 40, 1000])
+def test_a_header_that_changes_within_a_frame(raw_length_bytes: int | None) -> None:
+    """The raw length is given relative to the bytes that were read before; `None` is a header of another format."""
+    data = Built().frames(-123, -121).so_far()
+
+    def events(cut: int) -> list[Event]:
+        reader = SlippiReader()
+        raw_length = 0 if raw_length_bytes is None else cut - HEADER_BYTES + raw_length_bytes
+        header = bytes(HEADER_BYTES) if raw_length_bytes is None else wrong_header(raw_length)
+        return [*reader.feed(data[:cut]), *reader.rewrite(header), *reader.feed(data[cut:]), *reader.finish()]
+
+    for cut in range(len(Built().frames(-123, -122).so_far()), len(data) + 1):
+        with without_kernel():
+            expected = events(cut)
+        assert events(cut) == expected
 
 
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 0, 0), (3, 18, 0)], ids=str)
