@@ -83,7 +83,7 @@ FIRST: Mapping[str, str] = {
     "docs, overview": "p.loading",
     "docs, endpoint": "p.loading",
     "player": ".name",
-    "remote": ".remote .controls .swap",  # the stream brings the points
+    "remote": ".remote .controls .undo",  # the stream brings the set, with its points and sides
 }
 """What a page shows first, if that is less than the complete page."""
 MAX_REQUESTS = 9
@@ -102,6 +102,7 @@ COUNT = """(() => {
             return;
         }
         changes.disconnect();
+        clearInterval(timer);
         const now = performance.now();
         const begun = ({ name, startTime }) => startTime <= now && !/^data:|[.]woff2$/.test(name);
         const requests = () => [...performance.getEntriesByType("resource"), ...sockets].filter(begun);
@@ -109,17 +110,11 @@ COUNT = """(() => {
     };
     const changes = new MutationObserver(look);
     changes.observe(document, { subtree: true, childList: true, attributes: true });
-    const lookAtEachFrame = () => {
-        look();
-        if (!globalThis.requestsBefore) {
-            requestAnimationFrame(lookAtEachFrame);
-        }
-    };
-    lookAtEachFrame();
+    const timer = setInterval(look, 4); // a stylesheet that arrives changes what is shown, but not the document
 })();"""
 """Counts the requests that begin before the first picture. Fonts are left out, because pages draw without them.
 
-The page is also looked at whenever it changes, because on a busy machine, an animation frame may come long after that.
+We don't wait for animation frames, because on a busy machine they come long after a change.
 """
 
 
