@@ -104,7 +104,7 @@ class Batch(msgspec.Struct):
     @property
     def is_empty(self) -> bool:
         """Whether the call has led to nothing."""
-        return not (self.loose or any(self.logs.values()))
+        return not (self.frames or self.loose or any(self.logs.values()))
 
     def messages(self, mode: FramesMode) -> list[LogMessage]:
         """Return all messages of one mode in order. They begin with the diagnostics that don't belong to any game."""

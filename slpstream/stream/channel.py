@@ -133,8 +133,7 @@ class Channel(StationGames):
                     self._fan_out(game, messages, head, group, is_shared=is_shared)
             for message in messages:
                 message.forms = None  # the ring keeps each message once, not once per encoding
-        if self._changed is not None:
-            self.notify()
+        self.notify()
 
     def caught_up(self, game: Game) -> None:
         """Make a game live and send the subscribers a snapshot of it. Call this once its file was read to its end."""

@@ -76,7 +76,7 @@ class SocketClient(Client):
         self.outbox.socket = self.connection
 
     def read(self) -> None:
-        """Read what has arrived, and let the rest of the outbox be written."""
+        """Read all bytes that have arrived, and let the rest of the outbox be written."""
         self.received += drained(self.theirs)
         self.allow(None)
 

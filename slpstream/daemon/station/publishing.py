@@ -146,7 +146,7 @@ class Publisher:
 
         `held` means that its bytes were held back because nothing was reading them.
         """
-        if not batch.frames and batch.is_empty:
+        if batch.is_empty:
             return
         if batch.start is not None and self._copies.is_copy(followed, batch.start.game_id):
             self._log.info(

@@ -1,6 +1,6 @@
 """The optional compiled kernel. It does the work for every frame, without making Python objects for the fields.
 
-It also reads the bytes of the frame from its file, on Linux.
+On Linux, it also reads the bytes that a game appends to its file, and except on Windows, it writes messages to sockets.
 
 `kernel` is the compiled module. It is `None` if it was not built because there's no compiler, or if the environment
 variable `SLPSTREAM_PURE` is 1. In this case, its callers do the same in Python, and the resulting bytes are the same

@@ -375,20 +375,6 @@ PyObject *frames_match(PyObject *object, PyObject *const *arguments, Py_ssize_t 
     return Py_BuildValue("niNI", frame.end, static_cast<int>(frame.number), finalized, frame.parts);
 }
 
-// A reference that is released at the end of its scope.
-class Owned {
-  public:
-    explicit Owned(PyObject *object) : object_(object) {}
-    ~Owned() { Py_XDECREF(object_); }
-    Owned(const Owned &) = delete;
-    Owned &operator=(const Owned &) = delete;
-    PyObject *get() const { return object_; }
-    explicit operator bool() const { return object_ != nullptr; }
-
-  private:
-    PyObject *object_;
-};
-
 // The numbers of the `pending` frames up to `through`, in ascending order. Sets an exception and returns false if that
 // fails.
 bool numbers_through(PyObject *pending, long long through, std::vector<long long> &numbers) {

@@ -1,4 +1,5 @@
-// read_growth: the bytes that were appended to a file, read together with everything that shows that nothing else changed.
+// read_growth: the bytes that were appended to a file, read together with everything that shows that nothing else has
+// changed.
 //
 // On Linux only, and only the usual case. Everything else is left to Python, which does the same in several steps and
 // knows what to do about it (`slpstream/sources/tail/tailer.py`).
@@ -69,8 +70,8 @@ struct Growth {
     std::size_t size;
     std::int64_t modified_ns;
 
-    // Reads at most `limit` bytes from `offset`. Returns false if anything is unusual. The order of the three system calls
-    // is important: if the file was written again, the head is read after that.
+    // Reads at most `limit` bytes from `offset`. Returns false if anything is unusual. The order of the three system
+    // calls is important: if the file was written again, the head is read after that.
     bool read(int descriptor, std::int64_t offset, const Bytes &head, std::size_t limit) {
         std::array<unsigned char, max_head_bytes> found;
         struct stat status;

@@ -91,6 +91,20 @@ class WithoutGil {
     PyThreadState *state_;
 };
 
+// A reference that is released at the end of its scope.
+class Owned {
+  public:
+    explicit Owned(PyObject *object) : object_(object) {}
+    ~Owned() { Py_XDECREF(object_); }
+    Owned(const Owned &) = delete;
+    Owned &operator=(const Owned &) = delete;
+    PyObject *get() const { return object_; }
+    explicit operator bool() const { return object_ != nullptr; }
+
+  private:
+    PyObject *object_;
+};
+
 // A new instance of an extension type, all zeros after the head.
 template <typename Object>
 Object *allocated(PyTypeObject *type) {

@@ -9,15 +9,6 @@
 namespace kernel {
 namespace {
 
-// Calls `Py_XDECREF` at the end of its scope.
-struct Released {
-    explicit Released(PyObject *object) : object(object) {}
-    ~Released() { Py_XDECREF(object); }
-    Released(const Released &) = delete;
-    Released &operator=(const Released &) = delete;
-    PyObject *object;
-};
-
 // The log of one mode.
 struct Log {
     PyObject *mode = nullptr, *messages = nullptr;
@@ -81,12 +72,12 @@ struct LogWriterMade {
             return false;
         }
         const bool is_new = offset > log.offset;
-        const Released at(PyLong_FromLongLong(is_new ? offset : log.offset));
-        const Released count(PyLong_FromLongLong(is_new ? 0 : log.count + 1));
-        if (at.object == nullptr || count.object == nullptr) return false;
-        const Released made(PyObject_CallFunctionObjArgs(message, kind, game_id, log.mode, at.object, count.object,
+        const Owned at(PyLong_FromLongLong(is_new ? offset : log.offset));
+        const Owned count(PyLong_FromLongLong(is_new ? 0 : log.count + 1));
+        if (!at || !count) return false;
+        const Owned made(PyObject_CallFunctionObjArgs(message, kind, game_id, log.mode, at.get(), count.get(),
                                                          body, frame, nullptr));
-        if (made.object == nullptr || PyList_Append(log.messages, made.object) != 0) return false;
+        if (!made || PyList_Append(log.messages, made.get()) != 0) return false;
         log.count = is_new ? 0 : log.count + 1;
         if (is_new) log.offset = offset;
         return true;
@@ -103,15 +94,15 @@ struct LogWriterMade {
 
     bool append_frame(Log &log, PyObject *game_id, PyObject *frame, long long offset) const {
         if (log.mode == nullptr) return true;
-        const Released content(PyObject_GetAttr(frame, names.content));
-        if (content.object == nullptr) return false;
-        if (!PyType_IsSubtype(Py_TYPE(content.object), reinterpret_cast<PyTypeObject *>(packed))) {
-            const Released encoded(PyObject_CallFunctionObjArgs(content_of, frame, nullptr));
-            return encoded.object != nullptr && append_content(log, game_id, encoded.object, offset);
+        const Owned content(PyObject_GetAttr(frame, names.content));
+        if (!content) return false;
+        if (!PyType_IsSubtype(Py_TYPE(content.get()), reinterpret_cast<PyTypeObject *>(packed))) {
+            const Owned encoded(PyObject_CallFunctionObjArgs(content_of, frame, nullptr));
+            return encoded && append_content(log, game_id, encoded.get(), offset);
         }
-        const Released number(PyObject_GetAttr(frame, names.number));
-        return number.object != nullptr &&
-               append(log, game_id, names.frame, content.object, number.object, offset);
+        const Owned number(PyObject_GetAttr(frame, names.number));
+        return number &&
+               append(log, game_id, names.frame, content.get(), number.get(), offset);
     }
 };
 
@@ -192,9 +183,9 @@ bool is_called_with(Py_ssize_t count, Py_ssize_t wanted) {
 
 // The integer attribute of an event.
 bool read_integer(PyObject *event, PyObject *name, long long &value) {
-    const Released found(PyObject_GetAttr(event, name));
-    if (found.object == nullptr) return false;
-    value = PyLong_AsLongLong(found.object);
+    const Owned found(PyObject_GetAttr(event, name));
+    if (!found) return false;
+    value = PyLong_AsLongLong(found.get());
     return value != -1 || PyErr_Occurred() == nullptr;
 }
 
@@ -227,9 +218,9 @@ PyObject *writer_write_finalized(PyObject *object, PyObject *const *arguments, P
         return nullptr;
     char text[64];
     std::snprintf(text, sizeof text, "\"through\":%lld}", through);
-    const Released body(PyBytes_FromString(text));
-    return none_if(body.object != nullptr &&
-                   made.append(made.live, arguments[0], made.names.finalized, body.object, Py_None, offset));
+    const Owned body(PyBytes_FromString(text));
+    return none_if(body &&
+                   made.append(made.live, arguments[0], made.names.finalized, body.get(), Py_None, offset));
 }
 
 // write_final_frame(game_id, frame, offset): to the finalized log.

@@ -24,7 +24,7 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
 from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import PackedFrame, WholeFrames
-from slpstream.model.events import EndReason, Event, Frame, FrameFinalized, GameEnd
+from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
 
 _ACTION_FIELDS = "action_state_id", "action_state_counter"
 
@@ -103,16 +103,13 @@ class Outcome:
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the game. A frame only counts when it is final."""
-        falls, ledge_grabs = self._falls, self._ledge_grabs
-        if falls is None and ledge_grabs is None:
+        if self._falls is None and self._ledge_grabs is None:
             return
-        for event in events:
-            if type(event) is FrameFinalized:
-                for frame in event.frames:
-                    if falls is not None:
-                        falls.take(frame.players)
-                    if ledge_grabs is not None:
-                        ledge_grabs.take(frame)
+        for frame in final_frames(events):
+            if self._falls is not None:
+                self._falls.take(frame.players)
+            if self._ledge_grabs is not None:
+                self._ledge_grabs.take(frame)
 
     def game_end(
         self,

@@ -167,8 +167,8 @@ class InotifyReader:
         """
         known = self._known  # another thread may replace it
         grown: dict[Grown, None] = {}
-        begin, size = 0, len(events)
-        while begin < size:
+        begin = 0
+        while begin < len(events):
             watch, mask, _, length = _EVENT.unpack_from(events, begin)
             end = begin + _EVENT.size + length
             event = events[begin:end]

@@ -288,7 +288,7 @@ def tuple_of(*values: int) -> tuple[int, ...]:
 def taken(
     data: bytes, *, start: int = 0, limit: int | None = None, max_pending: int = 9, **given: Any
 ) -> tuple[Any, list[Any]]:
-    """What the kernel's `take` returns, and the events it makes."""
+    """The result of the kernel's `take`, and the events that it makes."""
     assert kernel is not None
     frames = kernel.Frames(*EVENTS, b"\0", given.get("finalized_offset", -1), MAKES)
     out: list[Any] = []
@@ -431,7 +431,7 @@ def watch(fields: tuple[Any, ...] = (CLOCK, SAME, RISING, POSITION, BUTTONS, STI
 
 
 def quiet_after(one: bytes, two: bytes, *, living: int = 0b11) -> Any:
-    """What `end` returns if the second frame is quiet, or `None`."""
+    """The result of `end` if the second frame is quiet, or `None`."""
     watching = watch()
     watching.begin(one, 9, living)
     return watching.end() if watching.take(two) else None

@@ -51,7 +51,7 @@ class Pair:
         self.reference.descriptor.close()
 
     def grew(self) -> Grew | None:
-        """Read both, check that they agree, and return what the kernel has returned."""
+        """Read both, check that they agree, and return the result of the kernel."""
         self.now += 1.0
         before = state_of(self.compiled)
         grew = self.compiled.read_growth(CHUNK_BYTES, self.now)
@@ -63,7 +63,7 @@ class Pair:
         return grew
 
     def _read(self, tail: FileTail, now: float) -> list[object] | SourceError | str:
-        """What a read in Python delivers."""
+        """The events of a read in Python, or its error."""
         result = tail.read_nowait(memoryview(bytearray(CHUNK_BYTES)), memoryview(bytearray(HEAD_BYTES)))
         if result is None:
             result = tail.read(CHUNK_BYTES)

@@ -127,7 +127,7 @@ CHANGES: dict[str, list[Any]] = {
 a_change = st.sampled_from(sorted(CHANGES)).flatmap(
     lambda name: st.tuples(st.just(name), st.sampled_from(CHANGES[name]))
 )
-# What players do in games.
+# Actions of players in games.
 HIT: dict[str, Any] = {"action_state_id": 0x4B, "last_hit_by": 0}
 STAND, FLY = {"action_state_id": 0x0E, "is_airborne": False}, {"action_state_id": FALL, "is_airborne": True}
 DEEDS: list[dict[str, Any]] = [
@@ -170,7 +170,7 @@ def scene_of(players: int, stage_id: int, rows: dict[str, int], steps: Iterable[
 def fed(
     frames: list[Frame], options: dict[str, bool], game_settings: Settings, cuts: Iterable[int] = ()
 ) -> list[Event]:
-    """The events of frames, with stats that go on as a copy at each cut."""
+    """The events of frames, with stats that continue as a copy at each cut."""
     stats = SlippiStats(game_settings, **options)
     emitted: list[Event] = []
     for at, frame in enumerate(frames):
