@@ -83,11 +83,15 @@ class GrowingLogReader:
         self._keep_from = _SLICES_PER_KEPT * SLICE_BYTES
         self._cached: _Cached | None = None
 
-    def keep(self, pipeline: Pipeline) -> None:
-        """Offer the pipeline that follows the file. At regular distances, this keeps a copy of it."""
+    def keep(self, pipeline: Pipeline) -> int:
+        """Offer the pipeline that follows the file. At regular distances, this keeps a copy of it.
+
+        Returns the offset in the file from which the next one is welcome.
+        """
         if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
             self._cache.add_checkpoint(pipeline.copy())
             self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES * self._cache.spacing
+        return self._keep_from
 
     @property
     def _cache(self) -> _Cached:

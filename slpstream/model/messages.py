@@ -219,8 +219,13 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return msgspec.Raw(body[len(_FRAME_KEY) : -1])
 
     def size_bytes(self) -> int:
-        """Return approximately how much memory this message takes."""
+        """Return approximately how much memory this message takes.
+
+        The few bytes in a `finalized` message don't count.
+        """
         content = self.content
+        if self.type == "finalized":
+            return OVERHEAD_BYTES
         # `isinstance` is slow here, because msgspec's metaclass is that of abstract classes.
         return OVERHEAD_BYTES + (len(content) if type(content) is bytes else content.size_bytes)  # type: ignore[union-attr]
 

@@ -15,7 +15,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, chunks, joined
+from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, chunks, data_of
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
@@ -100,6 +100,8 @@ class Channel(StationGames):
         self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
         self.groups: dict[Hashable, _Group] = {}
         """The live subscribers, by what they want."""
+        self._all_groups: tuple[_Group, ...] = ()
+        self._have_several_groups = False
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
         self._set: dict[str, Any] | None = None
 
@@ -114,9 +116,9 @@ class Channel(StationGames):
         The messages must be in order. While the game is still catching up, nothing is sent. If the log already has some
         of the messages, which happens if the file is read again, these are ignored.
         """
-        groups = [*self.groups.values()]
-        is_shared = len(groups) > 1
-        for mode, published in logs.items():
+        groups = self._all_groups
+        for mode in logs:
+            published = logs[mode]
             if not published:
                 continue
             messages, log = published, game.logs[mode]
@@ -130,10 +132,11 @@ class Channel(StationGames):
                 continue
             for group in groups:
                 if group.view.mode == mode:
-                    self._fan_out(game, messages, head, group, is_shared=is_shared)
+                    self._fan_out(game, messages, head, group)
             for message in messages:
                 message.forms = None  # the ring keeps each message once, not once per encoding
-        self.notify()
+        if self._changed is not None:
+            self.notify()
 
     def caught_up(self, game: Game) -> None:
         """Make a game live and send the subscribers a snapshot of it. Call this once its file was read to its end."""
@@ -229,6 +232,7 @@ class Channel(StationGames):
         group = self.groups.get(key)
         if group is None:
             group = self.groups[key] = _Group(subscriber.view)
+            self._note_groups()
         group.add(subscriber)
 
     def detach(self, subscriber: LiveSubscriber) -> None:
@@ -239,6 +243,12 @@ class Channel(StationGames):
             group.remove(subscriber)
             if not group.members:
                 del self.groups[key]
+                self._note_groups()
+
+    def _note_groups(self) -> None:
+        """Keep what each batch of messages needs to know about the groups."""
+        self._all_groups = (*self.groups.values(),)
+        self._have_several_groups = len(self._all_groups) > 1
 
     def set_back(self, subscriber: LiveSubscriber, game: Game, position: Position | None = None) -> None:
         """Detach a subscriber, and let it read `game` from `position` on.
@@ -255,13 +265,8 @@ class Channel(StationGames):
         """
         return [subscriber for group in self.groups.values() for subscriber in group.members]
 
-    def _fan_out(
-        self, game: Game, messages: Sequence[LogMessage], head: tuple[int, int], group: _Group, *, is_shared: bool
-    ) -> None:
-        """Send a batch of messages to one group.
-
-        `head` is the position before the batch. If it `is_shared`, other groups may want the same bytes.
-        """
+    def _fan_out(self, game: Game, messages: Sequence[LogMessage], head: tuple[int, int], group: _Group) -> None:
+        """Send a batch of messages to one group. `head` is the position before the batch."""
         is_secondary = game.role is _SECONDARY
         members = group.members
         if is_secondary:
@@ -271,23 +276,23 @@ class Channel(StationGames):
         bases_before = {**group.bases}
         # A secondary game must not replace the bases of the game that is played.
         known: DeltaBases = {} if is_secondary else group.bases
-        rest: list[tuple[LiveSubscriber, int]] = []
-        encoded: list[Chunk] | None = None
-        with self._containment as contained:
-            fps = game.frames_per_second
-            entries = group.view.entries(messages, self.station, fps, known, are_shared=is_shared)
+        try:  # not a `with` block, which would be two more calls for each frame
+            are_shared, fps = self._have_several_groups, game.frames_per_second
+            entries = group.view.entries(messages, self.station, fps, known, are_shared=are_shared)
             if not entries:
                 return
-            data = joined(entries)
+            data = b"".join(map(data_of, entries))
             if is_secondary or self._send_to_all is None or len(data) > CHUNK_BYTES:
                 rest = [(member, 0) for member in members]
             else:
                 rest = group.send_at_once(data, self._send_to_all)
-            encoded = chunks(entries) if rest else []
-        if encoded is None:  # all of them want these bytes
-            for member in [*members]:
-                member.recipient.fail(contained.error_id or "")
-        elif rest:
+            encoded = chunks(entries) if rest else ()
+        except Exception as error:  # noqa: BLE001 -- contained, or raised again
+            error_id = self._containment.caught(error)
+            for member in [*members]:  # all of them want these bytes
+                member.recipient.fail(error_id)
+            return
+        if rest:
             for subscriber, refused in self._send_one_by_one(rest, encoded, group, bases_before):
                 self.set_back(subscriber, game, _before(messages, refused, head))
 

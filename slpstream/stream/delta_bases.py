@@ -20,7 +20,7 @@ from slpstream.model.messages import LogMessage, Position, cut_entry
 
 CHUNK_BYTES = 64 * 1024
 """A socket usually takes this much in one write."""
-_data_of = attrgetter("data")
+data_of = attrgetter("data")
 
 
 class DeltaBase:
@@ -94,7 +94,7 @@ class Chunk:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.joined = joined(entries)
+        self.joined = b"".join(map(data_of, entries))
         self._needs: list[DeltaBase] = []
         self.bases: DeltaBases = {}
         """The bases that a subscriber has after reading the chunk."""
@@ -128,11 +128,6 @@ def predecessor(known: DeltaBases, message: LogMessage) -> DeltaBase | None:
 def can_be_base(message: LogMessage) -> bool:
     """Whether later messages of this type can be sent as deltas to the given message."""
     return message.type in DELTA_TYPES and message.game_id is not None
-
-
-def joined(entries: Sequence[Entry]) -> bytes:
-    """Return the data of entries that are written together."""
-    return b"".join(map(_data_of, entries))
 
 
 def chunks(entries: Sequence[Entry]) -> list[Chunk]:

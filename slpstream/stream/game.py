@@ -8,7 +8,6 @@ why a cursor stays valid when the daemon restarts.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Sequence
 from enum import Enum, auto
 from operator import attrgetter
@@ -28,6 +27,8 @@ FIRST_PLAYED: Order = (1, 0, "")
 """Sort key of the first game that the daemon saw begin."""
 
 _position = attrgetter("position")
+_SPARE_PART = 16
+"""If a log is full, this part of it is dropped, at a time."""
 
 
 class LogReader(Protocol):
@@ -66,7 +67,7 @@ class GameLog:
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
         # Made on demand: each known game has two logs, most of them empty.
-        self._messages: deque[LogMessage] | None = None
+        self._messages: list[LogMessage] | None = None
         self._size_bytes = 0
         self._dropped_offset, self._dropped_count = START
         self.offset, self.count = START
@@ -101,28 +102,38 @@ class GameLog:
             return ()
         ring = self._messages
         if ring is None:
-            ring = self._messages = deque()
+            ring = self._messages = []
         ring += messages
         size_bytes = self._size_bytes
-        others: list[LogMessage] | None = None
+        others: list[LogMessage] = []
         for message in messages:
-            content = message.content  # see `LogMessage.size_bytes`, whose calls we save for each message
-            size_bytes += OVERHEAD_BYTES
-            size_bytes += len(content) if type(content) is bytes else content.size_bytes  # type: ignore[union-attr]
-            if message.type == "frame":
+            content, kind = message.content, message.type
+            # What `LogMessage.size_bytes` returns, but without a call for nearly all messages.
+            if type(content) is not bytes:
+                size_bytes += OVERHEAD_BYTES + content.size_bytes  # type: ignore[union-attr]
+            else:
+                size_bytes += OVERHEAD_BYTES if kind == "finalized" else message.size_bytes()
+            if kind == "frame":
                 self.newest_frame = message
-            elif message.type != "finalized":
-                others = [message] if others is None else [*others, message]
+            elif kind != "finalized":
+                others += (message,)
         self.offset, self.count = message.offset, message.count
-        if size_bytes > self._ring_bytes:
-            oldest: LogMessage | None = None
-            while size_bytes > self._ring_bytes and len(ring) > 1:
-                oldest = ring.popleft()
-                size_bytes -= oldest.size_bytes()
-            if oldest is not None:
-                self._dropped_offset, self._dropped_count = oldest.offset, oldest.count
         self._size_bytes = size_bytes
-        return others or ()
+        if size_bytes > self._ring_bytes:
+            self._drop_oldest(ring)
+        return others
+
+    def _drop_oldest(self, ring: list[LogMessage]) -> None:
+        """Drop the oldest messages, and some more, because otherwise each frame would have to drop some."""
+        target_bytes = self._ring_bytes - self._ring_bytes // _SPARE_PART
+        dropped = 0
+        for message in ring[:-1]:
+            if self._size_bytes <= target_bytes:
+                break
+            self._size_bytes -= message.size_bytes()
+            self._dropped_offset, self._dropped_count = message.offset, message.count
+            dropped += 1
+        del ring[:dropped]
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """Return the messages after `position`, or `None` if the ring has already dropped some of them."""
@@ -130,8 +141,8 @@ class GameLog:
             return []
         if position < self.dropped_through:
             return None
-        ring = self._messages or ()
-        return [ring[i] for i in range(bisect_right(ring, position, key=_position), len(ring))]
+        ring = self._messages or []
+        return ring[bisect_right(ring, position, key=_position) :]
 
     def forget(self) -> None:
         """Empty the ring. The head stays the same."""

@@ -13,7 +13,7 @@ import math
 import os
 import sys
 import time
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
@@ -132,10 +132,16 @@ class Histogram:
         self._counts = [0] * (len(bounds) + 1)
         self._sum = 0.0
 
-    def observe(self, value: float) -> None:
-        """Add a value."""
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self._sum += value
+    def observe(self, values: Iterable[float]) -> None:
+        """Add some values."""
+        ascending = sorted(values)
+        below = 0
+        for number, bound in enumerate(self._bounds):
+            through = bisect_right(ascending, bound)
+            self._counts[number] += through - below
+            below = through
+        self._counts[-1] += len(ascending) - below
+        self._sum += sum(ascending)
 
     def buckets(self) -> tuple[list[tuple[str, float]], float]:
         """Return the cumulative count of each bucket by its upper bound, and the sum of all values."""

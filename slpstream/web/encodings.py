@@ -5,7 +5,6 @@ Each message is encoded once for all subscribers, including the header of its fr
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,6 @@ from slpstream.stream.delta_bases import DeltaBase
 
 _FIN = 0x80
 _SIZE_IN_2_BYTES, _SIZE_IN_8_BYTES = 126, 127
-_HEAD_4, _HEAD_10 = struct.Struct("!BBH").pack, struct.Struct("!BBQ").pack
 
 
 class WebsocketEncoding:
@@ -76,8 +74,8 @@ def _framed(opcode: Opcode, payload: bytes) -> bytes:
     if size < _SIZE_IN_2_BYTES:
         return b"%c%c%b" % (_FIN | opcode, size, payload)
     if size < 1 << 16:
-        return _HEAD_4(_FIN | opcode, _SIZE_IN_2_BYTES, size) + payload
-    return _HEAD_10(_FIN | opcode, _SIZE_IN_8_BYTES, size) + payload
+        return b"%c%c%c%c%b" % (_FIN | opcode, _SIZE_IN_2_BYTES, size >> 8, size & 0xFF, payload)
+    return b"%c%c%b%b" % (_FIN | opcode, _SIZE_IN_8_BYTES, size.to_bytes(8), payload)
 
 
 JSON = WebsocketEncoding("slpstream.v1.json", Opcode.TEXT, "json")

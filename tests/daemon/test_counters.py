@@ -25,7 +25,7 @@ def delay_seconds(
     """The measured delay; all arguments except the first are ages."""
     counted: list[float] = []
     metrics: Any = SimpleNamespace(
-        publish_seconds=SimpleNamespace(observe=counted.append),
+        publish_seconds=SimpleNamespace(observe=counted.extend),
         frames=SimpleNamespace(inc=lambda count: None),
         bytes=None,
         rollback_frames=None,

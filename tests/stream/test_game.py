@@ -17,12 +17,14 @@ def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
 
 def test_since_dropped_messages_is_none() -> None:
     one = message(1).size_bytes()
-    log = GameLog(2 * one)
-    messages = [message(offset) for offset in (1, 2, 3, 4)]
-    log.append(messages)
-    assert log.size_bytes == 2 * one
-    assert log.since(Position(1, 0)) is None
-    assert log.since(Position(2, 0)) == messages[2:]
+    log = GameLog(32 * one)
+    messages = [message(offset) for offset in range(1, 34)]
+    log.append(messages[:32])
+    assert log.since(START) == messages[:32]
+    log.append(messages[32:])
+    assert log.size_bytes == 30 * one  # there is room for a few more
+    assert log.since(Position(2, 0)) is None
+    assert log.since(Position(3, 0)) == messages[3:]
 
 
 def test_forgotten_log_keeps_its_head() -> None:

@@ -13,7 +13,7 @@ import trio.testing
 
 from slpstream.system import logs
 from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
-from slpstream.system.internal_errors import InternalErrors
+from slpstream.system.internal_errors import Containment, InternalErrors
 
 
 class Contained:
@@ -65,31 +65,25 @@ def test_exceptions_are_contained_and_an_id_is_that_of_its_block(contained: Cont
     assert contained.counted == ["file"]
 
 
-def test_id_of_an_error_is_gone_after_a_call_without_one(contained: Contained) -> None:
-    containment = contained.errors.contain("file")
-    assert containment.run(int, "no number") is not None
-    assert containment.run(int, "1") is None
-    assert containment.error_id is None
-
-
-def test_call_is_contained_like_a_block(contained: Contained) -> None:
-    containment = contained.errors.contain("file", expected=(OSError,))
-    done: list[object] = []
-
-    def fail(error: BaseException) -> None:
+def _caught(containment: Containment, error: BaseException) -> str:
+    try:
         raise error
+    except BaseException as caught:  # noqa: BLE001 -- as its users do
+        return containment.caught(caught)
 
-    assert containment.run(done.append, 1) is None
-    error_id = containment.run(fail, ValueError())
-    assert error_id is not None
-    assert error_id == containment.error_id
-    assert containment.run(done.append, 2) is None
+
+def test_caught_exception_is_contained_like_that_of_a_block(contained: Contained) -> None:
+    containment = contained.errors.contain("file", expected=(OSError,))
+    assert _caught(containment, ValueError()) == containment.error_id
     for error in (FileNotFoundError(), SystemExit(3)):
         with pytest.raises(type(error)):
-            containment.run(fail, error)
-    assert (done, contained.counted) == ([1, 2], ["file"])
+            _caught(containment, error)
+    assert contained.counted == ["file"]
+    with containment:
+        pass
+    assert containment.error_id is None
     with pytest.raises(ValueError, match="oops"):
-        InternalErrors(strict=True).contain("file").run(fail, ValueError("oops"))
+        _caught(InternalErrors(strict=True).contain("file"), ValueError("oops"))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit(), FileNotFoundError()])

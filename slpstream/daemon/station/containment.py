@@ -44,8 +44,18 @@ class FileContainment:
 
     def run(self, file: TailedFile | None, work: Callable[..., None], *arguments: Any) -> None:
         """Call `work`. After an unexpected exception, this puts the file into quarantine (if there is a file)."""
-        error_id = self._containment.run(work, *arguments)
-        if error_id is not None and file is not None:
+        try:
+            work(*arguments)
+        except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
+            self.failed(file, error)
+
+    def failed(self, file: TailedFile | None, error: BaseException) -> None:
+        """Contain an exception that the work on a file has raised, and put the file into quarantine.
+
+        If it isn't to be contained, it is raised again.
+        """
+        error_id = self._containment.caught(error)
+        if file is not None:
             self.quarantine(file, error_id)
 
     def quarantine(self, file: TailedFile, error_id: str) -> None:

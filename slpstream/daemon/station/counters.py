@@ -34,6 +34,7 @@ class StationCounters:
         self._wall_clock = wall_clock
         self._log = get_logger()
         self._frames = self._resent_frames = self._ticks = 0
+        self._delays_seconds: list[float] = []
         self.read_bytes = 0
         """How many bytes of replays were read since the last flush."""
 
@@ -72,24 +73,27 @@ class StationCounters:
             self._frames += batch.frames
             self._resent_frames += batch.resent_frames
             if not held:
-                self._metrics.publish_seconds.observe(self._delay_seconds(file, batch.frames))
+                newest_seconds = self._wall_clock() - file.mtime_ns / 1e9
+                if newest_seconds < 0:
+                    newest_seconds = 0.0
+                if batch.frames == 1 and file.mtime_ns != file.previous_mtime_ns:  # nearly always
+                    self._delays_seconds += (newest_seconds,)
+                else:
+                    self._delays_seconds += (self._oldest_seconds(file, batch.frames, newest_seconds),)
 
-    def _delay_seconds(self, file: TailedFile, frames: int) -> float:
-        """Estimate how long the oldest of these frames has been in the file. All of them were read together.
+    def _oldest_seconds(self, file: TailedFile, frames: int, newest_seconds: float) -> float:
+        """Estimate how long the oldest of these frames has been in the file, given how long it is for the newest one.
+        All of them were read together.
 
         We only know a time for the newest frame, which is the modification time. The others were written after the
         previous modification, and after the last look that didn't find anything. We assume that they are evenly spaced
         since then. Windows may leave the modification time unchanged while the writer has the file open. In this case,
         only the last look counts.
         """
-        newest_seconds = self._wall_clock() - file.mtime_ns / 1e9
-        if newest_seconds < 0:
-            newest_seconds = 0.0
-        is_modified = file.mtime_ns != file.previous_mtime_ns
-        if (is_modified and frames == 1) or file.unchanged_at == -math.inf:
+        if file.unchanged_at == -math.inf:
             return newest_seconds
         unchanged_seconds = max(0.0, trio.current_time() - file.unchanged_at)
-        if not is_modified:
+        if file.mtime_ns == file.previous_mtime_ns:
             return unchanged_seconds
         span_seconds = min((file.mtime_ns - file.previous_mtime_ns) / 1e9, unchanged_seconds - newest_seconds)
         return newest_seconds + max(0.0, span_seconds) * (frames - 1) / frames
@@ -118,6 +122,9 @@ class StationCounters:
             if count:
                 counter.inc(count)
         self.read_bytes = self._frames = self._resent_frames = 0
+        if self._delays_seconds:
+            metrics.publish_seconds.observe(self._delays_seconds)
+            self._delays_seconds = []
         for reader in readers:
             for command, count in reader.take_command_counts().items():
                 metrics.event(command, count)

@@ -81,33 +81,36 @@ class FollowedFile:
         """Whether the file doesn't exist yet, because it cannot be written to the disk."""
         self.exhausted_size_bytes: int | None = None
         """The last size that we know of a file that is no longer read, however much it grows."""
-        self.keep_checkpoint: Callable[[Pipeline], None] | None = None
-        """Lets the reader of the log copy the pipeline from time to time. With these copies, jumps into a running game
-        are short.
+        self.keep_checkpoint: Callable[[Pipeline], int] | None = None
+        """Lets the reader of the log copy the pipeline, and returns the offset at which it wants the next copy. With
+        these copies, jumps into a running game are short.
         """
+        self.checkpoint_due_bytes = 0
+        """The offset from which `keep_checkpoint` wants the next copy."""
         self._held: list[bytes] = []
-        self._held_bytes = 0
+        self.held_bytes = 0
+        """The number of bytes that are held back from the pipeline."""
 
     def hold(self, data: bytes) -> bool:
         """Hold the next bytes of the file back from the pipeline.
 
         Returns False, without holding them, if this would exceed the limit.
         """
-        if self._held_bytes + len(data) > _MAX_HELD_BYTES:
+        if self.held_bytes + len(data) > _MAX_HELD_BYTES:
             return False
         self._held.append(data)
-        self._held_bytes += len(data)
+        self.held_bytes += len(data)
         return True
 
     def take_held(self) -> bytes:
         """Return the bytes that were held back, so that the pipeline can have them."""
-        held, self._held, self._held_bytes = self._held, [], 0
+        held, self._held, self.held_bytes = self._held, [], 0
         return b"".join(held)
 
     @property
     def read_bytes(self) -> int:
         """The number of bytes of the file that were read, including those that are held back."""
-        return self.pipeline.bytes_read + self._held_bytes
+        return self.pipeline.bytes_read + self.held_bytes
 
     @property
     def candidate(self) -> Candidate | None:
@@ -183,7 +186,7 @@ class FollowedFile:
         if self.whole is not None:
             return WholeFileLogReader(lambda: self.file.path, self._published, game_id, limiter)
         reader = GrowingLogReader(lambda: self.file.path, self._published_bytes, game_id, limiter, read_unwritten)
-        self.keep_checkpoint = reader.keep
+        self.keep_checkpoint, self.checkpoint_due_bytes = reader.keep, 0
         return reader
 
     def release(self, limiter: trio.CapacityLimiter) -> None:

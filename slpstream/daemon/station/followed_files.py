@@ -104,7 +104,7 @@ class FollowedFiles:
 
     def get(self, file: TailedFile) -> FollowedFile | None:
         """Return the followed file for a file of the tail, or `None` if we don't follow it."""
-        return self._by_file.get(file)
+        return self._by_file[file] if file in self._by_file else None  # noqa: SIM401 -- without a call, for each frame
 
     def by_path(self, path: Path) -> FollowedFile | None:
         """Return the followed file at the given path, or `None` if no such file is followed."""

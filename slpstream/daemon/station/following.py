@@ -73,7 +73,10 @@ class Following:
         if type(event) is Grew:
             followed = self._files.get(event.file)
             if followed is not None:
-                self._containment.run(event.file, self._feeder.feed, followed, event.offset, event.data, event.read_at)
+                try:  # without the call of `run`, because this is sixty times a second
+                    self._feeder.feed(followed, event.offset, event.data, event.read_at)
+                except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
+                    self._containment.failed(event.file, error)
             return
         self._feeder.publish_held()
         react = self.REACTIONS[type(event)]

@@ -146,7 +146,7 @@ class Publisher:
 
         `held` means that its bytes were held back because nothing was reading them.
         """
-        if batch.is_empty:
+        if not batch.frames and batch.is_empty:
             return
         if batch.start is not None and self._copies.is_copy(followed, batch.start.game_id):
             self._log.info(
@@ -176,6 +176,8 @@ class Publisher:
             held=held,
         )
         self._current.note_batch(followed, batch)
+        if followed.keep_checkpoint is not None and followed.pipeline.bytes_read >= followed.checkpoint_due_bytes:
+            followed.checkpoint_due_bytes = followed.keep_checkpoint(followed.pipeline)
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
         file = followed.file
@@ -269,8 +271,8 @@ class Feeder:
         They may overlap the bytes before, and may come after a gap.
         """
         followed.growth.note_growth(now)
-        was_copy = followed.copy_of is not None
-        if followed.whole is not None or was_copy:  # read once it has stopped changing, or not at all
+        # Read once it has stopped changing, or not at all.
+        if followed.whole is not None or followed.copy_of is not None:
             self._counters.read_bytes += len(data)
             self._files.stop_reading_if_exhausted(followed)
             return
@@ -281,11 +283,12 @@ class Feeder:
             if not self._files.follows(followed):
                 return
             self._publisher.publish(followed, pipeline.rewrite(rewritable))
-        if offset != followed.read_bytes:
+        if offset != pipeline.bytes_read + followed.held_bytes:
             offset, data = followed.after_read(offset, data)
         if not data:
             return
         self._counters.read_bytes += len(data)
+        may_be_closed = True
         if not self._channel.groups and self._can_wait(followed) and followed.hold(data):
             self._held = followed
         else:
@@ -293,14 +296,16 @@ class Feeder:
                 self.publish_held()
                 if not self._files.follows(followed):
                     return  # its held bytes have failed, so its pipeline is not used any more
-            self._feed_pipeline(followed, data)
+            batch = pipeline.feed(data)
+            self._publisher.publish(followed, batch)
+            may_be_closed = batch.end is not None or not batch.frames  # a closed log of a game has its end
         if followed.copy_of is not None:
             return
         if self._files.on_bytes is not None:
             self._files.on_bytes(followed, offset, data)
         if followed.game is not self._channel.current:
             self._current.note_growth(followed)
-        if pipeline.closed:
+        if may_be_closed and pipeline.closed:
             self._files.stop_reading_if_exhausted(followed)
             self._files.release_if_done(followed)
 
@@ -314,7 +319,7 @@ class Feeder:
         """Publish the bytes that are held back."""
         followed, self._held = self._held, None
         if followed is not None:
-            self._containment.run(followed.file, self._feed_pipeline, followed)
+            self._containment.run(followed.file, self._feed_held, followed)
 
     def discard_held(self) -> None:
         """Forget the bytes that are held back, because their file is no longer followed."""
@@ -331,9 +336,5 @@ class Feeder:
         game = followed.game
         return game is not None and game is self._channel.current and game.in_progress and not game.catching_up
 
-    def _feed_pipeline(self, followed: FollowedFile, data: bytes | None = None) -> None:
-        """Feed bytes to the pipeline, and publish what comes out. By default, these are the bytes held back."""
-        batch = followed.pipeline.feed(followed.take_held() if data is None else data)
-        self._publisher.publish(followed, batch, held=data is None)
-        if followed.keep_checkpoint is not None:
-            followed.keep_checkpoint(followed.pipeline)
+    def _feed_held(self, followed: FollowedFile) -> None:
+        self._publisher.publish(followed, followed.pipeline.feed(followed.take_held()), held=True)

@@ -77,8 +77,11 @@ class GrowthHandover:
 
         Returns whether that was possible, because sometimes other things have to be done first.
         """
-        tail = self._table.active.get(path)
-        if tail is None or not self.is_waiting or not tail.descriptor.nowait:
+        active = self._table.active
+        if path not in active or not self.is_waiting:
+            return False
+        tail = active[path]
+        if not tail.descriptor.nowait:
             return False
         schedule = self._schedule
         if self._events or schedule.due or schedule.waiting_for or tail.has_unread_bytes or tail.file.arrived_whole:

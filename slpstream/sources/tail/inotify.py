@@ -141,16 +141,15 @@ class InotifyReader:
             except BlockingIOError:
                 continue
             previous, read_at = read_at, time.perf_counter()
-            grown = self._known.get(events)  # usually just one event
-            if grown is None:
-                grown = self._report(events)
-            left, began = len(grown), read_at
+            known = self._known  # another thread may replace it
+            grown = known[events] if events in known else self._report(events)  # usually just one event
+            began, is_first = read_at, True
             for listener, path in grown:
-                listener.grew(path)
-                left -= 1
-                if left and time.perf_counter() - began > _TURN_SECONDS:
+                if not is_first and time.perf_counter() - began > _TURN_SECONDS:
                     await trio.lowlevel.checkpoint()
                     began = time.perf_counter()
+                is_first = False
+                listener.grew(path)
             if read_at - previous < _BUSY_SECONDS:
                 await trio.sleep(_PAUSE_SECONDS)
 
