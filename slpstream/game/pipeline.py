@@ -15,7 +15,8 @@ itself, and in both logs they come after the message that makes the frame final.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 import msgspec
@@ -29,7 +30,6 @@ from slpstream.model.events import (
     DESCRIBING,
     Diagnostic,
     Event,
-    Frame,
     FrameFinalized,
     GameEnd,
     GameEvent,
@@ -88,7 +88,7 @@ class Deriver:
 class Batch(msgspec.Struct):
     """The messages and notable events that you get from one call to a pipeline."""
 
-    logs: dict[FramesMode, list[LogMessage]]
+    logs: Mapping[FramesMode, list[LogMessage]]
     """The new messages of each mode's log."""
     loose: list[LogMessage] = msgspec.field(default_factory=list)
     """Diagnostics from before Game Start, which belong to no game and have no cursor."""
@@ -196,38 +196,23 @@ class Pipeline:
         In each log, a frame comes before everything that is derived from it, even if several frames become final at the
         same time.
         """
-        writer, game_id = self._writer, self.game_id
-        batch = Batch(writer.begin())
-        for event in events:
-            kind = type(event)
-            if kind is Frame:
-                batch.frames += 1
-                batch.resent_frames += event.revision > 0  # type: ignore[attr-defined]
-                number = event.number  # type: ignore[attr-defined]
-                if self.last_frame is None or number > self.last_frame:
-                    self.last_frame = number
-                writer.write_frame(game_id, event)  # type: ignore[arg-type]
-            elif kind is FrameFinalized:
-                writer.write_finalized(game_id, event)  # type: ignore[arg-type]
-                computer, end_offset = self._deriver.computer, event.end_offset
-                for frame in event.frames:  # type: ignore[attr-defined]
-                    writer.write_final_frame(game_id, frame, end_offset)
-                    if computer is not None:
-                        for derived in computer.feed(frame, end_offset):
-                            self._write_other(derived, batch)
-            else:
-                self._write_other(event, batch)
-                game_id = self.game_id
+        batch = Batch({})
+        write_other = functools.partial(self._write_other, batch)
+        written = self._writer.write_events(events, self._deriver, write_other)
+        batch.logs, batch.frames, batch.resent_frames, highest = written
+        if highest is not None and (self.last_frame is None or highest > self.last_frame):
+            self.last_frame = highest
         return batch
 
-    def _write_other(self, event: Event, batch: Batch) -> None:
+    def _write_other(self, batch: Batch, event: Event) -> None:
         """Write an event that is the same in both logs."""
         if isinstance(event, GameStart):
             batch.start, self.game_id = event, event.game_id
+            self._writer.begin_game(event.game_id)
             self._deriver.begin(event)
         elif isinstance(event, GameEnd):
             for derived in self._deriver.finish(event):
-                self._write_other(derived, batch)
+                self._write_other(batch, derived)
             batch.end, self.ended = event, True
         if type(event) in _NOTABLE or (isinstance(event, GameEvent) and event.kind == highlight.KIND):
             batch.notable.append(event)
@@ -236,4 +221,4 @@ class Pipeline:
             kind, body, _ = content
             batch.loose.append(LogMessage(kind, None, self.modes[0], 0, 0, body, None))
             return
-        self._writer.write(self.game_id, content, event.end_offset)
+        self._writer.write(content, event.end_offset)

@@ -282,7 +282,7 @@ class Channel(StationGames):
             if not entries:
                 return
             data = b"".join(map(data_of, entries))
-            if is_secondary or self._send_to_all is None or len(data) > CHUNK_BYTES:
+            if is_secondary or self._send_to_all is None or data[CHUNK_BYTES:]:
                 rest = [(member, 0) for member in members]
             else:
                 rest = group.send_at_once(data, self._send_to_all)

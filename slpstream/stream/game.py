@@ -59,6 +59,7 @@ class GameLog:
         "_messages",
         "_ring_bytes",
         "_size_bytes",
+        "_sizes_bytes",
         "count",
         "newest_frame",
         "offset",
@@ -68,6 +69,7 @@ class GameLog:
         self._ring_bytes = ring_bytes
         # Made on demand: each known game has two logs, most of them empty.
         self._messages: list[LogMessage] | None = None
+        self._sizes_bytes: list[int] | None = None
         self._size_bytes = 0
         self._dropped_offset, self._dropped_count = START
         self.offset, self.count = START
@@ -100,40 +102,40 @@ class GameLog:
         """
         if not messages:
             return ()
-        ring = self._messages
-        if ring is None:
-            ring = self._messages = []
-        ring += messages
-        size_bytes = self._size_bytes
+        if self._messages is None or self._sizes_bytes is None:
+            self._messages, self._sizes_bytes = [], []
+        self._messages += messages
         others: list[LogMessage] = []
         for message in messages:
             content, kind = message.content, message.type
             # What `LogMessage.size_bytes` returns, but without a call for nearly all messages.
             if type(content) is not bytes:
-                size_bytes += OVERHEAD_BYTES + content.size_bytes  # type: ignore[union-attr]
+                size_bytes = OVERHEAD_BYTES + content.size_bytes  # type: ignore[union-attr]
             else:
-                size_bytes += OVERHEAD_BYTES if kind == "finalized" else message.size_bytes()
+                size_bytes = OVERHEAD_BYTES if kind == "finalized" else message.size_bytes()
+            self._sizes_bytes += (size_bytes,)
+            self._size_bytes += size_bytes
             if kind == "frame":
                 self.newest_frame = message
             elif kind != "finalized":
                 others += (message,)
         self.offset, self.count = message.offset, message.count
-        self._size_bytes = size_bytes
-        if size_bytes > self._ring_bytes:
-            self._drop_oldest(ring)
+        if self._size_bytes > self._ring_bytes:
+            self._drop_oldest(self._messages, self._sizes_bytes)
         return others
 
-    def _drop_oldest(self, ring: list[LogMessage]) -> None:
+    def _drop_oldest(self, ring: list[LogMessage], sizes_bytes: list[int]) -> None:
         """Drop the oldest messages, and some more, because otherwise each frame would have to drop some."""
         target_bytes = self._ring_bytes - self._ring_bytes // _SPARE_PART
         dropped = 0
-        for message in ring[:-1]:
+        for size_bytes in sizes_bytes[:-1]:
             if self._size_bytes <= target_bytes:
                 break
-            self._size_bytes -= message.size_bytes()
-            self._dropped_offset, self._dropped_count = message.offset, message.count
+            self._size_bytes -= size_bytes
             dropped += 1
-        del ring[:dropped]
+        if dropped:
+            self._dropped_offset, self._dropped_count = ring[dropped - 1].offset, ring[dropped - 1].count
+            del ring[:dropped], sizes_bytes[:dropped]
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """Return the messages after `position`, or `None` if the ring has already dropped some of them."""
@@ -146,7 +148,7 @@ class GameLog:
 
     def forget(self) -> None:
         """Empty the ring. The head stays the same."""
-        self._messages = None
+        self._messages = self._sizes_bytes = None
         self._size_bytes = 0
         self.newest_frame = None
         self.dropped_through = self.head

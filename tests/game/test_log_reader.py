@@ -41,7 +41,7 @@ class RecordedMatch:
         self.data = data
         path.write_bytes(data)
         pipeline = Pipeline(SlippiReader(), MODES)
-        self.logs: dict[FramesMode, list[LogMessage]] = pipeline.feed(data).logs
+        self.logs = pipeline.feed(data).logs
         assert pipeline.game_id is not None
         self.game_id = pipeline.game_id
 

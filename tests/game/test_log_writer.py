@@ -12,14 +12,13 @@ from msgspec import structs
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.log_writer import LogWriter, PythonLogWriter, new_log_writer
-from slpstream.model.events import Frame, FrameFinalized, GameEvent, PackedEntry
+from slpstream.game.log_writer import LogWriter, PythonLogWriter, Written, new_log_writer
+from slpstream.model.events import Event, Frame, FrameFinalized, GameEvent, PackedEntry
 from slpstream.model.messages import FramesMode, LogMessage, Position, content_of
 from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 
 GAME = "0123456789abcdef0123456789abcdef"
-OTHER = content_of(GameEvent(0, "lap", 7, {}))
 
 pytestmark = pytest.mark.skipif(kernel is None and not IN_CI, reason="the kernel is not built here")
 
@@ -28,91 +27,143 @@ def frames() -> list[Frame]:
     """A frame as bytes, if the kernel is there, and one that is decoded."""
     events = SlippiReader().feed(synthetic_match(seed=1, frames=3))
     packed = next(event for event in events if isinstance(event, Frame))
-    return [packed, Frame(packed.end_offset, packed.number, 0, packed.entry)]
+    return [packed, Frame(packed.end_offset, packed.number, 2, packed.entry)]
 
 
 FRAMES = frames()
-
-
-FINAL = FrameFinalized(5, 7, FRAMES)
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 
 
+class Derived:
+    """Derives events from each final frame; by default none."""
+
+    def __init__(self, events: int = 0) -> None:
+        self.computer: Any = self
+        self._events = events
+
+    def feed(self, frame: Frame, end_offset: int) -> list[Event]:
+        return [GameEvent(end_offset, "derived", frame.number, {"n": n}) for n in range(self._events)]
+
+
+def written(writer: LogWriter, events: list[Event], deriver: Any = None) -> Written:
+    """Let a writer write the events, and those that aren't about frames just as they are."""
+
+    def write_other(event: Event) -> None:
+        writer.write(content_of(event), event.end_offset)
+
+    return writer.write_events(events, deriver or Derived(), write_other)
+
+
+def event(offset: int, what: int) -> Event:
+    if what < 2:
+        return structs.replace(FRAMES[what], end_offset=offset)
+    if what < 4:
+        return FrameFinalized(offset, 7, FRAMES[: what - 1])
+    return GameEvent(offset, "lap", 7, {})
+
+
 @given(
-    st.sampled_from([MODES, *((mode,) for mode in MODES)]), st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 5)))
+    st.sampled_from([MODES, *((mode,) for mode in MODES)]),
+    st.lists(st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 4))), max_size=4),
+    st.integers(0, 2),
 )
-def test_positions_are_the_same_with_and_without_the_kernel(
-    modes: tuple[FramesMode, ...], steps: list[tuple[int, int]]
+def test_batches_are_the_same_with_and_without_the_kernel(
+    modes: tuple[FramesMode, ...], batches: list[list[tuple[int, int]]], derived: int
 ) -> None:
     writers: list[LogWriter] = [new_log_writer(modes), PythonLogWriter(modes)]
-    logs = [writer.begin() for writer in writers]
-    for offset, what in steps:
-        for writer in writers:
-            if what < 2:
-                writer.write_frame(GAME, structs.replace(FRAMES[what], end_offset=offset))
-            elif what < 4:
-                writer.write_final_frame(GAME, FRAMES[what - 2], offset)
-            elif what == 4:
-                writer.write_finalized(GAME, structs.replace(FINAL, end_offset=offset))
-            else:
-                writer.write(GAME, OTHER, offset)
-    assert logs[0] == logs[1]
-    assert list(logs[0]) == list(logs[1]) == list(modes)
-    assert len(logs[0].get("live", ())) in (0, sum(what not in (2, 3) for _, what in steps))
+    for number, steps in enumerate(batches):
+        if number == 1:
+            for writer in writers:
+                writer.begin_game(GAME)
+        events = [event(*step) for step in steps]
+        by_kernel, by_python = (written(writer, events, Derived(derived)) for writer in writers)
+        assert by_kernel == by_python
+        assert list(by_kernel[0]) == list(modes)
+        finals = sum(what - 1 for _, what in steps if what in (2, 3))
+        others = sum(what == 4 for _, what in steps) + finals * derived
+        announced = sum(what < 4 for _, what in steps)
+        expected = {"live": announced + others, "finalized": finals + others}
+        assert {mode: len(messages) for mode, messages in by_kernel[0].items()} == {m: expected[m] for m in modes}
 
 
 def test_positions_count_the_messages_of_an_offset() -> None:
     writer = new_log_writer(MODES)
-    logs = writer.begin()
-    for offset in (5, 5, 3, 8):
-        writer.write_final_frame(GAME, FRAMES[0], offset)
-    writer.write_finalized(GAME, FINAL)
-    assert [message.position for message in logs["finalized"]] == [(5, 0), (5, 1), (5, 2), (8, 0)]
+    writer.begin_game(GAME)
+    finals: list[Event] = [FrameFinalized(offset, 7, FRAMES[:1]) for offset in (5, 5, 3, 8)]
+    logs, *counts = written(writer, finals)
+    assert counts == [0, 0, None]
+    for mode in MODES:
+        assert [message.position for message in logs[mode]] == [(5, 0), (5, 1), (5, 2), (8, 0)]
     assert {(message.type, message.mode, message.game_id, message.frame) for message in logs["finalized"]} == {
         ("frame", "finalized", GAME, FRAMES[0].number)
     }
-    assert logs["live"] == [LogMessage("finalized", GAME, "live", 5, 0, b'"through":7}', None)]
+    assert logs["live"][0] == LogMessage("finalized", GAME, "live", 5, 0, b'"through":7}', None)
+
+
+def test_derived_events_come_after_their_frame() -> None:
+    logs, *_ = written(new_log_writer(MODES), [FrameFinalized(5, 7, FRAMES)], Derived(1))
+    assert [message.type for message in logs["live"]] == ["finalized", "event", "event"]
+    assert [message.type for message in logs["finalized"]] == ["frame", "event", "frame", "event"]
 
 
 @pytest.mark.parametrize("make", [PythonLogWriter, new_log_writer])
 def test_copies_and_batches_are_independent(make: Callable[[Sequence[FramesMode]], LogWriter]) -> None:
     writer = make(["live"])
-    first = writer.begin()
-    writer.write(GAME, OTHER, 5)
-    twin, second = writer.copy(), writer.begin()
-    writer.write(None, OTHER, 5)
-    third = twin.begin()
-    twin.write(GAME, OTHER, 6)
-    assert [[message.position for message in logs["live"]] for logs in (first, second, third)] == [
+    writer.begin_game(GAME)
+    laps = [event(offset, 4) for offset in (5, 6)]
+    first = written(writer, laps[:1])
+    twin = writer.copy()
+    second = written(writer, laps[:1])
+    third = written(twin, laps[1:])
+    assert [[message.position for message in logs["live"]] for logs, *_ in (first, second, third)] == [
         [Position(5, 0)], [Position(5, 1)], [Position(6, 0)],
     ]  # fmt: skip
-    assert second == {"live": [LogMessage("event", None, "live", 5, 1, OTHER[1], None)]}
+    assert third[0]["live"][0].game_id == GAME
+
+
+def test_errors_of_others_pass_through() -> None:
+    def fail(*arguments: Any) -> Any:
+        raise LookupError
+
+    failing: Any = Derived()
+    failing.feed = fail
+    for writer in (new_log_writer(MODES), PythonLogWriter(MODES)):
+        with pytest.raises(LookupError):
+            writer.write_events([event(5, 4)], Derived(), fail)
+        with pytest.raises(LookupError):
+            written(writer, [event(5, 2)], failing)
+        assert [m.position for m in written(writer, [event(6, 0)])[0]["live"]] == [(6, 0)]
 
 
 def test_what_is_no_message_is_refused() -> None:
     assert kernel is not None
+    types = LogMessage, PackedEntry, Frame, FrameFinalized, content_of
     writer: Any = new_log_writer(MODES)
-    with pytest.raises(RuntimeError, match="begin"):
-        writer.write(GAME, OTHER, 5)
-    logs = writer.begin()
+    lap = content_of(event(5, 4))
+    with pytest.raises(RuntimeError, match="batch"):
+        writer.write(lap, 5)
+    logs, *_ = written(writer, [])
+    no_list: Any = Derived()
+    no_list.feed = lambda frame, end_offset: ()
     calls: list[tuple[Any, tuple[Any, ...]]] = [
-        (writer.write, (GAME, OTHER)),
-        (writer.write, (GAME, OTHER[:2], 5)),
-        (writer.write, (GAME, list(OTHER), 5)),
-        (writer.write, (GAME, OTHER, "5")),
-        (writer.write_frame, (GAME,)),
-        (writer.write_finalized, (GAME, FINAL, 5)),
-        (writer.write_final_frame, (GAME, FRAMES[0], None)),
-        (kernel.LogWriter, (("live",), LogMessage, "packed", content_of)),
-        (kernel.LogWriter, (["live"], LogMessage, PackedEntry, content_of)),
+        (writer.write, (lap,)),
+        (writer.write, (lap[:2], 5)),
+        (writer.write, (list(lap), 5)),
+        (writer.write, (lap, "5")),
+        (writer.write_events, ([],)),
+        (writer.write_events, ((), Derived(), print)),
+        (writer.write_events, ([event(5, 2)], no_list, print)),
+        (writer.write_events, ([Frame("5", 1, 0, FRAMES[0].content)], Derived(), print)),  # type: ignore[arg-type]
+        (kernel.LogWriter, (("live",), (LogMessage, "packed", *types[2:]))),
+        (kernel.LogWriter, (["live"], types)),
+        (kernel.LogWriter, (("live",), types[:4])),
     ]
     for call, arguments in calls:
         with pytest.raises(TypeError):
             call(*arguments)
     for modes in (("live", "live"), ("dead",), (1,)):
         with pytest.raises(ValueError, match="modes"):
-            kernel.LogWriter(modes, LogMessage, PackedEntry, content_of)
-    for write in (writer.write_frame, writer.write_finalized):
-        with pytest.raises(AttributeError):
-            write(GAME, object())
+            kernel.LogWriter(modes, types)
+    with pytest.raises(AttributeError):
+        writer.write_events([event(5, 2)], object(), print)
     assert logs == {"live": [], "finalized": []}

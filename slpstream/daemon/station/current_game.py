@@ -25,7 +25,8 @@ class CurrentGame:
         self, channel: Channel, state: StateMachine, files: FollowedFiles, index: StationIndex, settings: Settings
     ) -> None:
         self._channel = channel
-        self._state = state
+        self.state = state
+        """The state of the station."""
         self._files = files
         self._index = index
         self._settings = settings
@@ -62,12 +63,12 @@ class CurrentGame:
         if game.ended:
             if batch.end is not None:
                 self.note_end(game, "game ended")
-        elif self._state.state != "playing" or self._state.game_id != game.game_id:
+        elif self.state.state != "playing" or self.state.game_id != game.game_id:
             self.note_played(game)
 
     def note_played(self, game: Game) -> None:
         """Note that the current game is in progress."""
-        self._state.change("playing", "game in progress", game.game_id)
+        self.state.change("playing", "game in progress", game.game_id)
 
     def note_end(self, game: Game, reason: str) -> None:
         """Note that the current game has ended or was lost. We turn to another one, or become idle for this reason."""
@@ -81,7 +82,7 @@ class CurrentGame:
         if candidate is None or not candidate.game.in_progress or candidate.game.catching_up:
             return
         transition = self._settings.choice.on_silence(
-            candidate, self._files.candidates(), trio.current_time(), self._state.state
+            candidate, self._files.candidates(), trio.current_time(), self.state.state
         )
         self._apply(transition, candidate.game)
 
@@ -90,7 +91,7 @@ class CurrentGame:
         if isinstance(transition, Turn):
             self._turn_to(transition.game)
         elif transition is not None:
-            self._state.change(transition.state, transition.reason, None if game is None else game.game_id)
+            self.state.change(transition.state, transition.reason, None if game is None else game.game_id)
 
     def _turn_to(self, game: Game) -> None:
         followed = self._files.of_game(game)

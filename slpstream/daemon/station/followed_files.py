@@ -90,31 +90,32 @@ class FollowedFiles:
         self._index = index
         self._counters = counters
         self._shared = shared
-        self._by_file: dict[TailedFile, FollowedFile] = {}
+        self.by_file: dict[TailedFile, FollowedFile] = {}
+        """The followed files, by the files of the tail. Only this class changes it."""
 
     def __len__(self) -> int:
-        return len(self._by_file)
+        return len(self.by_file)
 
     def __iter__(self) -> Iterator[FollowedFile]:
-        return iter(list(self._by_file.values()))
+        return iter(list(self.by_file.values()))
 
     def follows(self, followed: FollowedFile) -> bool:
         """Whether we still follow this file."""
-        return self._by_file.get(followed.file) is followed
+        return self.by_file.get(followed.file) is followed
 
     def get(self, file: TailedFile) -> FollowedFile | None:
         """Return the followed file for a file of the tail, or `None` if we don't follow it."""
-        return self._by_file[file] if file in self._by_file else None  # noqa: SIM401 -- without a call, for each frame
+        return self.by_file.get(file)
 
     def by_path(self, path: Path) -> FollowedFile | None:
         """Return the followed file at the given path, or `None` if no such file is followed."""
-        return next((followed for followed in self._by_file.values() if followed.file.path == path), None)
+        return next((followed for followed in self.by_file.values() if followed.file.path == path), None)
 
     def of_game(self, game: Game | None) -> FollowedFile | None:
         """Return the file that is followed for the given game, or `None` if no file is."""
         if game is None:
             return None
-        return next((followed for followed in self._by_file.values() if followed.game is game), None)
+        return next((followed for followed in self.by_file.values() if followed.game is game), None)
 
     def candidates(self) -> Iterator[Candidate]:
         """Return the games in the files that we follow. The current game is chosen from these."""
@@ -132,7 +133,7 @@ class FollowedFiles:
         """Add a file. For the meaning of `existed`, have a look at `FollowedFile`."""
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
         seen_at_ms = round(1000 * self._shared.wall_clock())
-        followed = self._by_file[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=seen_at_ms)
+        followed = self.by_file[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=seen_at_ms)
         return followed
 
     def placeholder(self, path: Path) -> TailedFile:
@@ -143,13 +144,13 @@ class FollowedFiles:
 
     def note_written(self, followed: FollowedFile, file: TailedFile) -> None:
         """Note that the disk has accepted the first bytes of an unwritten file, which is now `file`."""
-        del self._by_file[followed.file]
+        del self.by_file[followed.file]
         followed.file, followed.unwritten = file, False
-        self._by_file[file] = followed
+        self.by_file[file] = followed
 
     def drop(self, file: TailedFile) -> FollowedFile | None:
         """Remove a file without any other effect."""
-        return self._by_file.pop(file, None)
+        return self.by_file.pop(file, None)
 
     def abandon(self) -> None:
         """Stop following all files, because the work on the folder has ended.
@@ -157,7 +158,7 @@ class FollowedFiles:
         Their games resume when the files are read again.
         """
         abandoned = list(self)
-        self._by_file = {}
+        self.by_file = {}
         for followed in abandoned:
             followed.release(self._shared.limiter)
             if followed.game is not None:
@@ -170,13 +171,13 @@ class FollowedFiles:
         self._index.update(followed, over=True)
         if self._shared.finished_games is not None:
             self._shared.finished_games.released(self._station, file.path, followed.pipeline)
-        del self._by_file[file]
+        del self.by_file[file]
         followed.release(self._shared.limiter)
         self.release_in_tail(file)
 
     def release_copy(self, followed: FollowedFile) -> None:
         """Stop following a file whose game is already in another file. It is read again if it changes."""
-        del self._by_file[followed.file]
+        del self.by_file[followed.file]
         self.release_in_tail(followed.file)
         self._index.listed([followed.file])
 
@@ -187,7 +188,7 @@ class FollowedFiles:
 
     def index_all(self) -> None:
         """Report all files to the index, whether they are followed or not."""
-        self._index.listed({*self.archived(), *self._by_file})
+        self._index.listed({*self.archived(), *self.by_file})
 
     def read_again(self, file: TailedFile) -> None:
         """Let the tail open a file again."""

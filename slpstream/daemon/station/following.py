@@ -71,9 +71,10 @@ class Following:
     def take(self, event: TailEvent) -> None:
         """React to an event. If there is a bug in the work on one file, this file is put into quarantine."""
         if type(event) is Grew:
-            followed = self._files.get(event.file)
-            if followed is not None:
-                try:  # without the call of `run`, because this is sixty times a second
+            # This is sixty times a second, so we do without the calls of `get` and `run`.
+            if event.file in self._files.by_file:
+                followed = self._files.by_file[event.file]
+                try:
                     self._feeder.feed(followed, event.offset, event.data, event.read_at)
                 except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
                     self._containment.failed(event.file, error)

@@ -175,7 +175,9 @@ class Publisher:
             failed=bool(batch.notable) and followed.pipeline.failure is not None,
             held=held,
         )
-        self._current.note_batch(followed, batch)
+        state = self._current.state
+        if batch.end is not None or state.game_id != followed.pipeline.game_id or state.state != "playing":
+            self._current.note_batch(followed, batch)
         if followed.keep_checkpoint is not None and followed.pipeline.bytes_read >= followed.checkpoint_due_bytes:
             followed.checkpoint_due_bytes = followed.keep_checkpoint(followed.pipeline)
 
@@ -271,8 +273,8 @@ class Feeder:
         They may overlap the bytes before, and may come after a gap.
         """
         followed.growth.note_growth(now)
-        # Read once it has stopped changing, or not at all.
-        if followed.whole is not None or followed.copy_of is not None:
+        was_copy = followed.copy_of is not None
+        if followed.whole is not None or was_copy:  # read once it has stopped changing, or not at all
             self._counters.read_bytes += len(data)
             self._files.stop_reading_if_exhausted(followed)
             return
@@ -283,11 +285,11 @@ class Feeder:
             if not self._files.follows(followed):
                 return
             self._publisher.publish(followed, pipeline.rewrite(rewritable))
-        if offset != pipeline.bytes_read + followed.held_bytes:
+        read_bytes = pipeline.bytes_read + followed.held_bytes
+        if offset != read_bytes:
             offset, data = followed.after_read(offset, data)
         if not data:
             return
-        self._counters.read_bytes += len(data)
         may_be_closed = True
         if not self._channel.groups and self._can_wait(followed) and followed.hold(data):
             self._held = followed
@@ -299,6 +301,7 @@ class Feeder:
             batch = pipeline.feed(data)
             self._publisher.publish(followed, batch)
             may_be_closed = batch.end is not None or not batch.frames  # a closed log of a game has its end
+        self._counters.read_bytes += pipeline.bytes_read + followed.held_bytes - read_bytes
         if followed.copy_of is not None:
             return
         if self._files.on_bytes is not None:

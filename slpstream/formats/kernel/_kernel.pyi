@@ -9,7 +9,8 @@ class Frames:
     `widths`, `rules` and `places` are those of `Walk`. Only the player indices in `players` occur in whole frames. The
     latest finalized frame is at `finalized_offset` in the last event, or nowhere if that is -1. `makes` has what `take`
     calls: the class of the contents of frames, their third argument, how many bytes the message of a frame has for each
-    byte of the frame, and the classes of frames and of events that frames are final.
+    byte of the frame, and the classes of frames and of events that frames are final. `take` notes frames in which one
+    of the values at `noted_places` of a player's second update is `noted_value`.
 
     A frame is whole if all of its events have a frame number, which is the same, and if they come in the usual order:
     the first event, if the replay declares it; the characters in ascending order, each with both of its updates; and
@@ -25,6 +26,8 @@ class Frames:
         players: bytes,
         finalized_offset: int,
         makes: tuple[Callable[..., Any], Any, int, Callable[..., Any], Callable[..., Any]],
+        noted_places: _Places = (),
+        noted_value: int = 0,
     ) -> Frames: ...
     def take(
         self,
@@ -39,14 +42,15 @@ class Frames:
         characters: int,
         out: list[Any],
         /,
-    ) -> tuple[int, int, int | None, Any]:
+    ) -> tuple[int, int, int | None, Any, int | None]:
         """Take the whole frames from `start` on, as long as each has the number after the one before, begins after
         `through` and has the same characters (the parts of players and followers), and fewer than `max_pending` frames
         are pending. `base` is the file offset of `data`.
 
         Adds each frame to `out`. It makes the frames up to its latest finalized frame final, or up to itself, which
         adds an event with them to `out`. Until then, a frame is in `pending`. Returns where the last frame ends, the
-        number after it, the highest final number, and the last frame or `None`."""
+        number after it, the highest final number, the last frame or `None`, and the number of the last noted frame or
+        `None`."""
 
     def match(self, data: bytes, start: int, limit: int, /) -> tuple[int, int, int | None, int] | None:
         """The whole frame at `start`: its end, number, latest finalized frame, and its parts; or `None`.
@@ -221,25 +225,19 @@ class Table:
         out of range, and for an event outside of `data`."""
 
 class LogWriter:
-    """Gives the messages of the logs of one game their positions (`slpstream.game.log_writer`).
+    """Writes the events of a game into its logs (`slpstream.game.log_writer`).
 
-    `message` is the class of messages, and `packed` that of the contents of frames that logs keep as they are. For all
-    other frames, `content_of` is called.
+    `types` has the class of messages, the base class of those contents of frames that logs keep as they are, the
+    classes of frames and of events that frames are final, and `content_of`, which is called for all other contents.
     """
 
-    def __new__(
-        cls,
-        modes: tuple[str, ...],
-        message: type[Any],
-        packed: type[Any],
-        content_of: Callable[[Any], tuple[str, Any, int | None]],
-    ) -> LogWriter: ...
-    def begin(self) -> dict[Any, list[Any]]: ...
+    def __new__(cls, modes: tuple[str, ...], types: tuple[Any, ...]) -> LogWriter: ...
     def copy(self) -> LogWriter: ...
-    def write(self, game_id: str | None, content: tuple[str, Any, int | None], offset: int, /) -> None: ...
-    def write_frame(self, game_id: str | None, frame: Any, /) -> None: ...
-    def write_finalized(self, game_id: str | None, event: Any, /) -> None: ...
-    def write_final_frame(self, game_id: str | None, frame: Any, offset: int, /) -> None: ...
+    def begin_game(self, game_id: str, /) -> None: ...
+    def write_events(
+        self, events: list[Any], deriver: Any, write_other: Callable[[Any], object], /
+    ) -> tuple[dict[Any, list[Any]], int, int, int | None]: ...
+    def write(self, content: tuple[str, Any, int | None], offset: int, /) -> None: ...
 
 def read_growth(
     descriptor: int, offset: int, head: bytes, checksum: int, limit: int, /

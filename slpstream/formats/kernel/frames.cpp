@@ -273,6 +273,8 @@ struct FramesMade {
     // final.
     PyObject *content = nullptr, *shared = nullptr, *whole = nullptr, *final = nullptr;
     Py_ssize_t message_bytes_per_byte = 0;
+    std::vector<Place> noted_places;  // in the second update of a player
+    std::int64_t noted_value = 0;
 
     FramesMade() = default;
     FramesMade(const FramesMade &) = delete;
@@ -288,6 +290,16 @@ struct FramesMade {
         for (int i = 0; i < frame.events; ++i) ++counts[frame.codes[static_cast<std::size_t>(i)]];
     }
 
+    // Whether a player in the frame that was found at `start` has the noted value.
+    bool is_noted(const unsigned char *start) const {
+        for (const Place &place : noted_places)
+            for (int player = 0; player < max_players; ++player) {
+                const std::int32_t at = frame.at[static_cast<std::size_t>(slot_of(player, false, Rule::after))];
+                if (at != absent && integer_at(start + at + place.offset, place.kind) == noted_value) return true;
+            }
+        return false;
+    }
+
     // The latest finalized frame in the last event of the frame that was found at `start`.
     std::int32_t latest_finalized(const unsigned char *start) const {
         return static_cast<std::int32_t>(u32_at(start + frame.at[last_slot] + finalized_offset));
@@ -299,12 +311,14 @@ struct FramesObject {
     FramesMade *made;
 };
 
-// Frames(widths, rules, places, players, finalized_offset, (content, shared, message_bytes_per_byte, whole, final))
+// Frames(widths, rules, places, players, finalized_offset, (content, shared, message_bytes_per_byte, whole, final),
+//        noted_places=(), noted_value=0)
 PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *widths, *rules, *places, *players_object, *content, *shared, *whole, *final;
+    PyObject *widths, *rules, *places, *players_object, *content, *shared, *whole, *final, *noted_places = nullptr;
     Py_ssize_t finalized, message_bytes_per_byte;
-    if (!PyArg_ParseTuple(arguments, "OOOSn(OOnOO)", &widths, &rules, &places, &players_object, &finalized, &content,
-                          &shared, &message_bytes_per_byte, &whole, &final))
+    long long noted_value = 0;
+    if (!PyArg_ParseTuple(arguments, "OOOSn(OOnOO)|O!L", &widths, &rules, &places, &players_object, &finalized, &content,
+                          &shared, &message_bytes_per_byte, &whole, &final, &PyTuple_Type, &noted_places, &noted_value))
         return nullptr;
     auto *self = allocated<FramesObject>(type);
     if (self == nullptr) return nullptr;
@@ -320,7 +334,10 @@ PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     made.whole = Py_NewRef(whole);
     made.final = Py_NewRef(final);
     made.players = bits_of_players(Bytes(players_object));
-    if (!made.layout.read(widths, rules, places)) {
+    made.noted_value = noted_value;
+    if (!made.layout.read(widths, rules, places) ||
+        (noted_places != nullptr &&
+         !read_places(noted_places, made.layout.width_of(Rule::after), made.noted_places))) {
         Py_DECREF(self);
         return nullptr;
     }
@@ -415,6 +432,8 @@ struct Sequence {
     std::uint32_t characters;
     PyObject *pending, *out;
     PyObject *newest = nullptr;  // borrowed from `out`
+    bool has_noted = false;
+    std::int32_t noted = 0;  // the last frame that has the noted value
 };
 
 constexpr long long none_through = std::numeric_limits<long long>::min();
@@ -438,6 +457,10 @@ bool add_frame(const FramesMade &made, const unsigned char *start, Py_ssize_t by
     if (!whole || PyList_Append(sequence.out, whole.get()) < 0) return false;
     sequence.newest = whole.get();
     ++sequence.next;
+    if (made.is_noted(start)) {
+        sequence.has_noted = true;
+        sequence.noted = frame.number;
+    }
     long long through = frame.number;
     if (made.finalized_offset >= 0) through = std::min<long long>(through, made.latest_finalized(start));
     const bool is_alone = through == frame.number && PyDict_Size(sequence.pending) == 0;
@@ -487,9 +510,11 @@ PyObject *frames_take(PyObject *object, PyObject *const *arguments, Py_ssize_t c
         return PyErr_NoMemory();
     }
     made.frame.events = 0;
-    PyObject *through = sequence.through == none_through ? Py_NewRef(Py_None) : PyLong_FromLongLong(sequence.through);
-    if (through == nullptr) return nullptr;
-    return Py_BuildValue("nLNO", start, sequence.next, through, sequence.newest == nullptr ? Py_None : sequence.newest);
+    const Owned through(sequence.through == none_through ? Py_NewRef(Py_None) : PyLong_FromLongLong(sequence.through));
+    const Owned noted(sequence.has_noted ? PyLong_FromLong(sequence.noted) : Py_NewRef(Py_None));
+    if (!through || !noted) return nullptr;
+    PyObject *newest = sequence.newest == nullptr ? Py_None : sequence.newest;
+    return Py_BuildValue("nLOOO", start, sequence.next, through.get(), newest, noted.get());
 }
 
 // needed(data, start, limit): the position up to which bytes are needed to tell whether the frame at `start` is whole,

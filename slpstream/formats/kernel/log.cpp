@@ -1,9 +1,12 @@
-// LogWriter gives the messages of a game's logs their positions. Python does the same without the kernel
-// (`slpstream/game/log_writer.py`).
+// LogWriter writes the events of a game into its logs, and gives each message its position. Python does the same without
+// the kernel (`slpstream/game/log_writer.py`).
 
 #include "kernel.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <limits>
 #include <new>
 
 namespace kernel {
@@ -15,94 +18,176 @@ struct Log {
     long long offset = -1, count = 0;  // of the newest message
 };
 
-// Texts that are needed for each frame.
-struct Names {
-    PyObject *content = nullptr, *number = nullptr, *end_offset = nullptr, *through = nullptr;
-    PyObject *frame = nullptr, *finalized = nullptr;
+// Names of attributes, and types of messages.
+enum Name { content, number, revision, end_offset, through, frames, computer, feed, frame, finalized, name_count };
 
-    Names() = default;
-    Names(const Names &other)
-        : content(Py_XNewRef(other.content)), number(Py_XNewRef(other.number)), end_offset(Py_XNewRef(other.end_offset)),
-          through(Py_XNewRef(other.through)), frame(Py_XNewRef(other.frame)), finalized(Py_XNewRef(other.finalized)) {}
-    Names &operator=(const Names &) = delete;
-    ~Names() {
-        for (PyObject *name : {content, number, end_offset, through, frame, finalized}) Py_XDECREF(name);
-    }
+constexpr std::array<const char *, name_count> texts{"content", "number",   "revision", "end_offset", "through",
+                                                     "frames",  "computer", "feed",     "frame",      "finalized"};
 
-    bool make() {
-        content = PyUnicode_InternFromString("content");
-        number = PyUnicode_InternFromString("number");
-        end_offset = PyUnicode_InternFromString("end_offset");
-        through = PyUnicode_InternFromString("through");
-        frame = PyUnicode_InternFromString("frame");
-        finalized = PyUnicode_InternFromString("finalized");
-        return content != nullptr && number != nullptr && end_offset != nullptr && through != nullptr &&
-               frame != nullptr && finalized != nullptr;
-    }
+// The types of what is read and made.
+struct Types {
+    PyObject *message = nullptr, *packed = nullptr, *frame = nullptr, *finalized = nullptr, *content_of = nullptr;
 };
 
 struct LogWriterMade {
-    PyObject *message = nullptr, *packed = nullptr, *content_of = nullptr;
-    Names names;
+    std::array<PyObject *, name_count> names{};
+    Types types;
+    PyObject *game_id = Py_NewRef(Py_None);
     Log live, finalized;  // without a mode if nobody wants this log
 
     LogWriterMade() = default;
     LogWriterMade(const LogWriterMade &other)
-        : message(Py_XNewRef(other.message)), packed(Py_XNewRef(other.packed)),
-          content_of(Py_XNewRef(other.content_of)), names(other.names), live(other.live), finalized(other.finalized) {
-        for (Log *log : {&live, &finalized}) {
-            Py_XINCREF(log->mode);
-            log->messages = nullptr;
-        }
+        : names(other.names), types(other.types), game_id(other.game_id), live(other.live), finalized(other.finalized) {
+        live.messages = finalized.messages = nullptr;
+        for_each([](PyObject *object) { Py_XINCREF(object); });
     }
     LogWriterMade &operator=(const LogWriterMade &) = delete;
     ~LogWriterMade() {
-        for (PyObject *object : {message, packed, content_of}) Py_XDECREF(object);
-        for (Log *log : {&live, &finalized}) {
-            Py_XDECREF(log->mode);
-            Py_XDECREF(log->messages);
+        for_each([](PyObject *object) { Py_XDECREF(object); });
+    }
+
+    // Calls `act` with everything that it refers to.
+    template <typename Act>
+    void for_each(Act act) {
+        for (PyObject *name : names) act(name);
+        for (PyObject *object : {types.message, types.packed, types.frame, types.finalized, types.content_of, game_id,
+                                 live.mode, live.messages, finalized.mode, finalized.messages})
+            act(object);
+    }
+
+    bool make_names() {
+        for (std::size_t i = 0; i < name_count; ++i) {
+            names[i] = PyUnicode_InternFromString(texts[i]);
+            if (names[i] == nullptr) return false;
         }
+        return true;
+    }
+
+    bool is(PyObject *object, PyObject *type) const { return reinterpret_cast<PyObject *>(Py_TYPE(object)) == type; }
+
+    // The integer attribute of an event. Sets an exception and returns false if that fails.
+    bool read(PyObject *event, Name name, long long &value) const {
+        const Owned found(PyObject_GetAttr(event, names[name]));
+        if (!found) return false;
+        value = PyLong_AsLongLong(found.get());
+        return value != -1 || PyErr_Occurred() == nullptr;
     }
 
     // Appends a message with the next position to a log. Sets an exception and returns false if that fails.
-    bool append(Log &log, PyObject *game_id, PyObject *kind, PyObject *body, PyObject *frame, long long offset) const {
+    bool append(Log &log, PyObject *kind, PyObject *body, PyObject *frame_number, long long offset) const {
         if (log.mode == nullptr) return true;
         if (log.messages == nullptr) {
-            PyErr_SetString(PyExc_RuntimeError, "begin() comes first");
+            PyErr_SetString(PyExc_RuntimeError, "there is no batch yet");
             return false;
         }
         const bool is_new = offset > log.offset;
         const Owned at(PyLong_FromLongLong(is_new ? offset : log.offset));
         const Owned count(PyLong_FromLongLong(is_new ? 0 : log.count + 1));
         if (!at || !count) return false;
-        const Owned made(PyObject_CallFunctionObjArgs(message, kind, game_id, log.mode, at.get(), count.get(),
-                                                         body, frame, nullptr));
+        const Owned made(PyObject_CallFunctionObjArgs(types.message, kind, game_id, log.mode, at.get(), count.get(), body,
+                                                      frame_number, nullptr));
         if (!made || PyList_Append(log.messages, made.get()) != 0) return false;
         log.count = is_new ? 0 : log.count + 1;
         if (is_new) log.offset = offset;
         return true;
     }
 
-    bool append_content(Log &log, PyObject *game_id, PyObject *content, long long offset) const {
+    bool append_content(Log &log, PyObject *content, long long offset) const {
         if (!PyTuple_Check(content) || PyTuple_Size(content) != 3) {
             PyErr_SetString(PyExc_TypeError, "the content of a message is a tuple of three");
             return false;
         }
-        return append(log, game_id, PyTuple_GetItem(content, 0), PyTuple_GetItem(content, 1),
-                      PyTuple_GetItem(content, 2), offset);
+        return append(log, PyTuple_GetItem(content, 0), PyTuple_GetItem(content, 1), PyTuple_GetItem(content, 2),
+                      offset);
     }
 
-    bool append_frame(Log &log, PyObject *game_id, PyObject *frame, long long offset) const {
+    bool append_frame(Log &log, PyObject *event, long long offset) const {
         if (log.mode == nullptr) return true;
-        const Owned content(PyObject_GetAttr(frame, names.content));
-        if (!content) return false;
-        if (!PyType_IsSubtype(Py_TYPE(content.get()), reinterpret_cast<PyTypeObject *>(packed))) {
-            const Owned encoded(PyObject_CallFunctionObjArgs(content_of, frame, nullptr));
-            return encoded && append_content(log, game_id, encoded.get(), offset);
+        const Owned found(PyObject_GetAttr(event, names[content]));
+        if (!found) return false;
+        if (!PyType_IsSubtype(Py_TYPE(found.get()), reinterpret_cast<PyTypeObject *>(types.packed))) {
+            const Owned encoded(PyObject_CallFunctionObjArgs(types.content_of, event, nullptr));
+            return encoded && append_content(log, encoded.get(), offset);
         }
-        const Owned number(PyObject_GetAttr(frame, names.number));
-        return number &&
-               append(log, game_id, names.frame, content.get(), number.get(), offset);
+        const Owned frame_number(PyObject_GetAttr(event, names[number]));
+        return frame_number && append(log, names[frame], found.get(), frame_number.get(), offset);
+    }
+
+    // The lists of the next messages, by mode.
+    PyObject *begin_batch() {
+        PyObject *logs = PyDict_New();
+        for (Log *log : {&live, &finalized}) {
+            if (logs == nullptr || log->mode == nullptr) continue;
+            PyObject *before = log->messages;
+            log->messages = PyList_New(0);
+            Py_XDECREF(before);
+            if (log->messages == nullptr || PyDict_SetItem(logs, log->mode, log->messages) != 0) Py_CLEAR(logs);
+        }
+        return logs;
+    }
+};
+
+// A call of `write_events`: whom to call, and what was counted.
+struct Batch {
+    LogWriterMade &made;
+    PyObject *deriver, *write_other;
+    long long frames = 0, resent = 0, highest = std::numeric_limits<long long>::min();
+
+    bool call_other(PyObject *event) const {
+        return static_cast<bool>(Owned(PyObject_CallFunctionObjArgs(write_other, event, nullptr)));
+    }
+
+    bool write_frame(PyObject *event) {
+        long long offset, frame_number, sent_before;
+        if (!made.read(event, end_offset, offset) || !made.read(event, number, frame_number) ||
+            !made.read(event, revision, sent_before))
+            return false;
+        ++frames;
+        resent += sent_before > 0;
+        highest = std::max(highest, frame_number);
+        return made.append_frame(made.live, event, offset);
+    }
+
+    // Writes a final frame, and what is derived from it.
+    bool write_final_frame(PyObject *event, PyObject *computer, PyObject *offset_object, long long offset) const {
+        if (!made.append_frame(made.finalized, event, offset)) return false;
+        if (computer == Py_None) return true;
+        const Owned derived(PyObject_CallMethodObjArgs(computer, made.names[feed], event, offset_object, nullptr));
+        if (!derived) return false;
+        if (!PyList_Check(derived.get())) {
+            PyErr_SetString(PyExc_TypeError, "what is derived from a frame is a list");
+            return false;
+        }
+        for (Py_ssize_t i = 0; i < PyList_Size(derived.get()); ++i)
+            if (!call_other(PyList_GetItem(derived.get(), i))) return false;
+        return true;
+    }
+
+    bool write_finalized(PyObject *event) const {
+        long long number_through;
+        const Owned offset_object(PyObject_GetAttr(event, made.names[end_offset]));
+        const Owned final(PyObject_GetAttr(event, made.names[Name::frames]));
+        const Owned computer(PyObject_GetAttr(deriver, made.names[Name::computer]));
+        if (!offset_object || !final || !computer || !made.read(event, through, number_through)) return false;
+        const long long offset = PyLong_AsLongLong(offset_object.get());
+        if (offset == -1 && PyErr_Occurred() != nullptr) return false;
+        char text[64];
+        std::snprintf(text, sizeof text, "\"through\":%lld}", number_through);
+        const Owned body(PyBytes_FromString(text));
+        if (!body || !made.append(made.live, made.names[Name::finalized], body.get(), Py_None, offset)) return false;
+        const Py_ssize_t count = PySequence_Size(final.get());
+        for (Py_ssize_t i = 0; i < count; ++i) {
+            const Owned event_of_frame(PySequence_GetItem(final.get(), i));
+            if (!event_of_frame || !write_final_frame(event_of_frame.get(), computer.get(), offset_object.get(), offset))
+                return false;
+        }
+        return count >= 0;
+    }
+
+    bool write(PyObject *event) {
+        if (made.is(event, made.types.frame)) return write_frame(event);
+        if (made.is(event, made.types.finalized)) return write_finalized(event);
+        return call_other(event);
     }
 };
 
@@ -124,21 +209,20 @@ PyObject *new_writer(PyTypeObject *type, LogWriterMade *made) {
     return reinterpret_cast<PyObject *>(self);
 }
 
-// LogWriter(modes, message, packed, content_of)
+// LogWriter(modes, (message, packed, frame, finalized, content_of))
 PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *modes, *message, *packed, *content_of;
-    if (!PyArg_ParseTuple(arguments, "O!OOO", &PyTuple_Type, &modes, &message, &packed, &content_of)) return nullptr;
-    if (!PyType_Check(packed)) {
-        PyErr_SetString(PyExc_TypeError, "the base class of packed frames is a type");
+    PyObject *modes;
+    Types types;
+    if (!PyArg_ParseTuple(arguments, "O!(OO!OOO)", &PyTuple_Type, &modes, &types.message, &PyType_Type, &types.packed,
+                          &types.frame, &types.finalized, &types.content_of))
         return nullptr;
-    }
     auto *made = new (std::nothrow) LogWriterMade;
     PyObject *self = new_writer(type, made);
     if (self == nullptr) return nullptr;
-    made->message = Py_NewRef(message);
-    made->packed = Py_NewRef(packed);
-    made->content_of = Py_NewRef(content_of);
-    if (!made->names.make()) {
+    made->types = types;
+    for (PyObject *object : {types.message, types.packed, types.frame, types.finalized, types.content_of})
+        Py_INCREF(object);
+    if (!made->make_names()) {
         Py_DECREF(self);
         return nullptr;
     }
@@ -162,86 +246,59 @@ PyObject *writer_copy(PyObject *object, PyObject *) {
     return new_writer(Py_TYPE(object), new (std::nothrow) LogWriterMade(made_of(object)));
 }
 
-// begin(): the lists of the next messages.
-PyObject *writer_begin(PyObject *object, PyObject *) {
-    LogWriterMade &made = made_of(object);
-    PyObject *logs = PyDict_New();
-    for (Log *log : {&made.live, &made.finalized}) {
-        if (logs == nullptr || log->mode == nullptr) continue;
-        PyObject *before = log->messages;
-        log->messages = PyList_New(0);
-        Py_XDECREF(before);
-        if (log->messages == nullptr || PyDict_SetItem(logs, log->mode, log->messages) != 0) Py_CLEAR(logs);
-    }
-    return logs;
-}
-
 bool is_called_with(Py_ssize_t count, Py_ssize_t wanted) {
     if (count != wanted) PyErr_Format(PyExc_TypeError, "takes %zd arguments, not %zd", wanted, count);
     return count == wanted;
 }
 
-// The integer attribute of an event.
-bool read_integer(PyObject *event, PyObject *name, long long &value) {
-    const Owned found(PyObject_GetAttr(event, name));
-    if (!found) return false;
-    value = PyLong_AsLongLong(found.get());
-    return value != -1 || PyErr_Occurred() == nullptr;
+// begin_game(game_id): the messages from now on belong to this game.
+PyObject *writer_begin_game(PyObject *object, PyObject *game_id) {
+    LogWriterMade &made = made_of(object);
+    PyObject *before = made.game_id;
+    made.game_id = Py_NewRef(game_id);
+    Py_DECREF(before);
+    Py_RETURN_NONE;
 }
 
-PyObject *none_if(bool succeeded) { return succeeded ? Py_NewRef(Py_None) : nullptr; }
-
-// write(game_id, content, offset): to all logs.
+// write(content, offset): to all logs.
 PyObject *writer_write(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (!is_called_with(count, 3)) return nullptr;
-    const long long offset = PyLong_AsLongLong(arguments[2]);
+    if (!is_called_with(count, 2)) return nullptr;
+    const long long offset = PyLong_AsLongLong(arguments[1]);
     if (offset == -1 && PyErr_Occurred() != nullptr) return nullptr;
     LogWriterMade &made = made_of(object);
-    return none_if(made.append_content(made.live, arguments[0], arguments[1], offset) &&
-                   made.append_content(made.finalized, arguments[0], arguments[1], offset));
-}
-
-// write_frame(game_id, frame): to the live log.
-PyObject *writer_write_frame(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    LogWriterMade &made = made_of(object);
-    long long offset;
-    if (!is_called_with(count, 2) || !read_integer(arguments[1], made.names.end_offset, offset)) return nullptr;
-    return none_if(made.append_frame(made.live, arguments[0], arguments[1], offset));
-}
-
-// write_finalized(game_id, event): to the live log.
-PyObject *writer_write_finalized(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    LogWriterMade &made = made_of(object);
-    long long offset, through;
-    if (!is_called_with(count, 2) || !read_integer(arguments[1], made.names.end_offset, offset) ||
-        !read_integer(arguments[1], made.names.through, through))
+    if (!made.append_content(made.live, arguments[0], offset) ||
+        !made.append_content(made.finalized, arguments[0], offset))
         return nullptr;
-    char text[64];
-    std::snprintf(text, sizeof text, "\"through\":%lld}", through);
-    const Owned body(PyBytes_FromString(text));
-    return none_if(body &&
-                   made.append(made.live, arguments[0], made.names.finalized, body.get(), Py_None, offset));
+    Py_RETURN_NONE;
 }
 
-// write_final_frame(game_id, frame, offset): to the finalized log.
-PyObject *writer_write_final_frame(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+// write_events(events, deriver, write_other): a new batch. Returns its messages by mode, and the numbers of frames and of
+// those that were sent again, and the highest frame number.
+PyObject *writer_write_events(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
     if (!is_called_with(count, 3)) return nullptr;
-    const long long offset = PyLong_AsLongLong(arguments[2]);
-    if (offset == -1 && PyErr_Occurred() != nullptr) return nullptr;
-    LogWriterMade &made = made_of(object);
-    return none_if(made.append_frame(made.finalized, arguments[0], arguments[1], offset));
+    PyObject *events = arguments[0];
+    if (!PyList_Check(events)) {
+        PyErr_SetString(PyExc_TypeError, "the events are a list");
+        return nullptr;
+    }
+    Batch batch{made_of(object), arguments[1], arguments[2]};
+    const Owned logs(batch.made.begin_batch());
+    if (!logs) return nullptr;
+    for (Py_ssize_t i = 0; i < PyList_Size(events); ++i) {
+        const Owned event(Py_NewRef(PyList_GetItem(events, i)));
+        if (!batch.write(event.get())) return nullptr;
+    }
+    const Owned highest(batch.frames == 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(batch.highest));
+    if (!highest) return nullptr;
+    return Py_BuildValue("OLLO", logs.get(), batch.frames, batch.resent, highest.get());
 }
 
 PyMethodDef writer_methods[] = {
-    {"begin", as_method(writer_begin), METH_NOARGS, "begin(): the lists to which the next messages are appended."},
+    {"begin_game", as_method(writer_begin_game), METH_O, "begin_game(game_id): the next messages belong to this game."},
     {"copy", as_method(writer_copy), METH_NOARGS, "copy(): a writer that is independent from now on."},
-    {"write", as_method(writer_write), METH_FASTCALL, "write(game_id, content, offset): write a message to all logs."},
-    {"write_frame", as_method(writer_write_frame), METH_FASTCALL,
-     "write_frame(game_id, frame): write a frame to the live log."},
-    {"write_finalized", as_method(writer_write_finalized), METH_FASTCALL,
-     "write_finalized(game_id, event): write to the live log which frames are final."},
-    {"write_final_frame", as_method(writer_write_final_frame), METH_FASTCALL,
-     "write_final_frame(game_id, frame, offset): write a frame to the finalized log."},
+    {"write", as_method(writer_write), METH_FASTCALL, "write(content, offset): write a message to all logs."},
+    {"write_events", as_method(writer_write_events), METH_FASTCALL,
+     "write_events(events, deriver, write_other): the messages of the events, and what was counted."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -249,7 +306,7 @@ PyType_Slot writer_slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(writer_new)},
     {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<LogWriterObject>)},
     {Py_tp_methods, writer_methods},
-    {Py_tp_doc, const_cast<char *>("LogWriter(modes, message, packed, content_of): gives messages their positions.")},
+    {Py_tp_doc, const_cast<char *>("LogWriter(modes, types): writes events into logs.")},
     {0, nullptr},
 };
 

@@ -9,6 +9,7 @@ also starts empty, so you never get items or stage events twice. `finality` deci
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -21,7 +22,15 @@ from slpstream.formats.slippi.finality import MAX_LAG_FRAMES, Finality, Finality
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_event
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.last_frame import LastFrame
-from slpstream.formats.slippi.packed_frame import CHARACTERS, FrameParts, PackedFrame, followers_in, players_in
+from slpstream.formats.slippi.packed_frame import (
+    CHARACTERS,
+    JSON_BYTES_PER_BYTE,
+    FrameParts,
+    PackedFrame,
+    WholeFrames,
+    followers_in,
+    players_in,
+)
 from slpstream.model.events import Event, Frame
 
 
@@ -83,13 +92,14 @@ class Assembler:
         finalized_field: bool,
         players: Iterable[int] = (),
         taken: Iterable[int] = (),
+        whole_frames: WholeFrames | None = None,
     ) -> None:
         """`bookends` and `finalized_field` tell us whether the replay declares Frame Bookend and its
         `latest_finalized_frame`.
 
         `online` is whether the major scene is 8, or `None` for a replay that doesn't have this field. `players` are the
         player indices in Game Start. The first frame waits for these. Use `taken` if you only want the updates of
-        certain players.
+        certain players. `whole_frames` is what is known about the whole frames of this version.
         """
         self._diagnostics = diagnostics
         self._bookends = bookends
@@ -102,10 +112,15 @@ class Assembler:
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
         self._characters: FrameParts | None = None
-        """The characters in the last sending, or `None` if `whole_frames` can't take the next one."""
+        """The characters in the last sending, or `None` if the kernel can't take the next one."""
         self.numbers = FrameNumbers(diagnostics)
         self.rule = FinalityRule.of_game(bookends=bookends, online=online, finalized_field=finalized_field)
-        self._finality = Finality(diagnostics, self.rule)
+        self.finality = Finality(diagnostics, self.rule)
+        """Those frames that are complete but not final."""
+        self._whole_frames = whole_frames
+        self._finder = self._new_finder()
+        self.noted = -math.inf
+        """The highest frame number in which a player may have the action `packed_frame.NOTED_ACTION`."""
         self.last = LastFrame()
         self._first_again: list[int] = []
         """With bookends: the ends of repetitions of the first frame, reported once another frame follows them."""
@@ -119,7 +134,8 @@ class Assembler:
         twin._diagnostics = diagnostics
         twin.open = None if self.open is None else self.open.copy()
         twin.numbers = self.numbers.copy(diagnostics)
-        twin._finality = self._finality.copy(diagnostics)
+        twin.finality = self.finality.copy(diagnostics)
+        twin._finder = twin._new_finder()
         twin.last = copy.copy(self.last)
         twin._first_again = list(self._first_again)
         return twin
@@ -173,7 +189,7 @@ class Assembler:
         ):
             self._completed = event.frame
             self._close(frame, end, out)
-            self._finality.finalize(event.frame, end, out)
+            self.finality.finalize(event.frame, end, out)
 
     def item(self, event: Any, end: int, out: list[Event]) -> None:
         """Take an Item Update (0x3B), which comes once per frame and item."""
@@ -209,31 +225,67 @@ class Assembler:
             frame = self._open(event.frame, end, out)
         self._close(frame, end, out)
         latest_finalized = event.latest_finalized_frame
-        self._finality.complete(event.frame, None if latest_finalized is UNSET else latest_finalized, end, out)
+        self.finality.complete(event.frame, None if latest_finalized is UNSET else latest_finalized, end, out)
 
-    def whole_frames(self, finder: Any, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
-        """Take the whole frames from `start` on, as long as their numbers are in order and they have the same
-        characters as the last one. Returns the position after them.
+    def take_whole_frames(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
+        """Take the whole frames from `start` on, and return the position of the first event that you have to read on
+        its own.
 
-        `finder` is that of `WholeFrames`, and `base` is the file offset of the buffer.
+        `base` is the file offset of the buffer.
         """
-        if self._characters is None or self.open is not None:
+        finder, whole_frames = self._finder, self._whole_frames
+        if finder is None or whole_frames is None or self.open is not None:
             return start
-        numbers, finality = self.numbers, self._finality
-        start, numbers.next, finality.through, newest = finder.take(
-            buffer, start, limit, base,
-            numbers.next, finality.through, finality.pending, MAX_LAG_FRAMES, self._characters, out,
-        )  # fmt: skip
-        if newest is not None:
-            self.last.follow(newest)
-            if not self._bookends:
-                self._completed = newest.number
+        numbers, finality, last = self.numbers, self.finality, self.last
+        while start < limit:
+            if self._characters is not None:  # the kernel takes those whose numbers are in order
+                start, numbers.next, finality.through, newest, noted = finder.take(
+                    buffer, start, limit, base,
+                    numbers.next, finality.through, finality.pending, MAX_LAG_FRAMES, self._characters, out,
+                )  # fmt: skip
+                if newest is not None:
+                    last.frame = last.newest = newest
+                    last.gone = last.newest_gone
+                    if not self._bookends:
+                        self._completed = newest.number
+                    if noted is not None:
+                        self.noted = noted
+                if start >= limit:
+                    break
+            found = finder.match(buffer, start, limit)
+            if found is None:
+                break
+            end, number, latest_finalized, parts = found
+            packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], whole_frames, parts)
+            if not self._take_whole_frame(number, packed, latest_finalized, base + end, out):
+                finder.put_back()
+                break
+            start = end
         return start
 
-    def whole_frame(
+    def needed_for_frame(self, buffer: bytes, start: int, limit: int) -> int:
+        """If the buffer ends within a frame that begins at `start` and is whole so far, return the position up to which
+        we need more bytes. Otherwise, return 0.
+
+        Nothing follows from such a frame before it is complete.
+        """
+        return 0 if self._finder is None or self.open is not None else self._finder.needed(buffer, start, limit)
+
+    def take_counts(self) -> dict[int, int]:
+        """Return how many events of whole frames were taken since the last time you called this, by command byte."""
+        return {} if self._finder is None else self._finder.take_counts()
+
+    def _new_finder(self) -> Any:
+        """Return the kernel's finder of whole frames, or `None` if there isn't one."""
+        if self._whole_frames is None:
+            return None
+        as_sent = self.rule is FinalityRule.AS_SENT
+        return self._whole_frames.finder(bytes(self._taken_players), as_sent=as_sent)
+
+    def _take_whole_frame(
         self, number: int, packed: PackedFrame, latest_finalized: int | None, end: int, out: list[Event]
     ) -> bool:
-        """Take all events of a frame that was found to be whole. You can't do this while a frame is open.
+        """Take all events of a frame that was found to be whole.
 
         If this returns False, nothing was taken, and you have to read the frame event by event. The reason can be that
         its last event doesn't complete it, or that it might be late.
@@ -246,7 +298,7 @@ class Assembler:
             self._completed = number
             self._known_players, self._known_followers = players, followers
         self._append(number, packed, players, end, out)
-        self._finality.complete(number, latest_finalized, end, out)
+        self.finality.complete(number, latest_finalized, end, out)
         is_usual = self.numbers.in_order and not self._first_again and self.rule is not FinalityRule.BY_AGE
         self._characters = packed.parts & CHARACTERS if is_usual else None
         return True
@@ -273,7 +325,7 @@ class Assembler:
                 self._report_no_bookend(frame, end, out)
                 self._close(frame, end, out)
             self.open = None
-        self._finality.finish(end, out)
+        self.finality.finish(end, out)
         if self._first_again:
             self._report_first_again(end, out)
 
@@ -284,9 +336,9 @@ class Assembler:
             self._report_no_bookend(before, end, out)
             self._close(before, end, out)
             if self._bookends:
-                self._finality.limit_lag(end, out)
+                self.finality.limit_lag(end, out)
             else:
-                self._finality.finalize(before.number, end, out)
+                self.finality.finalize(before.number, end, out)
         frame = self.open = OpenFrame(number)
         return frame
 
@@ -334,9 +386,10 @@ class Assembler:
         self, number: int, content: FrameEntry | PackedFrame, players: Set[int], end: int, out: list[Event]
     ) -> None:
         """Append a sending that is complete to `out`, and set its revision."""
-        numbers, finality = self.numbers, self._finality
+        numbers, finality = self.numbers, self.finality
         content.revision = revision = numbers.revise(number, end, out)
         frame = Frame(end, number, revision, content)
+        self.noted = max(self.noted, number)
         if self._first_again:
             if numbers.repeated:
                 self._first_again = []
@@ -357,7 +410,7 @@ class Assembler:
         self._first_again = []
 
     def _diagnose_again(self, number: int | None, offset: int, end: int, out: list[Event]) -> None:
-        message = f"frame {number} comes after {self._finality.through} was final"
+        message = f"frame {number} comes after {self.finality.through} was final"
         self._diagnostics.report(out, "warning", "final_frame_again", message, offset, end)
 
     def _report_no_bookend(self, frame: OpenFrame, end: int, out: list[Event]) -> None:

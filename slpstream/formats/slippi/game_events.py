@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
@@ -18,7 +19,6 @@ from slpstream.formats.slippi import commands, message_splitter, result
 from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.finality import FinalityRule
 from slpstream.formats.slippi.frame_events import PLAYER_INDEX_OFFSET, unsupported
 from slpstream.formats.slippi.framing import EventPayloads
 from slpstream.formats.slippi.game_start import (
@@ -29,7 +29,7 @@ from slpstream.formats.slippi.game_start import (
 )
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.outcome import CountLedgeGrabs, Outcome
-from slpstream.formats.slippi.packed_frame import JSON_BYTES_PER_BYTE, PackedFrame, whole_frames
+from slpstream.formats.slippi.packed_frame import whole_frames
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model.errors import FramingError
 from slpstream.model.events import Diagnostic, EndReason, Event, Frame, GameStart
@@ -66,13 +66,13 @@ class GameEvents:
         self._whole_frames = whole_frames(tuple(payloads.widths))
         self.first_command = self._whole_frames.first_command
         """The command byte at which whole frames begin."""
-        self._players = b""
-        self._finder: Any = None
-        """Finds whole frames, after Game Start and if there is the compiled kernel."""
         self._diagnostics = diagnostics
-        self._assembler: Assembler | None = None
+        self.assembler: Assembler | None = None
+        """Assembles the frames, after Game Start."""
         self._outcome: Outcome | None = None
         self._held: _HeldStart | None = None
+        self._settled_through = -math.inf
+        """The highest frame number that was final in the last call of `settle`."""
         self._split = bytearray()
         self._reported: set[str] = set()
         """The faults that are reported once per game."""
@@ -83,8 +83,7 @@ class GameEvents:
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
         twin.counts = [0] * 256
-        twin._assembler = None if self._assembler is None else self._assembler.copy(diagnostics)
-        twin._finder = None if self._finder is None else twin._new_finder()
+        twin.assembler = None if self.assembler is None else self.assembler.copy(diagnostics)
         twin._outcome = None if self._outcome is None else self._outcome.copy()
         twin._held = None if self._held is None else self._held.copy()
         twin._split = bytearray(self._split)
@@ -95,55 +94,23 @@ class GameEvents:
 
     def place_after(self, frames: FramesBefore, count_ledge_grabs: CountLedgeGrabs) -> None:
         """Continue after frames that were found in another way (see `SlippiReader.resumed_after_frames`)."""
-        if self._assembler is not None:
-            self._assembler.place_after(frames)
+        if self.assembler is not None:
+            self.assembler.place_after(frames)
         if self._outcome is not None:
             self._outcome.count_ledge_grabs_with(count_ledge_grabs)
 
     def take_counts(self) -> dict[int, int]:
         """Return how many events were taken since the last time you called this, by command byte."""
         counts, self.counts = self.counts, [0] * 256
-        if self._finder is not None:
-            for command, count in self._finder.take_counts().items():
+        if self.assembler is not None:
+            for command, count in self.assembler.take_counts().items():
                 counts[command] += count
         return {command: count for command, count in enumerate(counts) if count}
-
-    def take_whole_frames(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
-        """Take the whole frames from `start` on, and return the position of the first event that you have to read on
-        its own.
-
-        `base` is the file offset of the buffer.
-        """
-        assembler, finder = self._assembler, self._finder
-        if finder is None or assembler is None:
-            return start
-        while (start := assembler.whole_frames(finder, buffer, start, limit, base, out)) < limit:
-            found = None if assembler.open is not None else finder.match(buffer, start, limit)
-            if found is None:
-                break
-            end, number, latest_finalized, parts = found
-            packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], self._whole_frames, parts)
-            if not assembler.whole_frame(number, packed, latest_finalized, base + end, out):
-                finder.put_back()
-                break
-            start = end
-        return start
-
-    def needed_for_frame(self, buffer: bytes, start: int, limit: int) -> int:
-        """If the buffer ends within a frame that begins at `start` and is whole so far, return the position up to which
-        we need more bytes. Otherwise, return 0.
-
-        Nothing follows from such a frame before it is complete.
-        """
-        if self._finder is None or self._assembler is None or self._assembler.open is not None:
-            return 0
-        needed: int = self._finder.needed(buffer, start, limit)
-        return needed
 
     def end(self, end_offset: int, reason: EndReason, payload: result.GameEndPayload | None, out: list[Event]) -> None:
         """End the game. This means that all complete frames become final, and then `GameEnd` follows."""
         self.ended = True
-        assembler, outcome, settings = self._assembler, self._outcome, self.settings
+        assembler, outcome, settings = self.assembler, self._outcome, self.settings
         if assembler is None or outcome is None or settings is None:
             raise FramingError("the events end before Game Start", offset=end_offset)
         assembler.finish(end_offset, out, clean=reason != "error")
@@ -155,8 +122,13 @@ class GameEvents:
 
         If Game Start was held back and they complete it, release it.
         """
-        if self._outcome is not None and not self.ended:
-            self._outcome.take(out)
+        outcome, assembler = self._outcome, self.assembler
+        if outcome is not None and assembler is not None and not self.ended:
+            # The frame after a noted one shows how long its action lasts.
+            if outcome.needs_all_frames or assembler.noted >= self._settled_through:
+                outcome.take(out)
+            if assembler.finality.through is not None:
+                self._settled_through = assembler.finality.through
         if self._held is not None:
             start = self._held.release(out)
             if start is not None:
@@ -175,7 +147,7 @@ class GameEvents:
             size = payloads.size(command)
             if size is None:
                 continue
-            if self._assembler is None:
+            if self.assembler is None:
                 takes[command] = GameEvents._take_before_start
             elif unsupported(command, payloads.widths, offset=0) is not None:
                 takes[command] = GameEvents._take_unsupported
@@ -200,13 +172,14 @@ class GameEvents:
         self.game_start = payload
         self.settings = settings = payload.settings()
         players = frozenset(player.player_index for player in settings.players)
-        self._assembler = Assembler(
+        self.assembler = Assembler(
             self._diagnostics,
             bookends=bookend_size is not None,
             online=None if scene is None else scene == MAJOR_SCENE_ONLINE,
             finalized_field=(bookend_size or 0) >= commands.FRAME_BOOKEND.fields[1].end - 1,
             players=players,
             taken=players,
+            whole_frames=self._whole_frames,
         )
         self._outcome = Outcome(settings)
         game_id = hashlib.sha256(data).hexdigest()[:32]
@@ -219,13 +192,7 @@ class GameEvents:
             offset = end_offset - len(data) + at
             message = f"{what} has bytes that are no text"
             self._diagnostics.report(out, "warning", BAD_TEXT, message, offset, end_offset)
-        self._players = bytes(players)
-        self._finder = self._new_finder()
         self._bind()
-
-    def _new_finder(self) -> Any:
-        as_sent = self._assembler is not None and self._assembler.rule is FinalityRule.AS_SENT
-        return self._whole_frames.finder(self._players, as_sent=as_sent)
 
     def _take_before_start(self, buffer: bytes, start: int, end: int, end_offset: int, out: list[Event]) -> None:
         command = buffer[start]
@@ -260,9 +227,9 @@ class GameEvents:
         if command == commands.GAME_END.command:
             return GameEvents._take_game_end
         table = commands.TABLES.get(command)
-        if self._assembler is None or table is None or table.layout(size_bytes).too_small:
+        if self.assembler is None or table is None or table.layout(size_bytes).too_small:
             return None
-        take = _frame_take(self._assembler, command, size_bytes)
+        take = _frame_take(self.assembler, command, size_bytes)
         if command not in _OF_CHARACTERS or self.settings is None:
             return take
         players = {player.player_index for player in self.settings.players}

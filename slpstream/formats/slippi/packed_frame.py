@@ -23,7 +23,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.commands import FRAME_BOOKEND, STAGE_EVENT_KINDS, TABLES
+from slpstream.formats.slippi.commands import FRAME_BOOKEND, LEDGE_CATCH, POST_FRAME, STAGE_EVENT_KINDS, TABLES
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_event
 from slpstream.formats.slippi.frame_events import (
     BOOKEND,
@@ -58,6 +58,9 @@ ReadFields = Callable[..., dict[int, Any]]
 """Reads fields from the bytes of a whole frame. Returns them by player index.
 
 If you also pass the bytes of the frame before, then players are left out whose fields are the same in both."""
+
+NOTED_ACTION = LEDGE_CATCH
+"""We note the frames in which a player has this action, so that nobody has to look for it in the others."""
 
 JSON_BYTES_PER_BYTE = 7
 """Approximately how long the message of a frame is, compared with the frame itself."""
@@ -114,8 +117,8 @@ class PackedFrame(PackedEntry, gc=False):
         opcode: int | None = None,
     ) -> bytes | None:
         """Return the message, which is made by the kernel, or `None` if there's no template for it."""
-        key = form, fields, self.parts
-        template = self.events.templates.get(key) or self.events.new_template(key)
+        key, events = (form, fields, self.parts), self.events
+        template = events.templates[key] if key in events.templates else events.new_template(key)
         if template is None:
             return None
         return template.message(envelope, offset, count, self.data, self.revision, opcode)  # type: ignore[no-any-return]
@@ -153,7 +156,8 @@ class WholeFrames:
         if kernel is None or not self._always <= self._layouts.keys():
             return None
         makes = PackedFrame, self, JSON_BYTES_PER_BYTE, Frame, FrameFinalized
-        return kernel.Frames(*self._described, players, _LATEST_FINALIZED if as_sent else _NOWHERE, makes)
+        noted = self._places(POST_FRAME, ("action_state_id",)), NOTED_ACTION
+        return kernel.Frames(*self._described, players, _LATEST_FINALIZED if as_sent else _NOWHERE, makes, *noted)
 
     def decode(self, data: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a whole frame."""

@@ -55,6 +55,9 @@ class Stage(IntEnum):
     """The rest of the file is unreadable and ignored; earlier events stand."""
 
 
+_EVENTS = Stage.EVENTS  # looking up a member of an enum class takes several times as long as a global (Python 3.11)
+
+
 class SlippiReader:
     """Reads one Slippi replay.
 
@@ -159,14 +162,15 @@ class SlippiReader:
         if self.failure is not None:
             return []
         self._buffer = buffer = self._buffer + data if self._buffer else data
-        if len(buffer) < self._needed_bytes:  # a growing file often comes in pieces of a few bytes
-            return []
-        self._needed_bytes = 0
+        if self._needed_bytes:  # a growing file often comes in pieces of a few bytes
+            if len(buffer) < self._needed_bytes:
+                return []
+            self._needed_bytes = 0
         out: list[Event] = []
         game = self._game
-        if game is not None and self.stage is Stage.EVENTS and not self.raw_length_bytes:
+        if game is not None and game.assembler is not None and self.stage is _EVENTS and not self.raw_length_bytes:
             # The usual case, sixty times a second: the bytes are whole frames, and nothing else.
-            end = game.take_whole_frames(buffer, 0, len(buffer), self._base, out)
+            end = game.assembler.take_whole_frames(buffer, 0, len(buffer), self._base, out)
             self._buffer = buffer[end:]
             self._base += end
             if not self._buffer:
@@ -262,13 +266,13 @@ class SlippiReader:
                 width = widths[command]
                 if width == 0:
                     break
-                if command == first_of_frame:
-                    end = game.take_whole_frames(buffer, start, limit, base, out)
+                if command == first_of_frame and game.assembler is not None:
+                    end = game.assembler.take_whole_frames(buffer, start, limit, base, out)
                     if end > start:
                         start = end
                         continue
                     if self._waits_for_frames and limit == len(buffer) and (raw_end is None or base + limit < raw_end):
-                        needed_end = game.needed_for_frame(buffer, start, limit)
+                        needed_end = game.assembler.needed_for_frame(buffer, start, limit)
                         if needed_end:
                             self._needed_bytes = needed_end - start
                             if raw_end is not None:

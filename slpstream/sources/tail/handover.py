@@ -88,7 +88,9 @@ class GrowthHandover:
             return False
         try:
             now = clock.current_time()
-            schedule.note_notification(tail, now)
+            tail.notifications += 1
+            if now - tail.read_at > schedule.poll_seconds:
+                schedule.note_pause(tail, now)
             grew = tail.read_growth(self._chunk_bytes, now)
             if grew is not None:
                 take(grew)

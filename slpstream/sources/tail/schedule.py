@@ -41,7 +41,8 @@ class ReadSchedule:
         arrived whole neither wait nor are waited for.
         """
         self._open = open_files
-        self._poll_seconds = poll_seconds
+        self.poll_seconds = poll_seconds
+        """The time between two polls of a file without reliable notifications."""
         self._notified_poll_seconds = max(poll_seconds, notified_poll_seconds)
         self.is_notified = False
         """Whether notifications are working at all."""
@@ -83,21 +84,26 @@ class ReadSchedule:
         """
         if now < self._next_tick:
             return False
-        self._next_tick = now + self._poll_seconds
+        self._next_tick = now + self.poll_seconds
         for tail in self.to_poll(now):
             self.check_soon(tail)
         return True
 
     def to_poll(self, now: float) -> list[FileTail]:
         """Return the files that have not been read recently."""
-        early_seconds = self._poll_seconds / 2
+        early_seconds = self.poll_seconds / 2
         return [tail for tail in self._open if tail.read_at <= now - self._seconds_between_polls(tail) + early_seconds]
 
     def note_notification(self, tail: FileTail, now: float) -> None:
         """Note that a notification about a file has come."""
         tail.notifications += 1
-        if now - tail.read_at > self._poll_seconds and self._is_reliable(tail):
-            tail.note_unchanged(now - self._poll_seconds)  # a notification would have come
+        if now - tail.read_at > self.poll_seconds:
+            self.note_pause(tail, now)
+
+    def note_pause(self, tail: FileTail, now: float) -> None:
+        """Note that a file has just been notified for the first time in `poll_seconds`."""
+        if self._is_reliable(tail):
+            tail.note_unchanged(now - self.poll_seconds)  # a notification would have come
 
     def note_missed_notification(self, tail: FileTail) -> None:
         """Note that a file has grown without a notification."""
@@ -108,7 +114,7 @@ class ReadSchedule:
         return self.is_notified and tail.notifications >= _RELIABLE_NOTIFICATIONS
 
     def _seconds_between_polls(self, tail: FileTail) -> float:
-        return self._notified_poll_seconds if self._is_reliable(tail) else self._poll_seconds
+        return self._notified_poll_seconds if self._is_reliable(tail) else self.poll_seconds
 
     def ready(self) -> list[FileTail]:
         """Return the files to read now, in the order of their turns.

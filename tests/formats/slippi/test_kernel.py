@@ -304,7 +304,7 @@ def test_frames_are_taken_while_their_numbers_are_in_order() -> None:
     size = len(data) // 2
     result, out = taken(data + frame_of(number=10))
     assert [type(event).__name__ for event in out] == ["Frame", "FrameFinalized"] * 2
-    assert result == (2 * size, 9, 8, out[2])
+    assert result == (2 * size, 9, 8, out[2], None)
     assert [(event.end_offset, event.number, event.content.data) for event in out[::2]] == [
         (1000 + size, 7, data[:size]), (1000 + 2 * size, 8, data[size:]),
     ]  # fmt: skip
@@ -312,7 +312,7 @@ def test_frames_are_taken_while_their_numbers_are_in_order() -> None:
         (1000 + size, 7, [out[0]]), (1000 + 2 * size, 8, [out[2]]),
     ]  # fmt: skip
     assert taken(data, through=7) == ((0, 7, 7, None), [])
-    assert taken(data, parts=1) == ((0, 7, None, None), [])
+    assert taken(data, parts=1) == ((0, 7, None, None, None), [])
     assert taken(data, number=8) == ((0, 8, None, None), [])
 
 
@@ -323,18 +323,18 @@ def test_frames_stay_pending_until_the_latest_finalized_frame_reaches_them() -> 
     pending = {5: "five", 3: "three"}
     data = sent(7, 2) + sent(8, 4) + sent(9, 100)
     result, (seven, eight, of_eight, nine, of_nine) = taken(data, pending=pending, finalized_offset=5)
-    assert result == (len(data), 10, 9, nine)
+    assert result == (len(data), 10, 9, nine, None)
     assert (of_eight.through, of_eight.frames) == (4, ["three"])
     assert (of_nine.through, of_nine.frames) == (9, ["five", seven, eight, nine])
     assert pending == {}
     waiting = dict.fromkeys(range(9), "waiting")
-    assert taken(data, pending=waiting, finalized_offset=5) == ((0, 7, None, None), [])
+    assert taken(data, pending=waiting, finalized_offset=5) == ((0, 7, None, None, None), [])
 
 
 @pytest.mark.parametrize("limits", [(-1, 4), (0, 10**6), (10**6, None), (5, 2)])
 def test_frames_are_not_taken_from_outside_of_the_data(limits: tuple[int, int | None]) -> None:
     start, limit = limits
-    assert taken(frame_of(), start=start, limit=limit) == ((start, 7, None, None), [])
+    assert taken(frame_of(), start=start, limit=limit) == ((start, 7, None, None, None), [])
 
 
 def test_a_frame_that_is_cut_off_needs_more_bytes() -> None:

@@ -44,8 +44,10 @@ class QuietFrames:
     def __init__(self) -> None:
         self.begun = False
         """Whether quiet frames have been taken since the last `end`, or can be."""
-        self._events: WholeFrames | None = None
-        self._watch: Any
+        self.events: WholeFrames | None = None
+        """What there is to know about the frames that can be taken."""
+        self.watch: Any
+        """The kernel's `Watch`, while there are such frames."""
         self._read_pre: ReadFields
         self._read_post: ReadFields
         self._first = b""
@@ -55,7 +57,7 @@ class QuietFrames:
     def take(self, frame: Frame) -> bool:
         """Take the next frame if it is quiet. Returns whether it is."""
         content = frame.content
-        return type(content) is PackedFrame and content.events is self._events and bool(self._watch.take(content.data))
+        return type(content) is PackedFrame and content.events is self.events and bool(self.watch.take(content.data))
 
     def begin(self, content: PackedFrame, number: int, players: list[Player], roster: Roster) -> None:
         """Begin after a frame that all computers have taken. `players` are the ones in it.
@@ -63,14 +65,14 @@ class QuietFrames:
         This does nothing if a computer has something to do in the next frame although all players stay as they are.
         """
         frames = MAX_FRAMES
-        living = []
+        living: list[Player] = []
         living_bits = 0
         for player in players:
             flags = FLAGS[player.post.action_state_id]
             if not flags & DYING:
                 if not player.alive:
                     return
-                living.append(player)
+                living += (player,)
                 living_bits |= 1 << player.index
             if player.last_hit is not None:
                 hitter, state = player.last_hit
@@ -89,16 +91,16 @@ class QuietFrames:
                 frames = min(frames, player.actions.due - number - 1)
         if frames <= 0:
             return
-        if content.events is not self._events:
+        if content.events is not self.events:
             self._prepare(content.events, roster)
         self._first, self._players, self._living = content.data, players, living
-        self._watch.begin(content.data, frames, living_bits)
+        self.watch.begin(content.data, frames, living_bits)
         self.begun = True
 
     def _prepare(self, events: WholeFrames, roster: Roster) -> None:
         """Get ready to take frames of a game with these events."""
-        self._events = events
-        self._watch = events.watch(bytes(roster.by_index), _FIELDS, (roster.edge, *_NUMBERS))
+        self.events = events
+        self.watch = events.watch(bytes(roster.by_index), _FIELDS, (roster.edge, *_NUMBERS))
         self._read_pre = events.fields(PRE_FRAME, SelectedPre.__struct_fields__, SelectedPre)
         self._read_post = events.fields(POST_FRAME, SelectedPost.__struct_fields__, SelectedPost)
 
@@ -108,7 +110,7 @@ class QuietFrames:
         Returns the number of quiet frames, and the bytes of the last frame.
         """
         self.begun = False
-        last, frames, nearest, inputs = self._watch.end()
+        last, frames, nearest, inputs = self.watch.end()
         if not frames:
             return 0, last
         for index, number, *counts in inputs:

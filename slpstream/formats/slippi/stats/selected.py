@@ -95,11 +95,11 @@ class Selection:
         if content.events is not self._events:
             self._prepare(content.events)
         data = content.data
-        changed_inputs = self._read_pre(data, self.before).get
+        inputs = self._read_pre(data, self.before)
         self.before = data
-        players = {
-            index: SelectedPlayer(changed_inputs(index, UNSET), post) for index, post in self._read_post(data).items()
-        }
+        players = self._read_post(data)
+        for index in players:
+            players[index] = SelectedPlayer(inputs.get(index, UNSET), players[index])
         return SelectedEntry(self._read_start(data).get(0, UNSET), players)
 
     def _prepare(self, events: WholeFrames) -> None:

@@ -14,6 +14,7 @@ from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.stats import SlippiStats
 from slpstream.formats.slippi.stats.quiet import QuietFrames
+from slpstream.formats.slippi.stats.roster import Roster
 from slpstream.formats.slippi.stats.states import AIR_DODGE, FALL, FIRST_LANDING, GRAB
 from slpstream.model.events import Event, Frame, GameEnd
 from tests.formats.slippi.pure import without_kernel
@@ -64,16 +65,17 @@ def test_options(name: str, options: dict[str, bool]) -> None:
     ],
 )
 def test_most_frames_of_a_game_are_quiet(name: str, least: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bool] = []
-    take = QuietFrames.take
+    quiet: list[int] = []
+    end = QuietFrames.end
 
-    def counted(self: QuietFrames, frame: Frame) -> bool:
-        taken.append(take(self, frame))
-        return taken[-1]
+    def counted(self: QuietFrames, roster: Roster, timer_start: int) -> tuple[int, bytes]:
+        frames, last = end(self, roster, timer_start)
+        quiet.append(frames)
+        return frames, last
 
-    monkeypatch.setattr(QuietFrames, "take", counted)
+    monkeypatch.setattr(QuietFrames, "end", counted)
     run(game(name))
-    assert sum(taken) > least * len(game(name).frames)
+    assert sum(quiet) > least * len(game(name).frames)
 
 
 VALUES = [bytes(4), b"\x7f\xc0\0\0", b"\x7f\x80\0\0", b"\xff\x80\0\0", b"\x80\0\0\0", b"\xff" * 4]
