@@ -16,7 +16,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _FOLDER = Path("slpstream/formats/kernel")
 _SOURCES = (
-    "kernel.cpp", "frames.cpp", "quiet.cpp", "walk.cpp", "table.cpp", "log.cpp", "growth.cpp", "sending.cpp"
+    "kernel.cpp", "frames.cpp", "messages.cpp", "quiet.cpp", "walk.cpp", "table.cpp", "log.cpp", "growth.cpp",
+    "sending.cpp",
 )  # fmt: skip
 _HEADERS = ("kernel.h", "frames.h")
 _MODULE = "slpstream.formats.kernel._kernel"

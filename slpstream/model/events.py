@@ -112,12 +112,11 @@ class PackedEntry(msgspec.Struct, gc=False):
         envelope: tuple[bytes, bytes],
         offset: int,
         count: int,
-        opcode: int | None = None,
     ) -> bytes | None:
         """Return the whole message: the envelope, and then what `form` returns.
 
         `envelope` has everything before the cursor, and the cursor without the position that `offset` and `count` are.
-        If you pass an `opcode`, you get a websocket message. Returns `None` in the same case as `form`.
+        Returns `None` in the same case as `form`.
         """
         raise NotImplementedError
 

@@ -15,7 +15,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, chunks, data_of
+from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, Entry, chunks, data_of
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
@@ -110,7 +110,7 @@ class Channel(StationGames):
         """The number of live subscribers. You can read this from any thread."""
         return sum(len(group.members) for group in list(self.groups.values()))
 
-    def publish(self, game: Game, logs: Mapping[FramesMode, Sequence[LogMessage]]) -> None:
+    def publish(self, game: Game, logs: Mapping[FramesMode, list[LogMessage]]) -> None:
         """Append new messages of a game to the log of each mode, and send them to the live subscribers.
 
         The messages must be in order. While the game is still catching up, nothing is sent. If the log already has some
@@ -265,7 +265,7 @@ class Channel(StationGames):
         """
         return [subscriber for group in self.groups.values() for subscriber in group.members]
 
-    def _fan_out(self, game: Game, messages: Sequence[LogMessage], head: tuple[int, int], group: _Group) -> None:
+    def _fan_out(self, game: Game, messages: list[LogMessage], head: tuple[int, int], group: _Group) -> None:
         """Send a batch of messages to one group. `head` is the position before the batch."""
         is_secondary = game.role is _SECONDARY
         members = group.members
@@ -276,23 +276,28 @@ class Channel(StationGames):
         bases_before = {**group.bases}
         # A secondary game must not replace the bases of the game that is played.
         known: DeltaBases = {} if is_secondary else group.bases
+        view, fps, send_to_all = group.view, game.frames_per_second, self._send_to_all
+        entries: list[Entry] | None = None
+        rest = [(member, 0) for member in members]
+        encoded: Sequence[Chunk] = ()
         try:  # not a `with` block, which would be two more calls for each frame
-            are_shared, fps = self._have_several_groups, game.frames_per_second
-            entries = group.view.entries(messages, self.station, fps, known, are_shared=are_shared)
-            if not entries:
-                return
-            data = b"".join(map(data_of, entries))
-            if is_secondary or self._send_to_all is None or data[CHUNK_BYTES:]:
-                rest = [(member, 0) for member in members]
-            else:
-                rest = group.send_at_once(data, self._send_to_all)
-            encoded = chunks(entries) if rest else ()
+            if send_to_all is not None and not is_secondary:
+                data = view.joined(messages, self.station, fps)
+                if data is None:
+                    entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
+                    data = b"".join(map(data_of, entries))
+                if not data[CHUNK_BYTES:]:
+                    rest = group.send_at_once(data, send_to_all) if data else []
+            if rest:
+                if entries is None:
+                    entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
+                encoded = chunks(entries)
         except Exception as error:  # noqa: BLE001 -- contained, or raised again
             error_id = self._containment.caught(error)
             for member in [*members]:  # all of them want these bytes
                 member.recipient.fail(error_id)
             return
-        if rest:
+        if encoded:
             for subscriber, refused in self._send_one_by_one(rest, encoded, group, bases_before):
                 self.set_back(subscriber, game, _before(messages, refused, head))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Iterable, Set
+from typing import Any, Protocol, runtime_checkable
 
 from slpstream.model.messages import FramesMode, LogMessage
 from slpstream.model.topics import TOPIC_OF_TYPE
@@ -28,6 +28,18 @@ class Encoding(Protocol):
         """Encode a status message. The result is ready to be written to the socket."""
 
 
+@runtime_checkable
+class JoinedEncoding(Protocol):
+    """An encoding that can encode many messages at once."""
+
+    @property
+    def joined(self) -> Callable[[list[LogMessage], str, Set[str], tuple[str, ...] | None], bytes]:
+        """Encodes those messages of a station that have one of the types, one after another.
+
+        If you pass fields, then `frame` messages are cut down to these.
+        """
+
+
 class View:
     """The messages that a subscription asks for, in its encoding.
 
@@ -42,12 +54,26 @@ class View:
         )  # fmt: skip
         self._encoding = encoding
         self._delta_encoding = encoding if isinstance(encoding, DeltaEncoding) else None
+        joined = encoding.joined if isinstance(encoding, JoinedEncoding) and self._delta_encoding is None else None
+        self._joined = joined
         self.has_deltas = self._delta_encoding is not None
         """Whether some messages are encoded as their differences from earlier ones."""
         self._rate = subscription.rate
         self._fields = subscription.fields
         types = {kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics}
         self._types = frozenset(types if subscription.finality else types - {"finalized"})
+
+    def joined(self, messages: list[LogMessage], station: str, frames_per_second: int) -> bytes | None:
+        """Return those messages that the subscription asks for, encoded one after another.
+
+        Returns `None` if the encoding can't do that. In this case, join the data of `entries`.
+        """
+        if self._joined is None:
+            return None
+        rate = self._rate
+        if rate is not None:
+            messages = [m for m in messages if m.type != "frame" or keeps_frame(m.frame or 0, rate, frames_per_second)]
+        return self._joined(messages, station, self._types, self._fields)
 
     def entries(
         self,

@@ -5,12 +5,13 @@ Each message is encoded once for all subscribers, including the header of its fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import msgspec
 from websockets.frames import Opcode
 
+from slpstream.formats.kernel import kernel
 from slpstream.model import delta
 from slpstream.model.delta import delta_message
 from slpstream.model.events import Form
@@ -29,15 +30,25 @@ class WebsocketEncoding:
         self._opcode = opcode
         self._form = form
         self._encode: Callable[[LogMessage, str, tuple[str, ...] | None], bytes] = _ENCODE[form]
+        encoder = None if kernel is None else kernel.Encoder(form, opcode, envelope, self._log)
+        self.joined: Callable[[list[LogMessage], str, Set[str] | None, tuple[str, ...] | None], bytes]
+        """Encodes those messages of a station that have one of the types, one after another.
+
+        If you pass fields, then `frame` messages are cut down to these.
+        """
+        self.joined = self._joined if encoder is None else encoder.write
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message as a websocket message. You can cut a `frame` message down to some fields."""
-        content = message.content
-        if type(content) is not bytes:  # a packed frame is framed while it's encoded
-            start = envelope(self._form, message.type, station, message.game_id, message.mode)
-            data = content.message(self._form, fields, start, message.offset, message.count, self._opcode)  # type: ignore[union-attr]
-            if data is not None:
-                return data
+        return self.joined([message], station, None, fields)
+
+    def _joined(
+        self, messages: list[LogMessage], station: str, types: Set[str] | None, fields: tuple[str, ...] | None
+    ) -> bytes:
+        wanted = (message for message in messages if types is None or message.type in types)
+        return b"".join(self._log(m, station, fields if m.type == "frame" else None) for m in wanted)
+
+    def _log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None) -> bytes:
         return _framed(self._opcode, self._encode(message, station, fields))
 
     def status(self, payload: dict[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from typing_extensions import Buffer
@@ -91,13 +91,34 @@ class Template:
 
         Raises `ValueError` if `data` isn't a whole frame, or lacks one of the events."""
 
-    def message(
-        self, envelope: tuple[bytes, bytes], offset: int, count: int, data: bytes, number: int, opcode: int | None, /
-    ) -> bytes:
+    def message(self, envelope: tuple[bytes, bytes], offset: int, count: int, data: bytes, number: int, /) -> bytes:
         """The message of a whole frame: its envelope, and then what `render` returns.
 
         The envelope is given as everything before the cursor, and the beginning of the cursor's text, which ends with
-        `offset`, a dot and `count`. With an `opcode`, this is a websocket message in one frame."""
+        `offset`, a dot and `count`."""
+
+class Encoder:
+    """Writes the messages of logs as websocket messages in one frame each, with this `opcode`.
+
+    `form` is "json" or "msgpack". `envelope` is called with the form, type, station, game id and mode, and returns the
+    envelope of such a message, as for `Template.message`. Whatever is unusual is left to `encode`, which is called with
+    the message, the station and the fields: messages without a position, those that aren't JSON yet or have to be cut
+    down, and frames for which there is no template yet.
+    """
+
+    def __new__(
+        cls,
+        form: str,
+        opcode: int,
+        envelope: Callable[..., tuple[bytes, bytes]],
+        encode: Callable[[Any, str, tuple[str, ...] | None], bytes],
+    ) -> Encoder: ...
+    def write(
+        self, messages: list[Any], station: str, types: Set[str] | None, fields: tuple[str, ...] | None, /
+    ) -> bytes:
+        """Those messages that have one of the types, or all if it is `None`, one after another.
+
+        `frame` messages are cut down to the `fields`, if there are any."""
 
 class Fields:
     """Reads values of whole frames: those of the first event (`rule` is `s`), or of an update of players (`k`, `l`).

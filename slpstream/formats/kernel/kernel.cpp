@@ -14,24 +14,29 @@ namespace {
 State *state_of(PyObject *module) { return static_cast<State *>(PyModule_GetState(module)); }
 
 int fill_module(PyObject *module) {
-    PyType_Spec *specs[] = {&frames_spec, &fields_spec, &template_spec, &walk_spec, &table_spec, &log_writer_spec, &watch_spec};
+    PyType_Spec *specs[] = {&frames_spec, &fields_spec, &template_spec, &encoder_spec,
+                            &walk_spec,   &table_spec,  &log_writer_spec, &watch_spec};
     for (PyType_Spec *spec : specs) {
         PyObject *made = PyType_FromModuleAndSpec(module, spec, nullptr);
         const bool is_added = made != nullptr && PyModule_AddType(module, reinterpret_cast<PyTypeObject *>(made)) == 0;
         Py_XDECREF(made);
         if (!is_added) return -1;
     }
+    state_of(module)->template_type = PyObject_GetAttrString(module, "Template");
+    if (state_of(module)->template_type == nullptr) return -1;
     state_of(module)->offsets = PyType_FromModuleAndSpec(module, &offsets_spec, nullptr);
     return state_of(module)->offsets == nullptr ? -1 : 0;
 }
 
 int visit_module(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state_of(module)->offsets);
+    Py_VISIT(state_of(module)->template_type);
     return 0;
 }
 
 int clear_module(PyObject *module) {
     Py_CLEAR(state_of(module)->offsets);
+    Py_CLEAR(state_of(module)->template_type);
     return 0;
 }
 

@@ -129,13 +129,15 @@ PyCFunction as_method(Function *function) {
 // The state of the module.
 struct State {
     PyObject *offsets;  // a type that only the kernel makes instances of
+    PyObject *template_type;
 };
 
-extern PyType_Spec frames_spec, fields_spec, template_spec;  // frames.cpp
-extern PyType_Spec watch_spec;                               // quiet.cpp
-extern PyType_Spec walk_spec, offsets_spec;                  // walk.cpp
-extern PyType_Spec table_spec;                               // table.cpp
-extern PyType_Spec log_writer_spec;                          // log.cpp
+extern PyType_Spec frames_spec, fields_spec;     // frames.cpp
+extern PyType_Spec template_spec, encoder_spec;  // messages.cpp
+extern PyType_Spec watch_spec;                   // quiet.cpp
+extern PyType_Spec walk_spec, offsets_spec;      // walk.cpp
+extern PyType_Spec table_spec;                   // table.cpp
+extern PyType_Spec log_writer_spec;              // log.cpp
 PyObject *read_growth(PyObject *, PyObject *const *arguments, Py_ssize_t count);  // growth.cpp
 #ifndef _WIN32
 PyObject *send_to_all(PyObject *, PyObject *const *arguments, Py_ssize_t count);  // sending.cpp

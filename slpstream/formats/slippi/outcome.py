@@ -86,7 +86,8 @@ class Outcome:
     def __init__(self, settings: Settings) -> None:
         self._falls = None if settings.takes_stocks else FallCounter(settings)
         self.needs_all_frames = self._falls is not None
-        """Whether `take` needs all final frames, and not only those in which a player grabs a ledge and the next one."""
+        """Whether `take` needs all final frames, and not only those in which a player grabs a ledge and the next ones.
+        """
         self._ledge_grabs: LedgeGrabs | None = None
         if result.limits_ledge_grabs(settings):
             self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)

@@ -114,14 +114,13 @@ class PackedFrame(PackedEntry, gc=False):
         envelope: tuple[bytes, bytes],
         offset: int,
         count: int,
-        opcode: int | None = None,
     ) -> bytes | None:
         """Return the message, which is made by the kernel, or `None` if there's no template for it."""
         key, events = (form, fields, self.parts), self.events
         template = events.templates[key] if key in events.templates else events.new_template(key)
         if template is None:
             return None
-        return template.message(envelope, offset, count, self.data, self.revision, opcode)  # type: ignore[no-any-return]
+        return template.message(envelope, offset, count, self.data, self.revision)  # type: ignore[no-any-return]
 
 
 class WholeFrames:

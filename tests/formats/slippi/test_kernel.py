@@ -6,6 +6,7 @@ import math
 import random
 import struct
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -137,43 +138,136 @@ def numbered(form: Form) -> Any:
 @pytest.mark.parametrize("cursor_bytes", [0, 10, 27, 28, 29, 34, 250, 256, 65_530, 65_536])
 def test_messages_begin_with_their_envelope(form: Form, cursor_bytes: int, offset: int, count: int) -> None:
     cursor = "c" * cursor_bytes
-    message = numbered(form).message((HEADS[form], cursor.encode()), offset, count, frame_of(), 3, None)
+    message = numbered(form).message((HEADS[form], cursor.encode()), offset, count, frame_of(), 3)
     assert message == ENCODE[form]({"cursor": f"{cursor}{offset}.{count}", "number": 3})
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("opcode", [Opcode.TEXT, Opcode.BINARY, 0, 15])
-@pytest.mark.parametrize("cursor_bytes", [0, *range(80, 120), *range(65_495, 65_525), 200_000])
-def test_messages_become_websocket_messages(form: Form, opcode: int, cursor_bytes: int) -> None:
-    given = (HEADS[form], b"c" * cursor_bytes), 5, 6, frame_of(), 3
-    template = numbered(form)
-    message = template.message(*given, None)
-    framed = template.message(*given, opcode)
-    assert framed == bytes([0x80 | opcode]) + WebsocketFrame(Opcode.TEXT, message).serialize(mask=False)[1:]
 
 
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         ((), TypeError),
-        (((b"", b""), 0, 0, frame_of(), 0), TypeError),
-        ((b"", 0, 0, frame_of(), 0, None), TypeError),
-        (((b"",), 0, 0, frame_of(), 0, None), TypeError),
-        ((("", b""), 0, 0, frame_of(), 0, None), TypeError),
-        (((b"", None), 0, 0, frame_of(), 0, None), TypeError),
-        (((b"", b""), "0", 0, frame_of(), 0, None), TypeError),
-        (((b"", b""), 0, 2**63, frame_of(), 0, None), OverflowError),
-        (((b"", b""), 0, 0, None, 0, None), TypeError),
-        (((b"", b""), 0, 0, frame_of()[:-1], 0, None), ValueError),
-        (((b"", b""), 0, 0, frame_of(), None, None), TypeError),
-        (((b"", b""), 0, 0, frame_of(), 0, "1"), TypeError),
-        (((b"", b""), 0, 0, frame_of(), 0, -1), ValueError),
-        (((b"", b""), 0, 0, frame_of(), 0, 16), ValueError),
+        (((b"", b""), 0, 0, frame_of()), TypeError),
+        ((b"", 0, 0, frame_of(), 0), TypeError),
+        (((b"",), 0, 0, frame_of(), 0), TypeError),
+        ((("", b""), 0, 0, frame_of(), 0), TypeError),
+        (((b"", None), 0, 0, frame_of(), 0), TypeError),
+        (((b"", b""), "0", 0, frame_of(), 0), TypeError),
+        (((b"", b""), 0, 2**63, frame_of(), 0), OverflowError),
+        (((b"", b""), 0, 0, None, 0), TypeError),
+        (((b"", b""), 0, 0, frame_of()[:-1], 0), ValueError),
+        (((b"", b""), 0, 0, frame_of(), None), TypeError),
     ],
 )
 def test_messages_of_other_arguments_are_refused(arguments: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         numbered("json").message(*arguments)
+
+
+def frame_message(form: Form, kept: tuple[str, ...] | None = None, **changed: Any) -> Any:
+    """A message with a packed frame and a template for it."""
+    events = SimpleNamespace(templates={(form, kept, 1): numbered(form)})
+    packed = {"data": frame_of(), "events": events, "parts": 1, "revision": 3}
+    content = SimpleNamespace(**{key: changed.pop(key, value) for key, value in packed.items()})
+    values = {"type": "frame", "game_id": "g", "mode": "live", "offset": 5, "count": 6, "content": content}
+    return SimpleNamespace(**{**values, **changed})
+
+
+def new_encoder(form: Form, opcode: int = Opcode.TEXT, cursor: bytes = b"", encode: Any = None) -> Any:
+    assert kernel is not None
+    return kernel.Encoder(form, opcode, lambda *about: (HEADS[form], cursor), encode)
+
+
+def framed(opcode: int, *messages: bytes) -> bytes:
+    """Websocket messages as the library `websockets` writes them."""
+    heads = [WebsocketFrame(Opcode.TEXT, message).serialize(mask=False)[1:] for message in messages]
+    return b"".join(bytes([0x80 | opcode]) + rest for rest in heads)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("opcode", [Opcode.TEXT, Opcode.BINARY, 0, 15])
+@pytest.mark.parametrize("cursor_bytes", [0, *range(80, 120), *range(65_495, 65_525), 200_000])
+def test_frames_become_websocket_messages(form: Form, opcode: int, cursor_bytes: int) -> None:
+    cursor = b"c" * cursor_bytes
+    message = numbered(form).message((HEADS[form], cursor), 5, 6, frame_of(), 3)
+    encoder = new_encoder(form, opcode, cursor)
+    for count in (1, 3):
+        written = encoder.write([frame_message(form)] * count, "s", None, None)
+        assert written == framed(opcode, *[message] * count)
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 110, 70_000])
+def test_other_messages_are_written_as_they_are(size: int) -> None:
+    body = b'"x":%b}' % (b"1" * size)
+    message = frame_message("json", type="finalized", content=body)
+    expected = framed(Opcode.TEXT, b'{"cursor":"5.6",' + body)
+    assert new_encoder("json").write([message], "s", None, ("post",)) == expected
+
+
+def test_wanted_types_are_written() -> None:
+    messages = [frame_message("json", type=kind) for kind in ("frame", "finalized", "event")]
+    encoder = new_encoder("json")
+    one = encoder.write(messages[:1], "s", None, None)
+    assert encoder.write(messages, "s", frozenset({"frame", "event"}), None) == 2 * one
+    assert encoder.write(messages, "s", set(), None) == b""
+
+
+@pytest.mark.parametrize(
+    ("message", "is_cut"),
+    [
+        (frame_message("json", content=b"}"), True),  # has to be cut down
+        (frame_message("json"), True),  # there is a template only for whole frames
+        (frame_message("json", content=object()), True),  # another format
+        (frame_message("json", type="diagnostic", game_id=None, content=b"}"), False),
+    ],
+)
+def test_what_is_unusual_is_left_to_python(message: Any, is_cut: bool) -> None:
+    given: list[Any] = []
+
+    def encode(*arguments: Any) -> bytes:
+        given.append(arguments)
+        return b"<by Python>"
+
+    encoder = new_encoder("json", encode=encode)
+    usual = frame_message("json", ("post",))
+    one = encoder.write([usual], "s", None, ("post",))
+    assert encoder.write([usual, message, usual], "s", None, ("post",)) == one + b"<by Python>" + one
+    assert given == [(message, "s", ("post",) if is_cut else None)]
+
+
+def test_python_can_use_the_encoder_that_has_called_it() -> None:
+    def encode(*arguments: Any) -> bytes:
+        return bytes(encoder.write([usual], "s", None, None))
+
+    encoder, usual = new_encoder("json", encode=encode), frame_message("json")
+    one = encoder.write([usual], "s", None, None)
+    unusual = frame_message("json", content=object())
+    assert encoder.write([usual, unusual, usual], "s", None, None) == 3 * one
+
+
+def test_encoders_refuse_what_is_no_message() -> None:
+    assert kernel is not None
+    encoder = new_encoder("json", encode=lambda *arguments: "no bytes")
+    usual = frame_message("json")
+    one = encoder.write([usual], "s", None, None)
+    calls: list[tuple[Any, tuple[Any, ...], type[Exception]]] = [
+        (encoder.write, ([usual], "s", None), TypeError),
+        (encoder.write, ((usual,), "s", None, None), TypeError),
+        (encoder.write, ([usual], "s", ("frame",), None), TypeError),
+        (encoder.write, ([object()], "s", None, None), AttributeError),
+        (encoder.write, ([frame_message("json", offset="5")], "s", None, None), TypeError),
+        (encoder.write, ([frame_message("json", count=2**63)], "s", None, None), OverflowError),
+        (encoder.write, ([frame_message("json", revision=None)], "s", None, None), TypeError),
+        (encoder.write, ([frame_message("json", data=b"no frame")], "s", None, None), ValueError),
+        (encoder.write, ([usual, frame_message("json", content=object())], "s", None, None), TypeError),
+        (encoder.write, ([frame_message("json", events=SimpleNamespace(templates=()))], "s", None, None), TypeError),
+        (kernel.Encoder, ("json", 16, print, print), ValueError),
+        (kernel.Encoder, (b"json", 1, print, print), TypeError),
+        (kernel.Encoder("json", 1, print, print).write, ([usual], "s", None, None), TypeError),
+    ]
+    for call, arguments, error in calls:
+        with pytest.raises(error):
+            call(*arguments)
+    assert encoder.write([usual], "s", None, None) == one
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -311,9 +405,9 @@ def test_frames_are_taken_while_their_numbers_are_in_order() -> None:
     assert [(event.end_offset, event.through, event.frames) for event in out[1::2]] == [
         (1000 + size, 7, [out[0]]), (1000 + 2 * size, 8, [out[2]]),
     ]  # fmt: skip
-    assert taken(data, through=7) == ((0, 7, 7, None), [])
+    assert taken(data, through=7) == ((0, 7, 7, None, None), [])
     assert taken(data, parts=1) == ((0, 7, None, None, None), [])
-    assert taken(data, number=8) == ((0, 8, None, None), [])
+    assert taken(data, number=8) == ((0, 8, None, None, None), [])
 
 
 def test_frames_stay_pending_until_the_latest_finalized_frame_reaches_them() -> None:
