@@ -278,17 +278,18 @@ class Channel(StationGames):
         known: DeltaBases = {} if is_secondary else group.bases
         view, fps, send_to_all = group.view, game.frames_per_second, self._send_to_all
         entries: list[Entry] | None = None
-        rest = [(member, 0) for member in members]
+        rest: list[tuple[LiveSubscriber, int]] | None = None
         encoded: Sequence[Chunk] = ()
         try:  # not a `with` block, which would be two more calls for each frame
             if send_to_all is not None and not is_secondary:
-                data = view.joined(messages, self.station, fps)
-                if data is None:
+                if view.joined is not None:
+                    data = view.joined(messages, self.station, view.types, view.fields)
+                else:
                     entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
                     data = b"".join(map(data_of, entries))
                 if not data[CHUNK_BYTES:]:
                     rest = group.send_at_once(data, send_to_all) if data else []
-            if rest:
+            if rest is None or rest:
                 if entries is None:
                     entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
                 encoded = chunks(entries)
@@ -298,6 +299,8 @@ class Channel(StationGames):
                 member.recipient.fail(error_id)
             return
         if encoded:
+            if rest is None:
+                rest = [(member, 0) for member in members]
             for subscriber, refused in self._send_one_by_one(rest, encoded, group, bases_before):
                 self.set_back(subscriber, game, _before(messages, refused, head))
 

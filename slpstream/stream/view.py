@@ -28,16 +28,18 @@ class Encoding(Protocol):
         """Encode a status message. The result is ready to be written to the socket."""
 
 
+Joined = Callable[[list[LogMessage], str, Set[str], tuple[str, ...] | None], bytes]
+"""Encodes those messages of a station that have one of the types, one after another. If there are fields, then `frame`
+messages are cut down to these."""
+
+
 @runtime_checkable
 class JoinedEncoding(Protocol):
     """An encoding that can encode many messages at once."""
 
     @property
-    def joined(self) -> Callable[[list[LogMessage], str, Set[str], tuple[str, ...] | None], bytes]:
-        """Encodes those messages of a station that have one of the types, one after another.
-
-        If you pass fields, then `frame` messages are cut down to these.
-        """
+    def joined(self) -> Joined:
+        """Encodes many messages."""
 
 
 class View:
@@ -54,26 +56,16 @@ class View:
         )  # fmt: skip
         self._encoding = encoding
         self._delta_encoding = encoding if isinstance(encoding, DeltaEncoding) else None
-        joined = encoding.joined if isinstance(encoding, JoinedEncoding) and self._delta_encoding is None else None
-        self._joined = joined
         self.has_deltas = self._delta_encoding is not None
         """Whether some messages are encoded as their differences from earlier ones."""
         self._rate = subscription.rate
-        self._fields = subscription.fields
+        self.fields = subscription.fields
         types = {kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics}
-        self._types = frozenset(types if subscription.finality else types - {"finalized"})
-
-    def joined(self, messages: list[LogMessage], station: str, frames_per_second: int) -> bytes | None:
-        """Return those messages that the subscription asks for, encoded one after another.
-
-        Returns `None` if the encoding can't do that. In this case, join the data of `entries`.
-        """
-        if self._joined is None:
-            return None
-        rate = self._rate
-        if rate is not None:
-            messages = [m for m in messages if m.type != "frame" or keeps_frame(m.frame or 0, rate, frames_per_second)]
-        return self._joined(messages, station, self._types, self._fields)
+        self.types = frozenset(types if subscription.finality else types - {"finalized"})
+        self.joined: Joined | None = None
+        """Encodes all messages of the `types`, with these `fields`. If this is `None`, join the data of `entries`."""
+        if isinstance(encoding, JoinedEncoding) and not self.has_deltas and subscription.rate is None:
+            self.joined = encoding.joined
 
     def entries(
         self,
@@ -94,16 +86,16 @@ class View:
         entries: list[Entry] = []
         for message in messages:
             kind = message.type
-            if kind not in self._types:
+            if kind not in self.types:
                 continue
             if rate is not None and kind == "frame" and not keeps_frame(message.frame or 0, rate, frames_per_second):
                 continue
-            fields = self._fields if kind == "frame" else None
+            fields = self.fields if kind == "frame" else None
             if deltas is None or not can_be_base(message):
                 entries += (Entry(encode(message, station, fields), message),)
                 continue
             before = predecessor(known, message)
-            known[kind] = base = DeltaBase(message, self._fields)
+            known[kind] = base = DeltaBase(message, self.fields)
             data = encode(message, station, fields) if before is None else deltas.follow(base, before, station)
             entries += (Entry(data, message, before, base),)
         return entries
@@ -113,7 +105,7 @@ class View:
 
         You should check first that it is wanted.
         """
-        return self._encode_for_all(message, station, self._fields if message.type == "frame" else None)
+        return self._encode_for_all(message, station, self.fields if message.type == "frame" else None)
 
     def _encode_for_all(self, message: LogMessage, station: str, fields: tuple[str, ...] | None) -> bytes:
         return message.form((self._encoding.key, station, fields), self._encoding.log, station, fields)

@@ -32,10 +32,8 @@ class WebsocketEncoding:
         self._encode: Callable[[LogMessage, str, tuple[str, ...] | None], bytes] = _ENCODE[form]
         encoder = None if kernel is None else kernel.Encoder(form, opcode, envelope, self._log)
         self.joined: Callable[[list[LogMessage], str, Set[str] | None, tuple[str, ...] | None], bytes]
-        """Encodes those messages of a station that have one of the types, one after another.
-
-        If you pass fields, then `frame` messages are cut down to these.
-        """
+        """Encodes those messages of a station that have one of the types, or all if it is `None`, one after another. If
+        there are fields, then `frame` messages are cut down to these."""
         self.joined = self._joined if encoder is None else encoder.write
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:

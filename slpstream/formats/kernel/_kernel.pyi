@@ -45,7 +45,7 @@ class Frames:
     ) -> tuple[int, int, int | None, Any, int | None]:
         """Take the whole frames from `start` on, as long as each has the number after the one before, begins after
         `through` and has the same characters (the parts of players and followers), and fewer than `max_pending` frames
-        are pending. `base` is the file offset of `data`.
+        are pending. They end at `limit`, or at the end of `data`, whose file offset is `base`.
 
         Adds each frame to `out`. It makes the frames up to its latest finalized frame final, or up to itself, which
         adds an event with them to `out`. Until then, a frame is in `pending`. Returns where the last frame ends, the

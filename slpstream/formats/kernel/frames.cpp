@@ -337,7 +337,7 @@ PyObject *frames_take(PyObject *object, PyObject *const *arguments, Py_ssize_t c
     Py_ssize_t size;
     if (PyBytes_AsStringAndSize(arguments[0], &bytes, &size) < 0) return nullptr;
     Py_ssize_t start = PyLong_AsSsize_t(arguments[1]);
-    const Py_ssize_t limit = PyLong_AsSsize_t(arguments[2]);
+    const Py_ssize_t limit = std::min(PyLong_AsSsize_t(arguments[2]), size);
     const long long base = PyLong_AsLongLong(arguments[3]);
     const bool has_through = arguments[5] != Py_None;
     Sequence sequence{PyLong_AsLongLong(arguments[4]), has_through ? PyLong_AsLongLong(arguments[5]) : none_through, 0,
@@ -349,7 +349,7 @@ PyObject *frames_take(PyObject *object, PyObject *const *arguments, Py_ssize_t c
     const auto *data = reinterpret_cast<const unsigned char *>(bytes);
     const Frame &frame = made.frame;
     try {
-        while (start >= 0 && start < limit && limit <= size && PyDict_Size(sequence.pending) < max_pending &&
+        while (start >= 0 && start < limit && PyDict_Size(sequence.pending) < max_pending &&
                made.layout.find(data, start, limit, made.players, made.frame) && frame.number == sequence.next &&
                frame.number > sequence.through && (frame.parts & all_characters) == sequence.characters) {
             if (!add_frame(made, data + start, frame.end - start, base + frame.end, sequence)) return nullptr;

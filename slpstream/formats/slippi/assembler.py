@@ -236,22 +236,7 @@ class Assembler:
         finder, whole_frames = self._finder, self._whole_frames
         if finder is None or whole_frames is None or self.open is not None:
             return start
-        numbers, finality, last = self.numbers, self.finality, self.last
-        while start < limit:
-            if self._characters is not None:  # the kernel takes those whose numbers are in order
-                start, numbers.next, finality.through, newest, noted = finder.take(
-                    buffer, start, limit, base,
-                    numbers.next, finality.through, finality.pending, MAX_LAG_FRAMES, self._characters, out,
-                )  # fmt: skip
-                if newest is not None:
-                    last.frame = last.newest = newest
-                    last.gone = last.newest_gone
-                    if not self._bookends:
-                        self._completed = newest.number
-                    if noted is not None:
-                        self.noted = noted
-                if start >= limit:
-                    break
+        while (start := self.take_in_order(buffer, start, limit, base, out)) < limit:
             found = finder.match(buffer, start, limit)
             if found is None:
                 break
@@ -261,6 +246,28 @@ class Assembler:
                 finder.put_back()
                 break
             start = end
+        return start
+
+    def take_in_order(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
+        """Take the whole frames from `start` on, as long as their numbers are in order and they have the same
+        characters as the last one. Returns the position after them.
+
+        This is the usual case, which takes one call of the kernel. `base` is the file offset of the buffer.
+        """
+        if self._characters is None or self._finder is None or self.open is not None:
+            return start
+        numbers, finality, last = self.numbers, self.finality, self.last
+        start, numbers.next, finality.through, newest, noted = self._finder.take(
+            buffer, start, limit, base,
+            numbers.next, finality.through, finality.pending, MAX_LAG_FRAMES, self._characters, out,
+        )  # fmt: skip
+        if newest is not None:
+            last.frame = last.newest = newest
+            last.gone = last.newest_gone
+            if not self._bookends:
+                self._completed = newest.number
+            if noted is not None:
+                self.noted = noted
         return start
 
     def needed_for_frame(self, buffer: bytes, start: int, limit: int) -> int:

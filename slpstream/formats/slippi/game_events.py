@@ -71,8 +71,11 @@ class GameEvents:
         """Assembles the frames, after Game Start."""
         self._outcome: Outcome | None = None
         self._held: _HeldStart | None = None
-        self._settled_through = -math.inf
+        self.settled_through = -math.inf
         """The highest frame number that was final in the last call of `settle`."""
+        self.is_watching = True
+        """Whether `settle` needs all events. Otherwise, you can leave it out for frames in order, as long as
+        `settled_through` is higher than the last frame that the assembler has noted."""
         self._split = bytearray()
         self._reported: set[str] = set()
         """The faults that are reported once per game."""
@@ -125,14 +128,15 @@ class GameEvents:
         outcome, assembler = self._outcome, self.assembler
         if outcome is not None and assembler is not None and not self.ended:
             # The frame after a noted one shows how long its action lasts.
-            if outcome.needs_all_frames or assembler.noted >= self._settled_through:
+            if outcome.needs_all_frames or assembler.noted >= self.settled_through:
                 outcome.take(out)
             if assembler.finality.through is not None:
-                self._settled_through = assembler.finality.through
+                self.settled_through = assembler.finality.through
         if self._held is not None:
             start = self._held.release(out)
             if start is not None:
                 self.settings, self._held = start.settings, None
+        self.is_watching = self._held is not None or outcome is None or outcome.needs_all_frames
 
     def _bind(self) -> None:
         """Fill `takes` for the declared sizes.

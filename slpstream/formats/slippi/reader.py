@@ -17,6 +17,7 @@ reason `error`.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from enum import IntEnum, auto
 from typing import ClassVar, NamedTuple, Self
@@ -170,11 +171,12 @@ class SlippiReader:
         game = self._game
         if game is not None and game.assembler is not None and self.stage is _EVENTS and not self.raw_length_bytes:
             # The usual case, sixty times a second: the bytes are whole frames, and nothing else.
-            end = game.assembler.take_whole_frames(buffer, 0, len(buffer), self._base, out)
+            end = game.assembler.take_in_order(buffer, 0, sys.maxsize, self._base, out)
             self._buffer = buffer[end:]
             self._base += end
             if not self._buffer:
-                game.settle(out)
+                if game.is_watching or game.assembler.noted >= game.settled_through:
+                    game.settle(out)
                 return out
         return self._run(self._advance, out)
 

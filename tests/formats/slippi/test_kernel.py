@@ -425,7 +425,12 @@ def test_frames_stay_pending_until_the_latest_finalized_frame_reaches_them() -> 
     assert taken(data, pending=waiting, finalized_offset=5) == ((0, 7, None, None, None), [])
 
 
-@pytest.mark.parametrize("limits", [(-1, 4), (0, 10**6), (10**6, None), (5, 2)])
+def test_frames_are_taken_up_to_the_end_of_the_data() -> None:
+    result, out = taken(frame_of(), limit=10**6)
+    assert (result[0], len(out)) == (len(frame_of()), 2)
+
+
+@pytest.mark.parametrize("limits", [(-1, 4), (10**6, None), (10**6, 10**7), (5, 2)])
 def test_frames_are_not_taken_from_outside_of_the_data(limits: tuple[int, int | None]) -> None:
     start, limit = limits
     assert taken(frame_of(), start=start, limit=limit) == ((start, 7, None, None, None), [])

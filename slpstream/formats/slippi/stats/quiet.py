@@ -115,9 +115,10 @@ class QuietFrames:
             return 0, last
         for index, number, *counts in inputs:
             roster.by_index[index].inputs.add(number - timer_start, *counts)
-        for index, pre in self._read_pre(last, self._first).items():
+        changed = self._read_pre(last, self._first)
+        for index in changed:
             if index in roster.by_index:
-                roster.by_index[index].inputs.follow(pre)
+                roster.by_index[index].inputs.follow(changed[index])
         posts = self._read_post(last)
         for player in self._players:
             player.prev = player.post = post = posts[player.index]

@@ -22,7 +22,7 @@ def count_stage_control(players: list[Player]) -> None:
             nearest, second, holder = x, nearest, player
         elif x < second:
             second = x
-    if len(living) < PAIR:
+    if not living[PAIR - 1 :]:
         return
     for player in living:
         player.positions.contested_frames += 1

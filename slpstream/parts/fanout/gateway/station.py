@@ -302,7 +302,7 @@ class GatewayStation:
         self._doubted.discard(mode)
         if messages[0].type == "game_start":
             _begin_game(game, messages[0])
-        channel.publish(game, {mode: messages})
+        channel.publish(game, {mode: [*messages]})
         for message in messages:
             if message.type == "game_end":
                 _end_game(game, message)
