@@ -1,36 +1,40 @@
 """From bytes to encoded JSON messages: CPU time per frame, compared with slippi-js's stream and parser in the same run.
 
-The replay is fed in blocks of 4,096 bytes, as Dolphin writes them, and each message is encoded as a JSON line. A frame
-resent by a rollback counts again, for us and for the peer.
+The replay is fed in blocks of 4,096 bytes, as Dolphin writes them. Both logs are written, and the messages of the live
+log are encoded as JSON for a websocket, as the daemon does it for each group of subscribers. A frame resent by a
+rollback counts again, for us and for the peer.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-import pytest
+from websockets.frames import Opcode
 
 from slpstream.formats import kernel as room
 from slpstream.formats.registry import new_stats
-from slpstream.formats.slippi import packed_frame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.write_schedule import Timeline
+from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
+from slpstream.model.topics import TOPIC_OF_TYPE
+from slpstream.web.encodings import WebsocketEncoding
 from tests.bench import slippi_js
 from tests.bench.games import replays
 from tests.bench.report import Figure, Form
+from tests.formats.slippi.pure import without_kernel
 
 KERNEL_TARGET_MICROSECONDS, PYTHON_TARGET_MICROSECONDS = 3.0, 10.0
-FIELDS_TARGET_MICROSECONDS = 2.0
+FIELDS_TARGET_MICROSECONDS = 1.2
 FIELDS = (
     "post.percent", "post.stocksRemaining", "post.positionX", "post.positionY", "post.actionStateId", "pre.buttons"
 )  # fmt: skip
 _BLOCK_BYTES = 4096
+_TYPES = frozenset(TOPIC_OF_TYPE)
 _ROUNDS_PER_RUN = 3
 
 
@@ -46,7 +50,7 @@ def run(form: Form) -> list[Figure]:
         by_frame = median(_microseconds(_cut_by_frame(data), frames) for _ in range(1 if form.short else form.runs))
         note = f"{size / frames:,.0f} B of JSON per frame; fed frame by frame {by_frame:.1f} µs; "
         note += _peer(data, frames, rounds, median(values))
-        with _without_kernel():
+        with without_kernel():
             in_python = [_microseconds(blocks, frames) for _ in range(rounds)]
         if room.kernel is not None:
             figures.append(Figure(f"decode, {name}", values, "µs CPU a frame", KERNEL_TARGET_MICROSECONDS, note))
@@ -60,31 +64,30 @@ def run(form: Form) -> list[Figure]:
     return figures
 
 
-@contextmanager
-def _without_kernel() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_frame, "kernel", None)
-        yield
-
-
 def _microseconds_of_fields(data: bytes) -> float:
     """CPU time to make the message of a frame with only `FIELDS`."""
     messages = [m for m in Pipeline(SlippiReader()).feed(data).messages("live") if m.type == "frame"]
+    encode = _json().joined
     began = time.process_time()
     for message in messages:
-        message.json("main", FIELDS)
+        encode([message], "main", _TYPES, FIELDS)
     return (time.process_time() - began) / len(messages) * 1e6
 
 
 def _decode(pieces: Sequence[bytes], *, stats: bool = False) -> tuple[int, int]:
-    """Run the hot path from bytes to lines. Returns the numbers of frames and of bytes of JSON."""
-    pipeline = Pipeline(SlippiReader(), make_stats=new_stats if stats else lambda start: None)
+    """Run the hot path from bytes to messages. Returns the numbers of frames and of bytes of messages."""
+    pipeline = Pipeline(SlippiReader(), MODES, make_stats=new_stats if stats else lambda start: None)
+    encode = _json().joined
     frames = size = 0
     for piece in pieces:
-        for message in pipeline.feed(piece).messages("live"):
-            size += len(message.json("main"))
-            frames += message.type == "frame"
+        batch = pipeline.feed(piece)
+        size += len(encode(batch.logs["live"], "main", _TYPES, None))
+        frames += batch.frames
     return frames, size
+
+
+def _json() -> WebsocketEncoding:
+    return WebsocketEncoding("json", Opcode.TEXT, "json")
 
 
 def _microseconds(pieces: Sequence[bytes], frames: int, *, stats: bool = False) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from websockets.frames import Frame, Opcode
 
+from slpstream.model.events import Form
 from slpstream.model.messages import LogMessage
+from slpstream.model.topics import TOPIC_OF_TYPE
 from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK, WebsocketEncoding
 from tests.formats.slippi.built import varied_replay
 from tests.formats.slippi.logs import logs_of
@@ -42,3 +44,20 @@ def test_messages_of_games_are_framed_as_websockets_does(fields: tuple[str, ...]
         assert JSON.log(message, "setup", chosen) == Frame(Opcode.TEXT, json).serialize(mask=False)
         for encoding in (MESSAGEPACK, DELTA):
             assert encoding.log(message, "setup", chosen) == Frame(Opcode.BINARY, packed).serialize(mask=False)
+
+
+@pytest.mark.parametrize("form", ["json", "msgpack"])
+@pytest.mark.parametrize("types", [set(TOPIC_OF_TYPE), {"frame", "game_end"}, set()])
+@pytest.mark.parametrize("fields", [None, ("post.percent", "items")])
+def test_many_messages_are_encoded_one_after_another(
+    form: Form, types: set[str], fields: tuple[str, ...] | None
+) -> None:
+    """By the kernel and without it."""
+    messages = list(logs_of([varied_replay()]).live)
+    with without_kernel():
+        in_python = WebsocketEncoding("slow", Opcode.TEXT, form)
+    by_kernel = WebsocketEncoding("fast", Opcode.TEXT, form)
+    chosen = [(message, fields if message.type == "frame" else None) for message in messages if message.type in types]
+    expected = b"".join(in_python.log(message, "setup", cut) for message, cut in chosen)
+    for encoding in (in_python, by_kernel, by_kernel):
+        assert encoding.joined(messages, "setup", types, fields) == expected

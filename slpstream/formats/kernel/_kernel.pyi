@@ -101,9 +101,9 @@ class Encoder:
     """Writes the messages of logs as websocket messages in one frame each, with this `opcode`.
 
     `form` is "json" or "msgpack". `envelope` is called with the form, type, station, game id and mode, and returns the
-    envelope of such a message, as for `Template.message`. Whatever is unusual is left to `encode`, which is called with
-    the message, the station and the fields: messages without a position, those that aren't JSON yet or have to be cut
-    down, and frames for which there is no template yet.
+    envelope of such messages, as for `Template.message`, which is then remembered. Whatever is unusual is left to
+    `encode`, which is called with the message, the station and the fields: messages without a position, those that
+    aren't JSON yet or have to be cut down, and frames for which there is no template yet.
     """
 
     def __new__(

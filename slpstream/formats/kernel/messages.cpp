@@ -484,11 +484,32 @@ enum Name { type, game_id, mode, offset, count, content, frame, data, events, pa
 constexpr std::array<const char *, name_count> names_of{"type",    "game_id", "mode",   "offset", "count",    "content",
                                                         "frame",   "data",    "events", "parts",  "revision", "templates"};
 
+// An envelope, and what it was made for: type, station, game id and mode of its messages, compared by identity.
+struct KnownEnvelope {
+    std::array<PyObject *, 4> about{};
+    PyObject *parts = nullptr;
+
+    KnownEnvelope() = default;
+    KnownEnvelope(const KnownEnvelope &) = delete;
+    KnownEnvelope &operator=(const KnownEnvelope &) = delete;
+    ~KnownEnvelope() {
+        for (PyObject *object : about) Py_XDECREF(object);
+        Py_XDECREF(parts);
+    }
+    void swap(KnownEnvelope &other) {
+        std::swap(about, other.about);
+        std::swap(parts, other.parts);
+    }
+};
+
+constexpr std::size_t known_envelopes = 256;
+
 struct EncoderMade {
     bool is_json = true;
     int opcode = 0;
     PyObject *form = nullptr, *envelope = nullptr, *encode = nullptr;
     std::array<PyObject *, name_count> names{};
+    std::array<KnownEnvelope, known_envelopes> envelopes;
     Output output;
 
     EncoderMade() = default;
@@ -513,7 +534,7 @@ struct EncoderObject {
 
 // A call of `write`.
 struct Encoding {
-    const EncoderMade &made;
+    EncoderMade &made;
     PyTypeObject *template_type;
     PyObject *station, *fields;
     Output &output;
@@ -529,6 +550,23 @@ struct Encoding {
         }
         output.append(Bytes(bytes.get()));
         return true;
+    }
+
+    // A new reference to the envelope of messages about this, or null after an error.
+    PyObject *envelope_for(const std::array<PyObject *, 4> &about) const {
+        std::uintptr_t sum = 0;
+        for (PyObject *object : about) sum = sum * 31 + (reinterpret_cast<std::uintptr_t>(object) >> 4);
+        KnownEnvelope &known = made.envelopes[sum % known_envelopes];
+        if (known.about != about) {
+            PyObject *parts =
+                PyObject_CallFunctionObjArgs(made.envelope, made.form, about[0], about[1], about[2], about[3], nullptr);
+            if (parts == nullptr) return nullptr;
+            KnownEnvelope fresh;
+            for (std::size_t i = 0; i < about.size(); ++i) fresh.about[i] = Py_NewRef(about[i]);
+            fresh.parts = parts;
+            known.swap(fresh);
+        }
+        return Py_NewRef(known.parts);
     }
 
     // The template for the content of a frame, or null, also after an error.
@@ -564,8 +602,7 @@ struct Encoding {
         const bool is_cut = fields != Py_None && PyUnicode_Compare(kind, made.names[frame]) == 0;
         if (is_encoded && (!made.is_json || is_cut || game.get() == Py_None))
             return write_by_python(message, is_cut);
-        const Owned both(
-            PyObject_CallFunctionObjArgs(made.envelope, made.form, kind, station, game.get(), of_mode.get(), nullptr));
+        const Owned both(envelope_for({kind, station, game.get(), of_mode.get()}));
         PyObject *head, *cursor;
         if (!both || !read_envelope(both.get(), head, cursor)) return false;
         Envelope envelope{Bytes(head), Bytes(cursor)};
