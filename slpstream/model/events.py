@@ -105,21 +105,6 @@ class PackedEntry(msgspec.Struct, gc=False):
         """
         raise NotImplementedError
 
-    def message(
-        self,
-        form: Form,
-        fields: tuple[str, ...] | None,
-        envelope: tuple[bytes, bytes],
-        offset: int,
-        count: int,
-    ) -> bytes | None:
-        """Return the whole message: the envelope, and then what `form` returns.
-
-        `envelope` has everything before the cursor, and the cursor without the position that `offset` and `count` are.
-        Returns `None` in the same case as `form`.
-        """
-        raise NotImplementedError
-
 
 class Frame(Event, gc=False, eq=False):
     """A complete frame.

@@ -167,17 +167,7 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         the frame itself has the first part of the path, then the path applies to the frame (`items`, `start.seed`);
         otherwise, it applies to each player and follower (`post.percent`). `frame` and `revision` are always included.
         """
-        content = self.content
-        if type(content) is bytes:  # this is called for each message of each frame, so we save two calls
-            body = content
-        else:
-            start = envelope("json", self.type, station, self.game_id, self.mode)
-            message = content.message("json", fields, start, self.offset, self.count)  # type: ignore[union-attr]
-            if message is not None:
-                return message
-            body = self.body
-        if fields is not None:
-            body = _cut_body(body, fields)
+        body = self._body(fields)
         head = _head(self.type, station, self.game_id, self.mode)
         if self.game_id is None:
             return head + body
@@ -186,12 +176,11 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
     def messagepack(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
         """Return the same message as `json`, but encoded as MessagePack."""
         content = self.content
-        if type(content) is not bytes:
-            start = envelope("msgpack", self.type, station, self.game_id, self.mode)
-            message = content.message("msgpack", fields, start, self.offset, self.count)  # type: ignore[union-attr]
-            if message is not None:
-                return message
-        return to_messagepack(self.json(station, fields))
+        body = None if isinstance(content, bytes) else content.form("msgpack", fields)
+        if body is None:
+            return to_messagepack(self.json(station, fields))
+        head, cursor = envelope("msgpack", self.type, station, self.game_id, self.mode)
+        return b"%b%b%b" % (head, _encode_messagepack(f"{cursor.decode()}{self.offset}.{self.count}"), body)
 
     def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
         """Return an encoded form of this message. The first call makes it with `make(self, *given)` and caches it under
@@ -212,11 +201,14 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
 
     def entry(self, fields: tuple[str, ...] | None = None) -> msgspec.Raw:
         """Return the encoded value of `frame` in a `frame` message. If you pass `fields`, it is cut down to them."""
+        return msgspec.Raw(self._body(fields)[len(_FRAME_KEY) : -1])
+
+    def _body(self, fields: tuple[str, ...] | None) -> bytes:
         content = self.content
         body = None if isinstance(content, bytes) else content.form("json", fields)
         if body is None:
-            body = self.body if fields is None else _cut_body(self.body, fields)
-        return msgspec.Raw(body[len(_FRAME_KEY) : -1])
+            return self.body if fields is None else _cut_body(self.body, fields)
+        return body
 
     def size_bytes(self) -> int:
         """Return approximately how much memory this message takes.

@@ -10,8 +10,8 @@ from slpstream.formats.kernel import kernel
 from tests.bench.calls import calls_per_frame
 
 MAX_CALLS = 130
-"""Somewhat more than `calls.TARGET`, because a busy machine makes the play longer, and a short play has a larger part of
-what happens once."""
+"""Somewhat more than `calls.TARGET`, because a busy machine makes the play longer, and because what happens only once
+counts more in a short one."""
 
 
 @pytest.mark.slow

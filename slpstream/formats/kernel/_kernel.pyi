@@ -91,19 +91,14 @@ class Template:
 
         Raises `ValueError` if `data` isn't a whole frame, or lacks one of the events."""
 
-    def message(self, envelope: tuple[bytes, bytes], offset: int, count: int, data: bytes, number: int, /) -> bytes:
-        """The message of a whole frame: its envelope, and then what `render` returns.
-
-        The envelope is given as everything before the cursor, and the beginning of the cursor's text, which ends with
-        `offset`, a dot and `count`."""
-
 class Encoder:
     """Writes the messages of logs as websocket messages in one frame each, with this `opcode`.
 
-    `form` is "json" or "msgpack". `envelope` is called with the form, type, station, game id and mode, and returns the
-    envelope of such messages, as for `Template.message`, which is then remembered. Whatever is unusual is left to
-    `encode`, which is called with the message, the station and the fields: messages without a position, those that
-    aren't JSON yet or have to be cut down, and frames for which there is no template yet.
+    `form` is "json" or "msgpack". `envelope` is called with the form, type, station, game id and mode, and returns
+    everything before the cursor of such messages, and the beginning of the cursor, which ends with the offset, a dot
+    and the count of a message. These are then remembered. Whatever is unusual is left to `encode`, which is called with
+    the message, the station and the fields: messages without a position, those that aren't JSON yet or have to be cut
+    down, and frames for which there is no template yet.
     """
 
     def __new__(
@@ -140,9 +135,6 @@ class Fields:
 
         If you pass the frame before, players whose values are the same in both frames are left out. Everything between
         the first and the last value counts."""
-
-    def occurs(self, value: int, data: bytes, /) -> bool:
-        """Whether the first of the values is this integer for any player in the frame."""
 
 class Watch:
     """Watches whole frames that follow each other, and tells which of them are quiet.

@@ -507,30 +507,6 @@ PyObject *fields_read(PyObject *object, PyObject *const *arguments, Py_ssize_t a
     return found;
 }
 
-// occurs(value, data): whether the first of the values is this integer for any player in the frame.
-PyObject *fields_occurs(PyObject *object, PyObject *const *arguments, Py_ssize_t argument_count) {
-    if (argument_count != 2) {
-        PyErr_SetString(PyExc_TypeError, "occurs takes value and data");
-        return nullptr;
-    }
-    const FieldsMade &made = *reinterpret_cast<FieldsObject *>(object)->made;
-    const long long value = PyLong_AsLongLong(arguments[0]);
-    if (value == -1 && PyErr_Occurred()) return nullptr;
-    if (!has_character(made.rule) || made.places.empty() || !is_integer(made.places[0].kind)) {
-        PyErr_SetString(PyExc_ValueError, "the first value is no integer of players");
-        return nullptr;
-    }
-    Frame frame;
-    const unsigned char *begin = found_again(made.layout, arguments[1], frame);
-    if (begin == nullptr) return nullptr;
-    const Place &place = made.places[0];
-    for (int player = 0; player < max_players; ++player) {
-        const std::int32_t at = frame.at[static_cast<std::size_t>(slot_of(player, false, made.rule))];
-        if (at != absent && integer_at(begin + at + place.offset, place.kind) == value) Py_RETURN_TRUE;
-    }
-    Py_RETURN_FALSE;
-}
-
 PyMethodDef frames_methods[] = {
     {"match", as_method(frames_match), METH_FASTCALL,
      "match(data, start, limit): end, number, latest finalized frame and parts of the frame at `start`, or None."},
@@ -546,8 +522,6 @@ PyMethodDef frames_methods[] = {
 PyMethodDef fields_methods[] = {
     {"read", as_method(fields_read), METH_FASTCALL,
      "read(data, before=None): the values of a frame, by player index; only changed ones if you pass the frame before."},
-    {"occurs", as_method(fields_occurs), METH_FASTCALL,
-     "occurs(value, data): whether the first of the values is this integer for any player in the frame."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -460,24 +460,6 @@ PyObject *template_render(PyObject *object, PyObject *const *arguments, Py_ssize
     });
 }
 
-// message(envelope, offset, count, data, number): the message of a whole frame.
-PyObject *template_message(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 5) {
-        PyErr_SetString(PyExc_TypeError, "message takes envelope, offset, count, data and number");
-        return nullptr;
-    }
-    PyObject *head, *cursor;
-    if (!read_envelope(arguments[0], head, cursor)) return nullptr;
-    Envelope envelope{Bytes(head), Bytes(cursor)};
-    std::int64_t number;
-    if (!read_number(arguments[1], envelope.offset) || !read_number(arguments[2], envelope.count) ||
-        !read_number(arguments[4], number))
-        return nullptr;
-    return written(output_of_templates, [&](Output &output) {
-        return write_frame(output, template_of(object), arguments[3], number, {&envelope});
-    });
-}
-
 // Names of the attributes of messages and of the contents of frames.
 enum Name { type, game_id, mode, offset, count, content, frame, data, events, parts, revision, templates, name_count };
 
@@ -692,8 +674,6 @@ PyType_Slot encoder_slots[] = {
 PyMethodDef template_methods[] = {
     {"render", as_method(template_render), METH_FASTCALL,
      "render(data, number): the message of a frame without its envelope, as bytes."},
-    {"message", as_method(template_message), METH_FASTCALL,
-     "message(envelope, offset, count, data, number): the message of a frame, as bytes."},
     {nullptr, nullptr, 0, nullptr},
 };
 

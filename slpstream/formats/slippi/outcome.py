@@ -23,7 +23,7 @@ from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
 from slpstream.formats.slippi.last_frame import LastFrame
-from slpstream.formats.slippi.packed_frame import PackedFrame, WholeFrames
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
 
 _ACTION_FIELDS = "action_state_id", "action_state_counter"
@@ -43,8 +43,6 @@ class LedgeGrabs:
         self.counts = dict.fromkeys(players, 0)
         """By player index."""
         self._last: dict[int, tuple[int, Any]] = {}
-        self._events: WholeFrames | None = None
-        self._occurs: Callable[[int, bytes], bool]
 
     def copy(self) -> LedgeGrabs:
         """Return a copy of this counter. It has the same state, but is independent from then on."""
@@ -56,12 +54,7 @@ class LedgeGrabs:
         """Take the next final frame."""
         content = frame.content
         if type(content) is PackedFrame:
-            # Nearly all frames come here. Decoding them would take longer than all other work on them.
-            if content.events is not self._events:
-                self._events = content.events
-                self._occurs = content.events.occurs(POST_FRAME, "action_state_id")
-            if not self._last and not self._occurs(LEDGE_CATCH, content.data):
-                return
+            # Decoding the frame would take longer than all other work on it.
             actions = content.events.fields(POST_FRAME, _ACTION_FIELDS, _action)(content.data)
         else:
             posts = {index: player.post for index, player in content.players.items() if player.post is not UNSET}

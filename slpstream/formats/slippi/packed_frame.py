@@ -107,21 +107,6 @@ class PackedFrame(PackedEntry, gc=False):
         template = self.events.templates.get(key) or self.events.new_template(key)
         return None if template is None else template.render(self.data, self.revision)
 
-    def message(
-        self,
-        form: Form,
-        fields: tuple[str, ...] | None,
-        envelope: tuple[bytes, bytes],
-        offset: int,
-        count: int,
-    ) -> bytes | None:
-        """Return the message, which is made by the kernel, or `None` if there's no template for it."""
-        key, events = (form, fields, self.parts), self.events
-        template = events.templates[key] if key in events.templates else events.new_template(key)
-        if template is None:
-            return None
-        return template.message(envelope, offset, count, self.data, self.revision)  # type: ignore[no-any-return]
-
 
 class WholeFrames:
     """What there is to know about the whole frames of all replays that declare the same sizes of events."""
@@ -195,15 +180,6 @@ class WholeFrames:
             described = *self._described, bytes([RULES[table.command]]), places, make
             read = self._fields[key] = kernel.Fields(*described).read if places else _no_fields  # type: ignore[union-attr]
         return read
-
-    def occurs(self, table: Table, name: str) -> Callable[[int, bytes], bool]:
-        """Return a function that tells whether an integer is the value of this field for any player in a whole frame.
-
-        `table` is that of an update of characters. Followers don't count.
-        """
-        described = *self._described, bytes([RULES[table.command]]), self._places(table, (name,)), int
-        occurs: Callable[[int, bytes], bool] = kernel.Fields(*described).occurs  # type: ignore[union-attr]
-        return occurs
 
     def watch(self, players: bytes, fields: Iterable[tuple[Table, Sequence[str]]], numbers: tuple[float, ...]) -> Any:
         """Return the kernel's `Watch` for these players, fields and numbers."""

@@ -133,36 +133,6 @@ def numbered(form: Form) -> Any:
     return kernel.Template(*EVENTS, form, ((NUMBERED[form], b"n", 0, 0), (end, b".", 0, 0)), ())
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("offset", "count"), [(0, 0), (-1, 7), (2**63 - 1, -(2**63))])
-@pytest.mark.parametrize("cursor_bytes", [0, 10, 27, 28, 29, 34, 250, 256, 65_530, 65_536])
-def test_messages_begin_with_their_envelope(form: Form, cursor_bytes: int, offset: int, count: int) -> None:
-    cursor = "c" * cursor_bytes
-    message = numbered(form).message((HEADS[form], cursor.encode()), offset, count, frame_of(), 3)
-    assert message == ENCODE[form]({"cursor": f"{cursor}{offset}.{count}", "number": 3})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ((), TypeError),
-        (((b"", b""), 0, 0, frame_of()), TypeError),
-        ((b"", 0, 0, frame_of(), 0), TypeError),
-        (((b"",), 0, 0, frame_of(), 0), TypeError),
-        ((("", b""), 0, 0, frame_of(), 0), TypeError),
-        (((b"", None), 0, 0, frame_of(), 0), TypeError),
-        (((b"", b""), "0", 0, frame_of(), 0), TypeError),
-        (((b"", b""), 0, 2**63, frame_of(), 0), OverflowError),
-        (((b"", b""), 0, 0, None, 0), TypeError),
-        (((b"", b""), 0, 0, frame_of()[:-1], 0), ValueError),
-        (((b"", b""), 0, 0, frame_of(), None), TypeError),
-    ],
-)
-def test_messages_of_other_arguments_are_refused(arguments: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        numbered("json").message(*arguments)
-
-
 def frame_message(form: Form, kept: tuple[str, ...] | None = None, **changed: Any) -> Any:
     """A message with a packed frame and a template for it."""
     events = SimpleNamespace(templates={(form, kept, 1): numbered(form)})
@@ -184,15 +154,27 @@ def framed(opcode: int, *messages: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("offset", "count"), [(0, 0), (-1, 7), (2**63 - 1, -(2**63))])
+@pytest.mark.parametrize("cursor_bytes", [0, 10, 27, 28, 29, 34, 250, 256, 65_530, 65_536])
+def test_messages_begin_with_their_envelope(form: Form, cursor_bytes: int, offset: int, count: int) -> None:
+    cursor = "c" * cursor_bytes
+    message = ENCODE[form]({"cursor": f"{cursor}{offset}.{count}", "number": 3})
+    written = new_encoder(form, cursor=cursor.encode()).write(
+        [frame_message(form, offset=offset, count=count)], "s", None, None
+    )
+    assert written == framed(Opcode.TEXT, message)
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("opcode", [Opcode.TEXT, Opcode.BINARY, 0, 15])
 @pytest.mark.parametrize("cursor_bytes", [0, *range(80, 120), *range(65_495, 65_525), 200_000])
 def test_frames_become_websocket_messages(form: Form, opcode: int, cursor_bytes: int) -> None:
-    cursor = b"c" * cursor_bytes
-    message = numbered(form).message((HEADS[form], cursor), 5, 6, frame_of(), 3)
-    encoder = new_encoder(form, opcode, cursor)
-    for count in (1, 3):
-        written = encoder.write([frame_message(form)] * count, "s", None, None)
-        assert written == framed(opcode, *[message] * count)
+    cursor = "c" * cursor_bytes
+    message = ENCODE[form]({"cursor": f"{cursor}5.6", "number": 3})
+    encoder = new_encoder(form, opcode, cursor.encode())
+    for messages in (1, 3):
+        written = encoder.write([frame_message(form)] * messages, "s", None, None)
+        assert written == framed(opcode, *[message] * messages)
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 110, 70_000])
@@ -262,7 +244,14 @@ def test_encoders_refuse_what_is_no_message() -> None:
         (encoder.write, ([frame_message("json", events=SimpleNamespace(templates=()))], "s", None, None), TypeError),
         (kernel.Encoder, ("json", 16, print, print), ValueError),
         (kernel.Encoder, (b"json", 1, print, print), TypeError),
-        (kernel.Encoder("json", 1, print, print).write, ([usual], "s", None, None), TypeError),
+        *[
+            (
+                kernel.Encoder("json", 1, lambda *about, parts=parts: parts, print).write,
+                ([usual], "s", None, None),
+                TypeError,
+            )
+            for parts in (None, b"", (b"",), ("", b""), (b"", None))
+        ],
     ]
     for call, arguments, error in calls:
         with pytest.raises(error):
@@ -638,22 +627,6 @@ def test_fields_to_watch_that_do_not_fit_are_refused() -> None:
             watch((*fields[:at], (), *fields[at + 1 :]))
     with pytest.raises(TypeError):
         watch(fields[:-1])
-
-
-def test_a_value_occurs_in_a_frame() -> None:
-    assert kernel is not None
-    occurs = kernel.Fields(*WATCHED, b"l", ((b"h", 7), (b"B", 7)), int).occurs
-    data = characters(7, (0, STILL, b"\xff\xfe".ljust(10)), (3, STILL, b"\1\0".ljust(10)))
-    assert [value for value in (-2, -1, 0, 1, 255, 256, 65534) if occurs(value, data)] == [-2, 256]
-    with pytest.raises(ValueError, match="not a whole frame"):
-        occurs(1, data[:-1])
-    with pytest.raises(OverflowError):
-        occurs(1 << 80, data)
-    with pytest.raises(TypeError):
-        occurs(1)
-    for rule, places in ((b"s", ((b"B", 5),)), (b"l", ((b"f", 7),)), (b"l", ((b"?", 7),)), (b"l", ())):
-        with pytest.raises(ValueError, match="no integer"):
-            kernel.Fields(*WATCHED, rule, places, int).occurs(1, data)
 
 
 def frames_in(data: bytes) -> list[Frame]:
