@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
+#include <cstring>
+#include <iterator>
 #include <limits>
 #include <new>
 
@@ -171,9 +173,10 @@ struct Batch {
         if (!offset_object || !final || !computer || !made.read(event, through, number_through)) return false;
         const long long offset = PyLong_AsLongLong(offset_object.get());
         if (offset == -1 && PyErr_Occurred() != nullptr) return false;
-        char text[64];
-        std::snprintf(text, sizeof text, "\"through\":%lld}", number_through);
-        const Owned body(PyBytes_FromString(text));
+        char text[64] = "\"through\":";
+        char *end = std::to_chars(text + std::strlen(text), std::end(text) - 1, number_through).ptr;
+        *end++ = '}';
+        const Owned body(PyBytes_FromStringAndSize(text, end - text));
         if (!body || !made.append(made.live, made.names[Name::finalized], body.get(), Py_None, offset)) return false;
         const Py_ssize_t count = PySequence_Size(final.get());
         for (Py_ssize_t i = 0; i < count; ++i) {

@@ -6,6 +6,7 @@
 
 #include <climits>
 #include <new>
+#include <optional>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <utility>
@@ -19,6 +20,8 @@ constexpr int send_flags = MSG_DONTWAIT | MSG_NOSIGNAL;
 #else
 constexpr int send_flags = MSG_DONTWAIT;  // Python ignores SIGPIPE
 #endif
+
+constexpr std::size_t few = 8;  // writes that take less time than it takes to get the GIL back
 
 using Shortfall = std::pair<Py_ssize_t, Py_ssize_t>;  // the index of a socket, and how many bytes it took
 
@@ -41,7 +44,8 @@ bool read_descriptors(PyObject *list, std::vector<int> &descriptors) {
 
 std::vector<Shortfall> send_each(const std::vector<int> &descriptors, const Bytes &data) {
     std::vector<Shortfall> shortfalls;
-    const WithoutGil others_run;
+    std::optional<WithoutGil> others_run;
+    if (descriptors.size() > few) others_run.emplace();
     for (std::size_t i = 0; i < descriptors.size(); ++i) {
         ssize_t taken = -1;
         if (descriptors[i] >= 0)
