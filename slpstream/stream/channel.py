@@ -293,7 +293,7 @@ class Channel(StationGames):
                 if entries is None:
                     entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
                 encoded = chunks(entries)
-        except Exception as error:  # noqa: BLE001 -- contained, or raised again
+        except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
             error_id = self._containment.caught(error)
             for member in [*members]:  # all of them want these bytes
                 member.recipient.fail(error_id)

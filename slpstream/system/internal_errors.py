@@ -4,10 +4,11 @@ If we expect something to fail, there is a type for it (`slpstream.model.errors`
 happens. This means that any other exception is a bug in slpstream. A bug often concerns just one file or one request.
 If we didn't contain it, this one file would end the streams of all stations, and after each restart it would do so
 again. That's why whoever owns a part (a request, a file, an output, a station) runs it in `InternalErrors.contain`. You
-won't find any other place in the package that catches `Exception`. Here it is right, because we can't know the types of
-bugs in advance, and because the owner throws away everything that belongs to the part. This doesn't mean that bugs are
-hidden: each of them is logged with its traceback and an id, counted by part, and raises an alert. If you use `strict`,
-a bug ends the process.
+won't find any other place in the package that catches `Exception`, except for two that run for every frame. These do
+without a `with` block, and pass what they catch to `Containment.caught`. Here it is right, because we can't know the
+types of bugs in advance, and because the owner throws away everything that belongs to the part. This doesn't mean that
+bugs are hidden: each of them is logged with its traceback and an id, counted by part, and raises an alert. If you use
+`strict`, a bug ends the process.
 
 `MemoryError` is contained too. You might think that this is dangerous, but if the system runs out of memory, it kills
 the process instead (overcommit, `MemoryMax=`). So the error means that one part wanted to allocate an absurd amount,

@@ -44,19 +44,17 @@ class FileContainment:
 
     def run(self, file: TailedFile | None, work: Callable[..., None], *arguments: Any) -> None:
         """Call `work`. After an unexpected exception, this puts the file into quarantine (if there is a file)."""
-        try:
+        with self._containment as contained:
             work(*arguments)
-        except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
-            self.failed(file, error)
+        if contained.error_id is not None and file is not None:
+            self.quarantine(file, contained.error_id)
 
-    def failed(self, file: TailedFile | None, error: BaseException) -> None:
+    def failed(self, file: TailedFile, error: BaseException) -> None:
         """Contain an exception that the work on a file has raised, and put the file into quarantine.
 
         If it isn't to be contained, it is raised again.
         """
-        error_id = self._containment.caught(error)
-        if file is not None:
-            self.quarantine(file, error_id)
+        self.quarantine(file, self._containment.caught(error))
 
     def quarantine(self, file: TailedFile, error_id: str) -> None:
         """Ignore a file until it changes, because of the bug that was logged under this id."""
