@@ -38,12 +38,15 @@ class LogWriter(Protocol):
     def begin_game(self, game_id: str, /) -> None:
         """Give the messages from now on the id of their game."""
 
-    def write_events(self, events: list[Event], deriver: Derives, write_other: Callable[[Event], object], /) -> Written:
+    def write_events(
+        self, events: list[Event], deriver: Derives, write_other: Callable[[Any, Event], object], about: Any, /
+    ) -> Written:
         """Begin a new batch with the messages of these events.
 
         A frame that has become complete is written to the live log, and also which frames have become final. Each final
-        frame is written to the finalized log. After that, `write_other` is called with the events that the computer of
-        `deriver` derives from it. It is also called with all events that aren't about frames, and can call `write`.
+        frame is written to the finalized log. After that, `write_other` is called with `about` and each event that the
+        computer of `deriver` derives from it. It is also called for all events that aren't about frames, and can call
+        `write`.
         """
 
     def write(self, content: Content, offset: int, /) -> None:
@@ -87,7 +90,9 @@ class PythonLogWriter:
         """Give the messages from now on the id of their game."""
         self._game_id = game_id
 
-    def write_events(self, events: list[Event], deriver: Derives, write_other: Callable[[Event], object], /) -> Written:
+    def write_events(
+        self, events: list[Event], deriver: Derives, write_other: Callable[[Any, Event], object], about: Any, /
+    ) -> Written:
         """Begin a new batch with the messages of these events."""
         for log in self._logs.values():
             log.messages = []
@@ -102,9 +107,9 @@ class PythonLogWriter:
                     self._write_to("finalized", frame, event.end_offset)
                     if deriver.computer is not None:
                         for derived in deriver.computer.feed(frame, event.end_offset):
-                            write_other(derived)
+                            write_other(about, derived)
             else:
-                write_other(event)
+                write_other(about, event)
         resent = sum(frame.revision > 0 for frame in frames)
         highest = max((frame.number for frame in frames), default=None)
         return {mode: log.messages for mode, log in self._logs.items()}, len(frames), resent, highest

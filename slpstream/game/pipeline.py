@@ -15,7 +15,6 @@ itself, and in both logs they come after the message that makes the frame final.
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
@@ -197,8 +196,7 @@ class Pipeline:
         same time.
         """
         batch = Batch({})
-        write_other = functools.partial(self._write_other, batch)
-        written = self._writer.write_events(events, self._deriver, write_other)
+        written = self._writer.write_events(events, self._deriver, self._write_other, batch)
         batch.logs, batch.frames, batch.resent_frames, highest = written
         if highest is not None and (self.last_frame is None or highest > self.last_frame):
             self.last_frame = highest

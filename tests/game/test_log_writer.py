@@ -48,10 +48,11 @@ class Derived:
 def written(writer: LogWriter, events: list[Event], deriver: Any = None) -> Written:
     """Let a writer write the events, and those that aren't about frames just as they are."""
 
-    def write_other(event: Event) -> None:
+    def write_other(about: str, event: Event) -> None:
+        assert about == "about"
         writer.write(content_of(event), event.end_offset)
 
-    return writer.write_events(events, deriver or Derived(), write_other)
+    return writer.write_events(events, deriver or Derived(), write_other, "about")
 
 
 def event(offset: int, what: int) -> Event:
@@ -129,7 +130,7 @@ def test_errors_of_others_pass_through() -> None:
     failing.feed = fail
     for writer in (new_log_writer(MODES), PythonLogWriter(MODES)):
         with pytest.raises(LookupError):
-            writer.write_events([event(5, 4)], Derived(), fail)
+            writer.write_events([event(5, 4)], Derived(), fail, None)
         with pytest.raises(LookupError):
             written(writer, [event(5, 2)], failing)
         assert [m.position for m in written(writer, [event(6, 0)])[0]["live"]] == [(6, 0)]
@@ -151,9 +152,9 @@ def test_what_is_no_message_is_refused() -> None:
         (writer.write, (list(lap), 5)),
         (writer.write, (lap, "5")),
         (writer.write_events, ([],)),
-        (writer.write_events, ((), Derived(), print)),
-        (writer.write_events, ([event(5, 2)], no_list, print)),
-        (writer.write_events, ([Frame("5", 1, 0, FRAMES[0].content)], Derived(), print)),  # type: ignore[arg-type]
+        (writer.write_events, ((), Derived(), print, None)),
+        (writer.write_events, ([event(5, 2)], no_list, print, None)),
+        (writer.write_events, ([Frame("5", 1, 0, FRAMES[0].content)], Derived(), print, None)),  # type: ignore[arg-type]
         (kernel.LogWriter, (("live",), (LogMessage, "packed", *types[2:]))),
         (kernel.LogWriter, (["live"], types)),
         (kernel.LogWriter, (("live",), types[:4])),
@@ -165,5 +166,5 @@ def test_what_is_no_message_is_refused() -> None:
         with pytest.raises(ValueError, match="modes"):
             kernel.LogWriter(modes, types)
     with pytest.raises(AttributeError):
-        writer.write_events([event(5, 2)], object(), print)
+        writer.write_events([event(5, 2)], object(), print, None)
     assert logs == {"live": [], "finalized": []}

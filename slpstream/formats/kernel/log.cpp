@@ -132,11 +132,11 @@ struct LogWriterMade {
 // A call of `write_events`: whom to call, and what was counted.
 struct Batch {
     LogWriterMade &made;
-    PyObject *deriver, *write_other;
+    PyObject *deriver, *write_other, *about;
     long long frames = 0, resent = 0, highest = std::numeric_limits<long long>::min();
 
     bool call_other(PyObject *event) const {
-        return static_cast<bool>(Owned(PyObject_CallFunctionObjArgs(write_other, event, nullptr)));
+        return static_cast<bool>(Owned(PyObject_CallFunctionObjArgs(write_other, about, event, nullptr)));
     }
 
     bool write_frame(PyObject *event) {
@@ -275,16 +275,16 @@ PyObject *writer_write(PyObject *object, PyObject *const *arguments, Py_ssize_t 
     Py_RETURN_NONE;
 }
 
-// write_events(events, deriver, write_other): a new batch. Returns its messages by mode, and the numbers of frames and of
-// those that were sent again, and the highest frame number.
+// write_events(events, deriver, write_other, about): a new batch. Returns its messages by mode, and the numbers of frames
+// and of those that were sent again, and the highest frame number.
 PyObject *writer_write_events(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (!is_called_with(count, 3)) return nullptr;
+    if (!is_called_with(count, 4)) return nullptr;
     PyObject *events = arguments[0];
     if (!PyList_Check(events)) {
         PyErr_SetString(PyExc_TypeError, "the events are a list");
         return nullptr;
     }
-    Batch batch{made_of(object), arguments[1], arguments[2]};
+    Batch batch{made_of(object), arguments[1], arguments[2], arguments[3]};
     const Owned logs(batch.made.begin_batch());
     if (!logs) return nullptr;
     for (Py_ssize_t i = 0; i < PyList_Size(events); ++i) {
@@ -301,7 +301,7 @@ PyMethodDef writer_methods[] = {
     {"copy", as_method(writer_copy), METH_NOARGS, "copy(): a writer that is independent from now on."},
     {"write", as_method(writer_write), METH_FASTCALL, "write(content, offset): write a message to all logs."},
     {"write_events", as_method(writer_write_events), METH_FASTCALL,
-     "write_events(events, deriver, write_other): the messages of the events, and what was counted."},
+     "write_events(events, deriver, write_other, about): the messages of the events, and what was counted."},
     {nullptr, nullptr, 0, nullptr},
 };
 
