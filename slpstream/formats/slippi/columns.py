@@ -99,7 +99,7 @@ class EventColumns:
         If a row doesn't have the event, it contains NaN and zeros.
         """
         rows = self._read(_dtype(self._layout), 0)
-        rows.flags.writeable = False
+        rows.setflags(write=False)
         return rows
 
     def __getitem__(self, name: str) -> Array:
@@ -239,7 +239,10 @@ class Frames:
         numbers = index.numbers
         if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
             return cls(data, index, sizes, None, last=True)
-        return cls(data, index, sizes, _last_sendings(numbers), last=True)
+        which, revisions = _last_sendings(numbers)
+        frames = cls(data, index, sizes, which, last=True)
+        frames.revision = revisions
+        return frames
 
     @cached_property
     def sendings(self) -> Self:
@@ -295,7 +298,7 @@ class Frames:
         You can use this as a mask to remove rollbacks from `sendings`.
         """
         last = np.zeros(len(self.index.numbers), np.bool_)
-        last[_last_sendings(self.index.numbers)] = True
+        last[_last_sendings(self.index.numbers)[0]] = True
         return self._chosen(last)
 
     @cached_property
@@ -409,13 +412,14 @@ def _dtype(layout: Layout | None) -> np.dtype[Any]:
     return dtype
 
 
-def _last_sendings(numbers: npt.NDArray[np.int32]) -> Offsets:
-    """Return the index of the last sending of each number. The numbers are in ascending order."""
+def _last_sendings(numbers: npt.NDArray[np.int32]) -> tuple[Offsets, npt.NDArray[np.int32]]:
+    """Return the index of the last sending of each number, and its revision. The numbers are in ascending order."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     is_last = np.ones(len(numbers), np.bool_)
     is_last[:-1] = ordered[1:] != ordered[:-1]
-    return order[is_last]
+    ends = np.flatnonzero(is_last)
+    return order[ends], (np.diff(ends, prepend=-1) - 1).astype(np.int32)
 
 
 def _revisions(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
