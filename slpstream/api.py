@@ -301,7 +301,8 @@ def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bo
     addition to the name that the game shows. Raises `SourceError` if the file can't be read, and `FormatError` if it is
     not a replay.
     """
-    return Replay(Path(path), strict=strict, personal=personal)
+    path = path if isinstance(path, Path) else Path(path)  # making one takes longer than opening the file
+    return Replay(path, strict=strict, personal=personal)
 
 
 def preview_replay(path: str | PathLike[str]) -> Preview | None:

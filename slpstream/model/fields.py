@@ -99,14 +99,6 @@ class Group(NamedTuple):
     stop: int
 
 
-class Block(NamedTuple):
-    """Adjacent fields that have the same type, so that you can read them as a matrix with one row for each event."""
-
-    offset: int
-    kind: Kind
-    names: tuple[str, ...]
-
-
 class Layout:
     """A table that was cut at one declared payload size, and that decodes payloads of exactly this size."""
 
@@ -120,8 +112,6 @@ class Layout:
         """The fields that every version has and the declared size lacks."""
         self.kinds = {f.name: f.kind for f in self.fields}
         """The type of each field, by field name."""
-        self.blocks = _blocks_of(self.fields)
-        self.block_of = {name: index for index, block in enumerate(self.blocks) for name in block.names}
         self.struct = _struct_of(self.fields)
         self.group = self._find_group()
         self.make = _maker_of(table.cls, self.group)
@@ -189,17 +179,6 @@ def parse_version(text: str) -> tuple[int, int, int]:
     """Parse a version. For example, `"3.7.0"` becomes `(3, 7, 0)`."""
     major, minor, build = (int(part) for part in text.split("."))
     return major, minor, build
-
-
-def _blocks_of(fields: Sequence[Field]) -> tuple[Block, ...]:
-    blocks: list[Block] = []
-    for field in fields:
-        last = blocks[-1] if blocks else None
-        if last and last.kind == field.kind and last.offset + len(last.names) * last.kind.width_bytes == field.offset:
-            blocks[-1] = last._replace(names=(*last.names, field.name))
-        else:
-            blocks.append(Block(field.offset, field.kind, (field.name,)))
-    return tuple(blocks)
 
 
 def _struct_of(fields: Sequence[Field]) -> struct.Struct:

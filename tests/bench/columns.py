@@ -42,7 +42,7 @@ from tests.replays import SLP
 
 MIN_BYTES = 500_000
 FRAMING_TARGET, MEMORY_TARGET = 5.0, 3.0
-ARROW_TARGET, ARROW_LARGE_TARGET, ARROW_ANY_TARGET = 3.0, 2.5, 1.0
+ARROW_TARGET, ARROW_LARGE_TARGET, ARROW_ANY_TARGET = 5.0, 2.0, 2.0
 VLADFI = "SLPSTREAM_PEPPI_VLADFI"
 """Names the folder with peppi-py-vladfi."""
 _ROUNDS_PER_RUN = 7
@@ -132,7 +132,7 @@ def _best_times(operations: dict[str, Callable[[], Any]], rounds: int) -> dict[s
     return best
 
 
-def _after_game_start(data: bytes) -> tuple[int, int, list[int]]:
+def _after_game_start(data: bytes) -> tuple[int, int, tuple[int, ...]]:
     """Offset of the first frame, end of the raw array, and the widths of the events."""
     start = container.HEADER_BYTES
     width = width_of_event_payloads(data, start, start) or 0

@@ -48,6 +48,10 @@ struct Events {
     std::array<std::int32_t, commands> widths{};  // 0 if the command is not declared
     std::array<Rule, commands> rules{};
     std::int32_t number_offset = 0, player_offset = 0, follower_offset = 0;
+    // The key of the character of an event: its player index times two, plus one for a follower.
+    int key_of(const unsigned char *event) const {
+        return event[player_offset] << 1 | static_cast<int>(event[follower_offset] > 0);
+    }
 };
 
 // Reads a list of widths, the rules and the three offsets. Sets an exception and returns false if they are wrong.

@@ -7,11 +7,14 @@
 #include "kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <numeric>
+#include <tuple>
 #include <vector>
 
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -36,7 +39,7 @@ namespace {
 
 constexpr std::size_t tile_rows = 128;  // with their events and the columns' ends, few enough for the L1 cache
 constexpr std::size_t line_bytes = 64;  // of a cache
-constexpr std::size_t max_together = 4;
+constexpr std::size_t max_together = 4, window_bytes = 16;
 constexpr std::size_t aligned_bytes = 64;
 constexpr Py_ssize_t max_columns = 4096, max_sources = 64, max_width_bytes = 1 << 20;
 constexpr Py_ssize_t max_rows = PY_SSIZE_T_MAX >> 24;  // times the limits of columns and widths: no overflow
@@ -56,18 +59,25 @@ struct Column {
     std::size_t offset;  // in the event
 };
 
-// Columns that are neighbours in the same event and of one width, written together.
+// Columns whose values are in 16 bytes of the same event, written together.
 struct Step {
-    std::size_t column;  // the first of them
-    std::size_t count;   // 1 to `max_together`
+    std::size_t column, count;  // the first of them, and how many: 1 to `max_together`
+    std::size_t offset;         // of the 16 bytes
+    // The bytes that make 32 bits of each column, in the byte order of the machine; `no_byte` for a zero.
+    std::array<unsigned char, window_bytes> order;
+    std::array<std::size_t, max_together> offsets;  // of the values in the event
+    std::array<unsigned, max_together> widths;      // 0 for booleans
 };
+constexpr unsigned char no_byte = 0x80;
 
 struct Plan {
     std::vector<Column> columns;
     std::vector<std::vector<Step>> steps;         // for each event, all of its columns
     std::size_t events = 0, given = 0;            // in each group
     std::vector<std::size_t> given_bytes;         // widths of the given values
-    std::vector<std::vector<unsigned char>> none; // for each event, the bytes that stand for an absent one
+    std::vector<std::size_t> widths;              // for each event, the bytes up to the end of its last column
+    // For each event, the bytes that stand for an absent one, `window_bytes` or more.
+    std::vector<std::vector<unsigned char>> none;
     std::vector<bool> is_wanted;                  // a row needs one of these events; without any, all rows count
 };
 
@@ -129,7 +139,7 @@ struct Given {
 
 // Rows with the same sources, such as those of one character.
 struct Group {
-    std::size_t rows = 0;
+    std::size_t rows = 0, offsets = 0;  // numbers of them
     // Offsets of the events, 64 bits each; negative for an absent one, and null if all are absent.
     std::vector<const unsigned char *> events;
     std::vector<Given> given;
@@ -153,18 +163,19 @@ void choose_rows(const Plan &plan, Group &group) {
         if (plan.is_wanted[i] && group.events[i] != nullptr) wanted.push_back(group.events[i]);
     }
     group.count = is_any_wanted && wanted.empty() ? 0 : group.rows;
-    if (wanted.empty()) return;
+    const auto is_in_all = [&](const unsigned char *offsets) {
+        std::int64_t together = 0;
+        for (std::size_t i = 0; i < group.offsets; ++i) together |= offset_at(offsets, i);
+        return together >= 0;
+    };
+    if (wanted.empty() || std::any_of(wanted.begin(), wanted.end(), is_in_all)) return;
     const auto is_in = [&](std::size_t row) {
         for (const unsigned char *offsets : wanted)
             if (offset_at(offsets, group.which == nullptr ? row : (*group.which)[row]) >= 0) return true;
         return false;
     };
-    std::size_t row = 0;
-    while (row < group.rows && is_in(row)) ++row;
-    if (row == group.rows) return;
     group.chosen.reserve(group.rows);
-    for (std::size_t before = 0; before < row; ++before) group.chosen.push_back(before);
-    for (; row < group.rows; ++row)
+    for (std::size_t row = 0; row < group.rows; ++row)
         if (is_in(row)) group.chosen.push_back(row);
     group.count = group.chosen.size();
 }
@@ -179,21 +190,7 @@ struct Bits {
     }
 };
 
-inline std::uint8_t value_at(const unsigned char *at, std::uint8_t) { return *at; }
-inline std::uint16_t value_at(const unsigned char *at, std::uint16_t) { return u16_at(at); }
-inline std::uint32_t value_at(const unsigned char *at, std::uint32_t) { return u32_at(at); }
-
-template <typename Value>
-void write_values(const unsigned char *const *events, std::size_t count, std::size_t offset, unsigned char *out) {
-    for (std::size_t i = 0; i < count; ++i) {
-        const Value value = value_at(events[i] + offset, Value{});
-        std::memcpy(out + i * sizeof value, &value, sizeof value);
-    }
-}
-
-// The values of 2 to 4 neighbouring columns, `Wide` bytes each, of the next 8 events at a time. The columns end where
-// `max_together` of them would, if they begin at `offset`; `out` is null for the places before them. Returns how many
-// events it took, all but fewer than 8; 0 on other processors.
+// Writes 8 values of 32 bits as the column has them. Booleans have no width.
 #ifdef SLPSTREAM_AVX2
 
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
@@ -205,56 +202,40 @@ __attribute__((target("avx2"))) inline __m256i two_events(const unsigned char *c
     return _mm256_inserti128_si256(_mm256_castsi128_si256(one), other, 1);
 }
 
-__attribute__((target("avx2"))) inline void store_words(unsigned char *out, std::size_t row, __m256i big_endian) {
-    const __m256i order = _mm256_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3,  //
-                                          12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
-    _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + row * 4), _mm256_shuffle_epi8(big_endian, order));
+__attribute__((target("avx2"))) inline void store(__m256i values, unsigned width, unsigned char *out, std::size_t row) {
+    if (width == 4) return _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + row * 4), values);
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(values), _mm256_extracti128_si256(values, 1));
+    if (width == 2) return _mm_storeu_si128(reinterpret_cast<__m128i *>(out + row * 2), words);
+    const __m128i bytes = _mm_packus_epi16(words, words);
+    if (width == 1) return _mm_storel_epi64(reinterpret_cast<__m128i *>(out + row), bytes);
+    const int zeros = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+    const unsigned bits = (~static_cast<unsigned>(zeros) & 0xFF) << (row & 7);
+    out[row >> 3] |= static_cast<unsigned char>(bits);
+    if (bits > 0xFF) out[(row >> 3) + 1] |= static_cast<unsigned char>(bits >> 8);
 }
 
-__attribute__((target("avx2"))) std::size_t write_words(const unsigned char *const *events, std::size_t count,
-                                                        std::size_t offset, unsigned char *const *out) {
+// Writes 8 rows at a time, and returns how many: all but fewer than 8.
+__attribute__((target("avx2"))) std::size_t write_together(const Step &step, const unsigned char *const *events,
+                                                           std::size_t count, std::size_t first,
+                                                           unsigned char *const *columns) {
+    // Copies, because for all that the compiler knows, the columns could be written over the originals.
+    const auto [offset, columns_count, widths, order_bytes] = std::tuple(step.offset, step.count, step.widths, step.order);
+    const __m256i order =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(order_bytes.data())));
+    std::array<unsigned char *, max_together> out{};
+    std::copy_n(columns, columns_count, out.begin());
     std::size_t i = 0;
     for (; i + 8 <= count; i += 8) {
-        const __m256i a = two_events(events + i, offset), b = two_events(events + i + 1, offset);
-        const __m256i c = two_events(events + i + 2, offset), d = two_events(events + i + 3, offset);
-        const __m256i ab = _mm256_unpackhi_epi32(a, b), cd = _mm256_unpackhi_epi32(c, d);
-        store_words(out[3], i, _mm256_unpackhi_epi64(ab, cd));
-        store_words(out[2], i, _mm256_unpacklo_epi64(ab, cd));
-        if (out[1] == nullptr) continue;
-        const __m256i first_ab = _mm256_unpacklo_epi32(a, b), first_cd = _mm256_unpacklo_epi32(c, d);
-        store_words(out[1], i, _mm256_unpackhi_epi64(first_ab, first_cd));
-        if (out[0] != nullptr) store_words(out[0], i, _mm256_unpacklo_epi64(first_ab, first_cd));
-    }
-    return i;
-}
-
-inline int word_of(const unsigned char *event, std::size_t offset) {
-    int word;
-    std::memcpy(&word, event + offset, sizeof word);
-    return word;
-}
-
-// The first bytes of four events, then the second bytes, the third and the fourth.
-__attribute__((target("avx2"))) inline __m128i four_events(const unsigned char *const *events, std::size_t offset) {
-    const __m128i rows = _mm_set_epi32(word_of(events[3], offset), word_of(events[2], offset),
-                                       word_of(events[1], offset), word_of(events[0], offset));
-    return _mm_shuffle_epi8(rows, _mm_set_epi8(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0));
-}
-
-__attribute__((target("avx2"))) inline void store_bytes(unsigned char *out, std::size_t row, std::int64_t values) {
-    if (out != nullptr) std::memcpy(out + row, &values, sizeof values);
-}
-
-__attribute__((target("avx2"))) std::size_t write_bytes(const unsigned char *const *events, std::size_t count,
-                                                        std::size_t offset, unsigned char *const *out) {
-    std::size_t i = 0;
-    for (; i + 8 <= count; i += 8) {
-        const __m128i low = four_events(events + i, offset), high = four_events(events + i + 4, offset);
-        const __m128i first = _mm_unpacklo_epi32(low, high), last = _mm_unpackhi_epi32(low, high);
-        store_bytes(out[0], i, _mm_cvtsi128_si64(first));
-        store_bytes(out[1], i, _mm_extract_epi64(first, 1));
-        store_bytes(out[2], i, _mm_cvtsi128_si64(last));
-        store_bytes(out[3], i, _mm_extract_epi64(last, 1));
+        const __m256i a = _mm256_shuffle_epi8(two_events(events + i, offset), order);
+        const __m256i b = _mm256_shuffle_epi8(two_events(events + i + 1, offset), order);
+        const __m256i c = _mm256_shuffle_epi8(two_events(events + i + 2, offset), order);
+        const __m256i d = _mm256_shuffle_epi8(two_events(events + i + 3, offset), order);
+        const __m256i low_ab = _mm256_unpacklo_epi32(a, b), low_cd = _mm256_unpacklo_epi32(c, d);
+        const __m256i high_ab = _mm256_unpackhi_epi32(a, b), high_cd = _mm256_unpackhi_epi32(c, d);
+        store(_mm256_unpacklo_epi64(low_ab, low_cd), widths[0], out[0], first + i);
+        if (columns_count > 1) store(_mm256_unpackhi_epi64(low_ab, low_cd), widths[1], out[1], first + i);
+        if (columns_count > 2) store(_mm256_unpacklo_epi64(high_ab, high_cd), widths[2], out[2], first + i);
+        if (columns_count > 3) store(_mm256_unpackhi_epi64(high_ab, high_cd), widths[3], out[3], first + i);
     }
     return i;
 }
@@ -262,77 +243,83 @@ __attribute__((target("avx2"))) std::size_t write_bytes(const unsigned char *con
 #else
 
 constexpr bool has_avx2 = false;
-
-std::size_t write_words(const unsigned char *const *, std::size_t, std::size_t, unsigned char *const *) { return 0; }
-std::size_t write_bytes(const unsigned char *const *, std::size_t, std::size_t, unsigned char *const *) { return 0; }
+std::size_t write_together(const Step &, const unsigned char *const *, std::size_t, std::size_t,
+                           unsigned char *const *) {
+    return 0;
+}
 
 #endif
 
-// The column's values of the events, from row `first` of the table on.
-void write_column(const Column &column, const unsigned char *const *events, std::size_t count, std::size_t first,
-                  unsigned char *out) {
-    const auto width = static_cast<std::size_t>(width_of(column.kind));
-    if (column.kind == Kind::boolean) {
-        unsigned byte = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-            byte |= static_cast<unsigned>(events[i][column.offset] != 0) << ((first + i) & 7);
-            if (((first + i) & 7) != 7 && i + 1 < count) continue;
-            out[(first + i) >> 3] |= static_cast<unsigned char>(byte);
-            byte = 0;
-        }
-    } else if (width == 1) {
-        write_values<std::uint8_t>(events, count, column.offset, out + first);
-    } else if (width == 2) {
-        write_values<std::uint16_t>(events, count, column.offset, out + first * width);
-    } else {
-        write_values<std::uint32_t>(events, count, column.offset, out + first * width);
+template <typename Value>
+void write_values(const unsigned char *const *events, std::size_t count, std::size_t offset, unsigned char *column,
+                  Value (*value_at)(const unsigned char *)) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const Value value = value_at(events[i] + offset);
+        std::memcpy(column + i * sizeof value, &value, sizeof value);
     }
 }
 
-// The columns of the step, from row `first` of the table on. `columns` are where theirs begin.
-void write_step(const Step &step, const Column *columns, const unsigned char *const *events, std::size_t count,
-                std::size_t first, unsigned char *const *out) {
-    std::size_t written = 0;
-    if (step.count > 1) {
-        const auto width = static_cast<std::size_t>(width_of(columns->kind));
-        const std::size_t before = max_together - step.count;
-        unsigned char *ends[max_together] = {};
-        for (std::size_t i = 0; i < step.count; ++i) ends[before + i] = out[i] + first * width;
-        written = (width == 1 ? write_bytes : write_words)(events, count, columns->offset - before * width, ends);
+// The columns of the step, from row `first` of the table on. `columns` are where they begin.
+void write_step(const Step &step, const unsigned char *const *events, std::size_t count, std::size_t first,
+                unsigned char *const *columns) {
+    const std::size_t written = has_avx2 ? write_together(step, events, count, first, columns) : 0;
+    events += written;
+    count -= written;
+    first += written;
+    for (std::size_t k = 0; k < step.count && count > 0; ++k) {
+        const std::size_t width = step.widths[k], offset = step.offsets[k];
+        unsigned char *out = columns[k] + first * width;
+        if (width == 4) {
+            write_values(events, count, offset, out, u32_at);
+        } else if (width == 2) {
+            write_values(events, count, offset, out, u16_at);
+        } else {
+            for (std::size_t i = 0; i < count; ++i) {
+                const unsigned char value = events[i][offset];
+                if (width == 1) out[i] = value;
+                if (width == 0 && value != 0) Bits{out}.set(first + i);
+            }
+        }
     }
-    for (std::size_t i = 0; i < step.count && written < count; ++i)
-        write_column(columns[i], events + written, count - written, first + written, out[i]);
+}
+
+template <typename Value>
+void write_given_values(const Given &given, const Group &group, unsigned char *table) {
+    const auto value_at = [&](std::size_t row) {
+        Value value;
+        std::memcpy(&value, given.values + row * sizeof value, sizeof value);
+        return value;
+    };
+    Value *out = reinterpret_cast<Value *>(table) + group.first;
+    if (given.is_constant) {
+        std::fill_n(out, group.count, value_at(0));
+    } else if (group.chosen.empty()) {
+        std::copy_n(given.values, group.count * sizeof(Value), reinterpret_cast<unsigned char *>(out));
+    } else {
+        std::transform(group.chosen.begin(), group.chosen.end(), out, value_at);
+    }
 }
 
 void write_given(const Column &column, const Given &given, const Group &group, unsigned char *out) {
-    const auto width = static_cast<std::size_t>(width_of(column.kind));
     Bits bits{out};
-    if (column.kind == Kind::boolean && given.is_constant) {
-        if (group.count > 0 && *given.values != 0) bits.set(group.first, group.count);
-        return;
-    }
-    if (column.kind != Kind::boolean && group.chosen.empty() && !given.is_constant) {
-        if (group.count > 0) std::memcpy(out + group.first * width, given.values, group.count * width);
-        return;
-    }
-    for (std::size_t i = 0; i < group.count; ++i) {
-        const std::size_t row = group.chosen.empty() ? i : group.chosen[i];
-        const unsigned char *value = given.values + (given.is_constant ? 0 : row * width);
-        if (column.kind != Kind::boolean) {
-            std::memcpy(out + (group.first + i) * width, value, width);
-        } else if (*value != 0) {
-            bits.set(group.first + i);
-        }
+    if (column.kind == Kind::boolean) {
+        if (given.is_constant && group.count > 0 && *given.values != 0) bits.set(group.first, group.count);
+        for (std::size_t i = 0; !given.is_constant && i < group.count; ++i)
+            if (given.values[group.chosen.empty() ? i : group.chosen[i]] != 0) bits.set(group.first + i);
+    } else if (width_of(column.kind) == 1) {
+        write_given_values<std::uint8_t>(given, group, out);
+    } else if (width_of(column.kind) == 2) {
+        write_given_values<std::uint16_t>(given, group, out);
+    } else {
+        write_given_values<std::uint32_t>(given, group, out);
     }
 }
 
-// Prefetches the cache lines of an event.
-inline void prefetch(const unsigned char *event, std::size_t bytes) {
+inline void prefetch(const unsigned char *at) {
 #ifdef __GNUC__
-    for (std::size_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(event + at);
-    if (bytes > 0) __builtin_prefetch(event + bytes - 1);
+    __builtin_prefetch(at);
 #else
-    (void)event, (void)bytes;
+    (void)at;
 #endif
 }
 
@@ -358,6 +345,7 @@ class Made {
     std::vector<std::int64_t> absent_;         // for each event: rows without it
     std::vector<const unsigned char *> at_;    // of a tile: where its events are
     std::vector<std::size_t> tile_;            // for each of its rows, which of the offsets
+    std::vector<unsigned char> narrow_;        // for each of its events, a copy if the data ends before `window_bytes`
     unsigned char *nothing_ = nullptr;         // zeros: validity and values of columns that are null in all rows
 };
 
@@ -404,21 +392,31 @@ void Made::allocate() {
 // Finds the events with this number in the rows of the tile; false if one is outside of the data.
 bool Made::locate(const Group &group, std::size_t event, const unsigned char *data, std::int64_t size) {
     const unsigned char *none = plan_.none[event].data(), *offsets = group.events[event];
-    const std::size_t width = plan_.none[event].size(), count = tile_.size(), first = group.first + group.written;
+    const std::size_t width = plan_.widths[event], count = tile_.size(), first = group.first + group.written;
     const std::int64_t max_offset = size - static_cast<std::int64_t>(width);
+    const std::int64_t max_whole = size - static_cast<std::int64_t>(plan_.none[event].size());
+    unsigned char *narrow = narrow_.data() + event * tile_rows * window_bytes;
     const unsigned char **at = at_.data() + event * tile_rows;
     std::size_t absent = 0;
+    std::int64_t highest = -1;
     if (offsets == nullptr) {
         std::fill(at, at + count, none);
         absent = count;
     }
     for (std::size_t i = 0; offsets != nullptr && i < count; ++i) {
         const std::int64_t offset = offset_at(offsets, tile_[i]);
-        if (offset > max_offset) return false;
+        highest = std::max(highest, offset);
         at[i] = offset < 0 ? none : data + offset;
         absent += offset < 0;
-        prefetch(at[i], width);
     }
+    if (highest > max_offset) return false;
+    for (std::size_t i = 0; highest > max_whole && i < count; ++i) {
+        if (at[i] == none || at[i] - data <= max_whole) continue;
+        std::memcpy(narrow + i * window_bytes, at[i], width);
+        at[i] = narrow + i * window_bytes;
+    }
+    for (std::size_t line = 0; offsets != nullptr && line < width; line += line_bytes)
+        for (std::size_t i = 0; i < count; ++i) prefetch(at[i] + std::min(line + line_bytes, width) - 1);
     absent_[event] += static_cast<std::int64_t>(absent);
     if (absent == 0) {
         valid_[event].set(first, count);
@@ -431,12 +429,13 @@ bool Made::locate(const Group &group, std::size_t event, const unsigned char *da
 
 // Writes the rows of the group before `end` that are not written yet, which are not more than fit into a tile.
 bool Made::write_tile(Group &group, std::size_t end, const unsigned char *data, std::int64_t size) {
-    tile_.clear();
     const std::size_t begin = group.written, first = group.first + begin;
     if (group.chosen.empty()) {
-        for (std::size_t row = begin; row < group.rows && row < end; ++row) tile_.push_back(row);
+        tile_.resize(std::min(end, group.rows) - begin);
+        std::iota(tile_.begin(), tile_.end(), begin);
     } else {
-        for (std::size_t i = begin; i < group.count && group.chosen[i] < end; ++i) tile_.push_back(group.chosen[i]);
+        const auto from = group.chosen.begin() + static_cast<std::ptrdiff_t>(begin);
+        tile_.assign(from, std::lower_bound(from, group.chosen.end(), end));
     }
     if (group.which != nullptr)
         for (std::size_t &row : tile_) row = (*group.which)[row];
@@ -446,7 +445,7 @@ bool Made::write_tile(Group &group, std::size_t end, const unsigned char *data, 
         if (event + 1 < plan_.events && !locate(group, event + 1, data, size)) return false;
         const unsigned char *const *at = at_.data() + event * tile_rows;
         for (const Step &step : plan_.steps[event])
-            write_step(step, &plan_.columns[step.column], at, tile_.size(), first, &columns_[step.column]);
+            write_step(step, at, tile_.size(), first, &columns_[step.column]);
     }
     group.written += tile_.size();
     return true;
@@ -460,6 +459,7 @@ bool Made::write(std::vector<Group> &groups, const unsigned char *data, std::int
         rows = group.rows > rows ? group.rows : rows;
     }
     at_.resize(tile_rows * plan_.events);
+    narrow_.resize(tile_rows * plan_.events * window_bytes);
     tile_.reserve(tile_rows);
     // The same rows of all groups are neighbours in the data, so they are written together.
     for (std::size_t end = tile_rows; end < rows + tile_rows; end += tile_rows)
@@ -534,7 +534,8 @@ bool read_column(PyObject *one, Plan &plan, Py_ssize_t events, Py_ssize_t given)
     } else {
         const auto index = static_cast<std::size_t>(source);
         std::vector<unsigned char> &none = plan.none[index];
-        if (none.size() < place + bytes) none.resize(place + bytes);
+        plan.widths[index] = std::max(plan.widths[index], place + bytes);
+        none.resize(std::max(plan.widths[index], window_bytes));
         if (kind == Kind::f32) {  // a NaN
             none[place] = 0x7F;
             none[place + 1] = 0xC0;
@@ -547,21 +548,32 @@ bool read_column(PyObject *one, Plan &plan, Py_ssize_t events, Py_ssize_t given)
 // Finds the columns that are written together.
 void find_steps(Plan &plan) {
     const std::vector<Column> &columns = plan.columns;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        const Column &first = columns[i];
-        if (first.from != From::event) continue;
-        const auto width = static_cast<std::size_t>(width_of(first.kind));
-        std::size_t count = 1;
-        const auto is_next = [&](const Column &one) {
-            return one.from == From::event && one.source == first.source && one.kind != Kind::boolean &&
-                   static_cast<std::size_t>(width_of(one.kind)) == width && one.offset == first.offset + count * width;
-        };
-        const bool can = has_avx2 && first.kind != Kind::boolean && width != 2;
-        while (can && count < max_together && i + count < columns.size() && is_next(columns[i + count])) ++count;
-        // The bytes before them are read too, as many as make four columns.
-        if (first.offset < (max_together - count) * width) count = 1;
-        plan.steps[first.source].push_back({i, count});
-        i += count - 1;
+    for (std::size_t i = 0; i < columns.size();) {
+        const std::size_t source = columns[i].source, first = i;
+        if (columns[i].from != From::event) {
+            ++i;
+            continue;
+        }
+        std::size_t begin = columns[i].offset, end = begin;
+        for (; i < columns.size() && i < first + max_together; ++i) {
+            const Column &one = columns[i];
+            const std::size_t one_end = one.offset + static_cast<std::size_t>(width_of(one.kind));
+            const std::size_t lowest = std::min(begin, one.offset), highest = std::max(end, one_end);
+            if (one.from != From::event || one.source != source || highest - lowest > window_bytes) break;
+            begin = lowest;
+            end = highest;
+        }
+        Step step{first, i - first, std::min(begin, plan.none[source].size() - window_bytes), {}, {}, {}};
+        step.order.fill(no_byte);
+        for (std::size_t k = 0; k < step.count; ++k) {
+            const Column &one = columns[first + k];
+            const auto width = static_cast<std::size_t>(width_of(one.kind));
+            step.offsets[k] = one.offset;
+            step.widths[k] = one.kind == Kind::boolean ? 0 : static_cast<unsigned>(width);
+            for (std::size_t byte = 0; byte < width; ++byte)
+                step.order[k * 4 + byte] = static_cast<unsigned char>(one.offset - step.offset + width - 1 - byte);
+        }
+        plan.steps[source].push_back(step);
     }
 }
 
@@ -583,6 +595,7 @@ PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         plan.events = static_cast<std::size_t>(events);
         plan.given = static_cast<std::size_t>(given);
         plan.none.resize(plan.events);
+        plan.widths.resize(plan.events);
         plan.steps.resize(plan.events);
         plan.given_bytes.resize(plan.given);
         plan.is_wanted.resize(plan.events);
@@ -656,11 +669,11 @@ bool read_group(PyObject *one, const Plan &plan, const Selection &selection, Buf
                    static_cast<std::size_t>(PyTuple_Size(given)) == plan.given;
     is_good = is_good && rows <= max_rows;
     group.rows = is_good ? static_cast<std::size_t>(rows) : 0;
-    std::size_t offsets_bytes = group.rows * sizeof(std::int64_t);
+    group.offsets = group.rows;
     if (selection.is_given) {
         is_good = is_good && selection.which.size() == group.rows;
         group.which = &selection.which;
-        offsets_bytes = selection.offsets * sizeof(std::int64_t);
+        group.offsets = selection.offsets;
     }
     for (std::size_t i = 0; is_good && i < plan.events; ++i) {
         PyObject *offsets = PyTuple_GetItem(events, static_cast<Py_ssize_t>(i));
@@ -670,7 +683,7 @@ bool read_group(PyObject *one, const Plan &plan, const Selection &selection, Buf
         }
         const Py_buffer *view = buffers.of(offsets);
         if (view == nullptr) return false;
-        is_good = static_cast<std::size_t>(view->len) == offsets_bytes;
+        is_good = static_cast<std::size_t>(view->len) == group.offsets * sizeof(std::int64_t);
         group.events.push_back(static_cast<const unsigned char *>(view->buf));
     }
     for (std::size_t i = 0; is_good && i < plan.given; ++i) {

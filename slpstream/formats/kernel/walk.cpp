@@ -4,6 +4,9 @@
 // their sending, which is one transmission of a frame. Python passes the rules, and finds the same events without the
 // kernel (`slpstream/formats/slippi/frame_index.py`).
 //
+// Most sendings have the same events as the one before. This is seen from the first bytes of all events, so their rules
+// are not applied again.
+//
 // In games whose sendings have no last event, a sending is complete when all of its characters are updated and none of
 // the sending before is missing (`slpstream/formats/slippi/completion.py`). Later events of it do not count.
 
@@ -11,6 +14,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
+#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
@@ -22,7 +27,6 @@ constexpr int keys = 2 * 256;  // player index and follower flag
 constexpr int number_bytes = 4;
 constexpr std::int64_t absent = -1;
 constexpr Py_ssize_t max_offset = 1 << 24;  // in an event
-constexpr std::size_t max_reserved_slots = 16;  // more than games have; a hostile file can have any number
 
 bool is_known(Rule rule) {
     switch (rule) {
@@ -32,65 +36,75 @@ bool is_known(Rule rule) {
     }
 }
 
+// An event with a number.
+struct Found {
+    std::uint32_t distance;  // from the start of its sending
+    unsigned char command;
+    bool is_kept;  // not replaced, too late or one too many
+    std::int16_t key;  // of its character; 0 without
+};
+static_assert(sizeof(Found) == 8, "compared by bytes");
+
+// Sendings that follow each other and have the same events, up to the next run.
+struct Run {
+    std::uint32_t sending, found;  // the first of them, and of their events
+};
+
+// The first bytes of an event, by which we recognize it in the next sending.
+struct Head {
+    std::uint32_t distance;
+    std::uint64_t bytes, mask;  // the mask selects command, number and character
+};
+constexpr std::int64_t head_bytes = 8;
+constexpr std::size_t max_heads = 256;  // no frame has more events
+
+inline std::uint64_t head_at(const unsigned char *at) {
+    std::uint64_t bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    return bytes;
+}
+
 // The events of one command and character, of which a sending has at most one.
 struct Slot {
     int command, key;
-    std::int64_t first_row, first_at;   // the first sending that has one, and the event there
-    std::vector<std::int64_t> offsets;  // by sending, up to the last one that has one
+    std::vector<std::int64_t> offsets;  // by sending
 };
 
 // The events of one command of which a sending can have any number. Those of sending i begin with number firsts[i].
 struct Things {
     int command;
-    std::vector<std::int64_t> offsets;
-    std::vector<std::int64_t> firsts;  // up to the last sending that has one
+    std::vector<std::int64_t> offsets, firsts;
 };
 
 using SlotNumbers = std::vector<int>;  // of one command by key; empty before the first event
 
-// Decides when a sending is complete. A character is identified by its key.
+// The characters of the sending that is being read. They decide when it is complete, as in the class of this name in
+// Python. A character is identified by its key.
 class Completion {
   public:
-    // Expect this character in the first sending, which is the next one.
-    void await(int key) { add(key); }
-
     // Begins a sending, which should have the characters of the one before.
     void begin() {
-        ++sending_;
-        missing_ = characters_;
-        characters_ = updated_ = 0;
+        awaited_ = characters_;
+        characters_.reset();
+        updated_.reset();
         is_complete_ = false;
     }
-
-    // Takes an event of a character.
-    void add(int key) {
-        std::int64_t &seen = seen_in_[static_cast<std::size_t>(key)];
-        if (seen == sending_) return;
-        if (seen == sending_ - 1) --missing_;
-        seen = sending_;
-        ++characters_;
-    }
-
+    // Takes an event of a character. Before the first sending, it is one to expect in that.
+    void add(std::size_t key) { characters_.set(key); }
     // Takes an update of a character, which can make the sending complete.
-    void update(int key) {
+    void update(std::size_t key) {
         add(key);
-        std::int64_t &updated = updated_in_[static_cast<std::size_t>(key)];
-        if (updated != sending_) ++updated_;
-        updated = sending_;
-        is_complete_ = is_complete_ || (updated_ == characters_ && missing_ == 0);
+        updated_.set(key);
+        is_complete_ = is_complete_ || (updated_ == characters_ && (awaited_ & ~characters_).none());
     }
-
+    bool has(std::size_t key) const { return characters_[key]; }
+    bool is_updated(std::size_t key) const { return updated_[key]; }
     bool is_complete() const { return is_complete_; }
+    // Whether the sending has the characters of the one before, so that the same events would have the same effect again.
+    bool is_steady() const { return is_complete_ && characters_ == awaited_; }
 
   private:
-    static constexpr std::int64_t never = -2;  // not the sending before the first
-
-    // The last sending with this character, and with its update.
-    std::vector<std::int64_t> seen_in_ = std::vector<std::int64_t>(keys, never);
-    std::vector<std::int64_t> updated_in_ = std::vector<std::int64_t>(keys, never);
-    std::int64_t sending_ = 0;
-    int characters_ = 0, updated_ = 0;  // of this sending
-    int missing_ = 0;                   // characters of the sending before that this one lacks
+    std::bitset<keys> awaited_, characters_, updated_;
     bool is_complete_ = false;
 };
 
@@ -102,168 +116,211 @@ class Walk {
     bool has_completion = false;   // whether sendings have no last event
     Completion completion;
 
+    std::vector<std::int64_t> starts;  // of the sendings
     std::vector<std::int32_t> numbers;
     std::vector<Slot> slots;
     std::vector<Things> things;
-    std::int64_t start = 0;  // of the first sending
-    std::int64_t sendings = 0;
     std::int64_t stop = 0;
     bool is_finished = false;
+    bool is_too_large = false;  // whether there are more than `max_offsets`: slots are then empty
 
     // Reads `data[at:limit]`, up to the first event that is not declared or not whole.
     void run(const unsigned char *data, std::int64_t at, std::int64_t limit);
-    // Keeps or drops the last sending if it has no end and is not complete. The slots are then in the order of their first events.
+    // Keeps or drops the last sending if it has no end and is not complete. Fills slots and things, in the order of
+    // their first events.
     void finish(bool keep_open);
-    // Whether there are more than `max_offsets`. From then on sendings and slots are only counted.
-    bool is_too_large() const { return too_large_row_ >= 0; }
 
   private:
-    void open(std::int32_t number, std::int64_t at);
-    void close(std::int64_t end);
-    void drop();
-    void add(int code, int key, std::int64_t at);
-    void add_counted(int code, std::int64_t at);
-    Slot &new_slot(int code, int key, std::int64_t at);
+    void begin(std::int64_t at);
+    void close(std::int64_t end, bool can_repeat);
+    void note_head(const unsigned char *data, std::int64_t at, std::int64_t limit, Rule rule);
+    std::int64_t repeat(const unsigned char *data, std::int64_t at, std::int64_t limit);
+    Slot &slot_of(const Found &event);
+    Things &things_of(int command);
 
+    std::vector<Found> found_;  // of the first sending of each run, and of the one that is being read
+    std::vector<Run> runs_;
     std::array<SlotNumbers, commands> slot_numbers_{};
-    std::int64_t open_at_ = -1;  // start of the sending that is being read; -1 before its first event
+    // Of the sending that is being read:
+    std::int64_t open_at_ = -1;          // its first event; -1 before that
+    std::size_t open_found_ = 0;         // where its events begin
+    bool is_open_ = false;               // whether it has a frame number
     std::int32_t number_ = 0;
-    bool is_open_ = false;       // whether it has a frame number
-    std::int64_t limit_ = 0;
-    std::int64_t too_large_row_ = -1;
-    std::size_t expected_sendings_ = 0;
+    std::vector<Head> open_heads_;
+    bool has_heads_ = true;              // whether they are all of its events
+    // Of the one before:
+    std::vector<Head> heads_;            // empty if it cannot be repeated
+    std::int64_t width_ = 0, beyond_ = 0;  // bytes of its events, and those that have to follow for it to be over
 };
 
-void Walk::open(std::int32_t number, std::int64_t at) {
-    is_open_ = true;
-    number_ = number;
-    if (open_at_ < 0) open_at_ = at;
+void Walk::begin(std::int64_t at) {
+    if (open_at_ >= 0) return;
+    open_at_ = at;
+    open_heads_.clear();
+    has_heads_ = std::max({events.number_offset + number_bytes, events.player_offset + 1, events.follower_offset + 1}) <=
+                 head_bytes;
 }
 
-void Walk::close(std::int64_t end) {
-    if (sendings == 0) {
-        start = open_at_;
-        const std::int64_t max_reserved = max_offsets / static_cast<std::int64_t>(max_reserved_slots);
-        expected_sendings_ = static_cast<std::size_t>(std::min((limit_ - start) / (end - start) + 1, max_reserved));
-        numbers.reserve(expected_sendings_);
-        for (std::size_t i = 0; i < std::min(slots.size(), max_reserved_slots); ++i)
-            slots[i].offsets.reserve(expected_sendings_);
+// Ends the sending that is being read. `can_repeat` is whether the same events would have the same effect again.
+void Walk::close(std::int64_t end, bool can_repeat) {
+    const std::size_t count = found_.size() - open_found_;
+    const bool is_same = !runs_.empty() && open_found_ - runs_.back().found == count &&
+                         std::memcmp(&found_[runs_.back().found], &found_[open_found_], count * sizeof(Found)) == 0;
+    if (is_same) {
+        found_.resize(open_found_);
+    } else {
+        runs_.push_back({static_cast<std::uint32_t>(starts.size()), static_cast<std::uint32_t>(open_found_)});
     }
-    if (!is_too_large()) numbers.push_back(number_);
-    ++sendings;
+    starts.push_back(open_at_);
+    numbers.push_back(number_);
+    heads_.swap(open_heads_);
+    if (!can_repeat || !has_heads_) heads_.clear();
+    width_ = end - open_at_;
+    open_found_ = found_.size();
     open_at_ = -1;
     is_open_ = false;
-    if (!is_too_large() && static_cast<std::int64_t>(slots.size()) > max_offsets / (sendings + 1))
-        too_large_row_ = sendings;
 }
 
-Slot &Walk::new_slot(int code, int key, std::int64_t at) {
-    slots.push_back({code, key, sendings, at, {}});
-    if (!is_too_large() && static_cast<std::int64_t>(slots.size()) > max_offsets / (sendings + 1))
-        too_large_row_ = sendings;
-    if (!is_too_large() && slots.size() <= max_reserved_slots) slots.back().offsets.reserve(expected_sendings_);
-    return slots.back();
+void Walk::note_head(const unsigned char *data, std::int64_t at, std::int64_t limit, Rule rule) {
+    has_heads_ = has_heads_ && open_heads_.size() < max_heads && head_bytes <= limit - at;
+    if (!has_heads_) return;
+    unsigned char mask[head_bytes] = {0xFF};
+    if (has_number(rule)) std::memset(mask + events.number_offset, 0xFF, number_bytes);
+    if (has_character(rule)) mask[events.player_offset] = mask[events.follower_offset] = 0xFF;
+    open_heads_.push_back({static_cast<std::uint32_t>(at - open_at_), head_at(data + at), head_at(mask)});
 }
 
-void Walk::add(int code, int key, std::int64_t at) {
-    SlotNumbers &numbers_of_command = slot_numbers_[static_cast<std::size_t>(code)];
-    if (numbers_of_command.empty()) numbers_of_command.assign(keys, -1);
-    int &number = numbers_of_command[static_cast<std::size_t>(key)];
+// Adds all sendings from `at` on that have the same events as the one before, and returns where they end.
+std::int64_t Walk::repeat(const unsigned char *data, std::int64_t at, std::int64_t limit) {
+    if (heads_.empty()) return at;
+    const std::int64_t needed = std::max(width_ + beyond_, heads_.back().distance + head_bytes);
+    unsigned char number_bits[head_bytes] = {};
+    std::memset(number_bits + events.number_offset, 0xFF, number_bytes);
+    const std::uint64_t number_mask = head_at(number_bits);
+    const auto has_number_in = [=](const Head &head) { return (head.mask & number_mask) == number_mask; };
+    const Head numbered = *std::find_if(heads_.begin(), heads_.end(), has_number_in);
+    const auto number_at = [&](std::int64_t event) { return u32_at(data + event + events.number_offset); };
+    for (; needed <= limit - at; at += width_) {
+        const std::uint32_t number = number_at(at + numbered.distance);
+        if (beyond_ > 0 && (data[at + width_] != data[at] || number_at(at + width_) == number)) break;
+        const std::uint64_t change = (head_at(data + at + numbered.distance) ^ numbered.bytes) & number_mask;
+        std::uint64_t differences = 0;
+        for (const Head &head : heads_)
+            differences |= (head_at(data + at + head.distance) ^ head.bytes ^ change) & head.mask;
+        if (differences != 0) break;
+        starts.push_back(at);
+        numbers.push_back(static_cast<std::int32_t>(number));
+    }
+    return at;
+}
+
+void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
+    std::vector<std::size_t> updated_by(keys);  // by key, the last update in `found_`
+    std::array<std::int64_t, counters> counts{};
+    while (at < limit) {
+        if (open_at_ < 0) at = repeat(data, at, limit);
+        const unsigned char *bytes = data + at;
+        const std::int64_t width = at < limit ? events.widths[bytes[0]] : 0;
+        if (width == 0 || width > limit - at) break;
+        const Rule rule = events.rules[bytes[0]];
+        if (!has_number(rule)) {
+            if (rule != Rule::ignored) begin(at);
+            if (open_at_ >= 0) note_head(data, at, limit, rule);
+            at += width;
+            continue;
+        }
+        const auto number = static_cast<std::int32_t>(u32_at(bytes + events.number_offset));
+        const auto key = has_character(rule) ? static_cast<std::size_t>(events.key_of(bytes)) : 0;
+        if (is_open_ && (number != number_ || rule == Rule::first || (rule == Rule::before && completion.has(key)))) {
+            // A repeated sending is over if the first event follows with another number.
+            beyond_ = events.widths[data[open_at_]];
+            close(at, has_completion && completion.is_steady() && has_number(events.rules[data[open_at_]]));
+            continue;
+        }
+        begin(at);
+        if (!is_open_) {
+            is_open_ = true;
+            number_ = number;
+            counts.fill(0);
+            completion.begin();
+        }
+        note_head(data, at, limit, rule);
+        bool is_kept = !has_completion || !completion.is_complete();
+        if (is_counted(rule)) {
+            is_kept = ++counts[static_cast<std::size_t>(counter_of(rule))] <= max_counted && is_kept;
+        } else if (rule == Rule::before) {
+            completion.add(key);
+        } else if (rule == Rule::after) {
+            if (is_kept && completion.is_updated(key)) found_[updated_by[key]].is_kept = false;
+            updated_by[key] = found_.size();
+            completion.update(key);
+        }
+        const auto distance = static_cast<std::uint32_t>(at - open_at_);
+        found_.push_back({distance, bytes[0], is_kept, static_cast<std::int16_t>(key)});
+        at += width;
+        if (rule != Rule::last) continue;
+        beyond_ = 0;
+        close(at, !has_completion || completion.is_steady());
+    }
+    stop = at;
+}
+
+Slot &Walk::slot_of(const Found &event) {
+    SlotNumbers &of_command = slot_numbers_[event.command];
+    if (of_command.empty()) of_command.assign(keys, -1);
+    int &number = of_command[static_cast<std::size_t>(event.key)];
     if (number < 0) {
         number = static_cast<int>(slots.size());
-        new_slot(code, key, at);
+        slots.push_back({event.command, event.key, {}});
     }
-    Slot &slot = slots[static_cast<std::size_t>(number)];
-    if (slot.first_row == sendings) slot.first_at = at;
-    if (is_too_large()) return;
-    const auto row = static_cast<std::size_t>(sendings);
-    if (slot.offsets.size() > row) {
-        slot.offsets[row] = at;
-        return;
-    }
-    if (slot.offsets.size() < row) slot.offsets.resize(row, absent);
-    slot.offsets.push_back(at);
+    return slots[static_cast<std::size_t>(number)];
 }
 
-void Walk::add_counted(int code, std::int64_t at) {
-    if (is_too_large()) return;
-    const auto is_same = [code](const Things &one) { return one.command == code; };
-    auto found = std::find_if(things.begin(), things.end(), is_same);
-    if (found == things.end()) found = things.insert(found, {code, {}, {}});
-    found->firsts.resize(static_cast<std::size_t>(sendings) + 1, static_cast<std::int64_t>(found->offsets.size()));
-    found->offsets.push_back(at);
-}
-
-void Walk::drop() {
-    const auto rows = static_cast<std::size_t>(sendings);
-    const auto is_new = [this](const Slot &slot) { return slot.first_row == sendings; };
-    slots.erase(std::remove_if(slots.begin(), slots.end(), is_new), slots.end());
-    for (Slot &slot : slots)
-        if (slot.offsets.size() > rows) slot.offsets.resize(rows);
-    for (Things &one : things) {
-        if (one.firsts.size() <= rows) continue;
-        one.offsets.resize(static_cast<std::size_t>(one.firsts[rows]));
-        one.firsts.resize(rows);
-    }
-    const auto is_empty = [](const Things &one) { return one.offsets.empty(); };
-    things.erase(std::remove_if(things.begin(), things.end(), is_empty), things.end());
+Things &Walk::things_of(int command) {
+    const auto is_same = [command](const Things &one) { return one.command == command; };
+    const auto found = std::find_if(things.begin(), things.end(), is_same);
+    return found == things.end() ? *things.insert(found, {command, {}, {}}) : *found;
 }
 
 void Walk::finish(bool keep_open) {
     is_finished = true;
-    if (is_open_ && (keep_open || completion.is_complete())) {
-        close(stop);
-    } else if (is_open_) {
-        drop();
+    if (is_open_ && (keep_open || (has_completion && completion.is_complete()))) close(stop, false);
+    found_.resize(open_found_);
+    const auto is_counted_one = [this](const Found &event) { return is_counted(events.rules[event.command]); };
+    for (const Found &event : found_)
+        if (event.is_kept && !is_counted_one(event)) slot_of(event);
+    const auto sendings = static_cast<std::int64_t>(starts.size());
+    is_too_large = sendings > 0 && static_cast<std::int64_t>(slots.size()) > max_offsets / sendings;
+    if (is_too_large) return;
+    for (Slot &slot : slots) slot.offsets.reserve(starts.size());
+    runs_.push_back({static_cast<std::uint32_t>(starts.size()), static_cast<std::uint32_t>(found_.size())});
+    std::vector<Found> counted;
+    for (auto run = runs_.begin(); run + 1 != runs_.end(); ++run) {
+        const std::int64_t *const first = starts.data() + run->sending, *const end = starts.data() + run[1].sending;
+        counted.clear();
+        for (std::size_t i = run->found; i < run[1].found; ++i) {
+            const Found &event = found_[i];
+            if (!event.is_kept) continue;
+            if (is_counted_one(event)) {
+                counted.push_back(event);
+                continue;
+            }
+            std::vector<std::int64_t> &offsets = slot_of(event).offsets;
+            offsets.resize(run->sending, absent);
+            offsets.insert(offsets.end(), first, end);
+            const std::int64_t distance = event.distance;
+            for (std::size_t row = run->sending; row < offsets.size(); ++row) offsets[row] += distance;
+        }
+        for (const std::int64_t *start = first; !counted.empty() && start != end; ++start)
+            for (const Found &event : counted) {
+                Things &one = things_of(event.command);
+                const auto row = static_cast<std::size_t>(start - starts.data());
+                one.firsts.resize(row + 1, static_cast<std::int64_t>(one.offsets.size()));
+                one.offsets.push_back(*start + event.distance);
+            }
     }
-    if (too_large_row_ >= sendings) too_large_row_ = -1;  // too many only with the dropped sending
-    const auto is_earlier = [](const Slot &one, const Slot &other) { return one.first_at < other.first_at; };
-    std::sort(slots.begin(), slots.end(), is_earlier);
-    if (is_too_large()) return;
-    for (Slot &slot : slots) slot.offsets.resize(static_cast<std::size_t>(sendings), absent);
-    for (Things &one : things)
-        one.firsts.resize(static_cast<std::size_t>(sendings) + 1, static_cast<std::int64_t>(one.offsets.size()));
-}
-
-void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
-    std::vector<std::int64_t> seen_in(keys, -1);  // the last sending with this character
-    std::array<std::int64_t, counters> counts{};
-    limit_ = limit;
-    while (at < limit) {
-        const int code = data[at];
-        const std::int64_t width = events.widths[static_cast<std::size_t>(code)];
-        if (width == 0 || width > limit - at) break;
-        const Rule rule = events.rules[static_cast<std::size_t>(code)];
-        if (!has_number(rule)) {
-            if (open_at_ < 0 && rule != Rule::ignored) open_at_ = at;
-            at += width;
-            continue;
-        }
-        const unsigned char *bytes = data + at;
-        const auto number = static_cast<std::int32_t>(u32_at(bytes + events.number_offset));
-        const int key = has_character(rule) ? bytes[events.player_offset] << 1 | (bytes[events.follower_offset] > 0) : 0;
-        std::int64_t &seen = seen_in[static_cast<std::size_t>(key)];
-        if (is_open_ && (number != number_ || rule == Rule::first || (rule == Rule::before && seen == sendings)))
-            close(at);
-        if (!is_open_) {
-            open(number, at);
-            counts.fill(0);
-            if (has_completion) completion.begin();
-        }
-        if (has_character(rule)) seen = sendings;
-        const bool is_late = has_completion && completion.is_complete();
-        if (has_completion && rule == Rule::before) completion.add(key);
-        if (has_completion && rule == Rule::after) completion.update(key);
-        if (is_counted(rule)) {
-            const auto counter = static_cast<std::size_t>(counter_of(rule));
-            if (++counts[counter] <= max_counted && !is_late) add_counted(code, at);
-        } else if (!is_late) {
-            add(code, key, at);
-        }
-        at += width;
-        if (rule == Rule::last) close(at);
-    }
-    stop = at;
+    for (Slot &slot : slots) slot.offsets.resize(starts.size(), absent);
+    for (Things &one : things) one.firsts.resize(starts.size() + 1, static_cast<std::int64_t>(one.offsets.size()));
 }
 
 struct WalkObject {
@@ -282,7 +339,8 @@ PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         PyErr_SetString(PyExc_TypeError, "the players of a walk are bytes or None");
         return nullptr;
     }
-    if (max_counted < 0 || max_offsets < 0 || start < 0 || limit > PyBytes_Size(data)) {
+    const bool is_inside = start >= 0 && limit <= PyBytes_Size(data);
+    if (max_counted < 0 || max_offsets < 0 || !is_inside || limit - start > Py_ssize_t{UINT32_MAX}) {
         PyErr_SetString(PyExc_ValueError, "no walk over these bytes");
         return nullptr;
     }
@@ -297,7 +355,7 @@ PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         if (made.has_completion) {
             const Bytes awaited(players);
             for (Py_ssize_t i = 0; i < awaited.size; ++i)
-                made.completion.await(static_cast<unsigned char>(awaited.begin[i]) << 1);
+                made.completion.add(std::size_t{static_cast<unsigned char>(awaited.begin[i])} << 1);
         }
         if (!read_events(widths, rules, places, made.events)) {
             Py_DECREF(self);
@@ -385,9 +443,10 @@ PyObject *walk_finish(PyObject *object, PyObject *const *arguments, Py_ssize_t c
     }
     const auto slots = static_cast<Py_ssize_t>(made.slots.size());
     PyObject *type = static_cast<State *>(PyType_GetModuleState(Py_TYPE(object)))->offsets;
-    PyObject *arrays = made.is_too_large() ? Py_NewRef(Py_None) : arrays_of(made, type);
+    PyObject *arrays = made.is_too_large ? Py_NewRef(Py_None) : arrays_of(made, type);
     if (arrays == nullptr) return nullptr;
-    return Py_BuildValue("LLnN", static_cast<long long>(made.start), static_cast<long long>(made.sendings), slots, arrays);
+    const auto start = static_cast<long long>(made.starts.empty() ? 0 : made.starts.front());
+    return Py_BuildValue("LnnN", start, static_cast<Py_ssize_t>(made.starts.size()), slots, arrays);
 }
 
 PyObject *walk_stop(PyObject *object, void *) {

@@ -11,8 +11,9 @@ in one pass over the events.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
@@ -99,9 +100,6 @@ _FRAME_KEYS = (
 )
 _CHARACTER_KEYS = (*_FRAME_KEYS, *(_field_column(field, field.name) for field in PRE_FRAME.fields[1:3]))
 
-FRAMES_SCHEMA = pa.schema([*_CHARACTER_KEYS, *(source.column for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES))])
-"""The columns of `frames_table`."""
-
 ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOURCES)])
 """The columns of `items_table`."""
 
@@ -123,8 +121,7 @@ def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.T
     the replay doesn't have a field, then the values are null.
     """
     columns = None if columns is None else frozenset(columns)
-    sources = _frame_sources(columns)
-    schema = pa.schema([*_CHARACTER_KEYS, *(source.column for source in sources)])
+    sources, schema = _frame_sources(columns)
     if kernel is not None and (groups := _groups(frames)):
         plan = _frames_plan(kernel, columns, *map(frames.sizes.get, _FRAME_COMMANDS))
         selection = None if frames.which is None else (len(frames.index.numbers), frames.which)
@@ -136,10 +133,18 @@ def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.T
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
-def _frame_sources(columns: frozenset[str] | None) -> tuple[_Source, ...]:
-    """Return the sources for the columns of `frames_table` that have these names, or for all of them."""
+def _frame_sources(columns: frozenset[str] | None) -> tuple[tuple[_Source, ...], pa.Schema]:
+    """Return the sources for the columns of `frames_table` that have these names, or for all of them, and the schema of
+    the keys and these columns.
+    """
     sources = (*_FRAME_SOURCES, *_CHARACTER_SOURCES)
-    return sources if columns is None else tuple(source for source in sources if source.column.name in columns)
+    if columns is not None:
+        sources = tuple(source for source in sources if source.column.name in columns)
+    return sources, pa.schema([*_CHARACTER_KEYS, *(source.column for source in sources)])
+
+
+FRAMES_SCHEMA = _frame_sources(None)[1]
+"""The columns of `frames_table`."""
 
 
 def items_table(frames: Frames) -> pa.Table:
@@ -155,22 +160,20 @@ def items_table(frames: Frames) -> pa.Table:
         group = (len(items), (items.offsets,), tuple(keys))
         plan = _items_plan(kernel, frames.sizes.get(ITEM_UPDATE.command))
         return _filled(plan, frames.data, (group,), None, ITEMS_SCHEMA)
-    values = _Values(items, None)
     arrays = [_array(column, pa.int32()) for column in keys]
-    return pa.Table.from_arrays([*arrays, *(values.column(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
+    arrays += _values(items, np.arange(len(items)), _ITEM_SOURCES)
+    return pa.Table.from_arrays(arrays, schema=ITEMS_SCHEMA)
 
 
 def _character_table(frames: Frames, character: Character, sources: tuple[_Source, ...], schema: pa.Schema) -> pa.Table:
     """Return the rows of one character."""
-    present = character.pre.present | character.post.present
-    rows = None if present.all() else np.flatnonzero(present)
-    count = len(present) if rows is None else len(rows)
-    arrays = [_array(_taken(column, rows), pa.int32()) for column in (frames.number, frames.revision)]
-    arrays.append(_array(np.full(count, character.player_index, np.uint8), pa.uint8()))
-    arrays.append(_array(np.full(count, character.is_follower), pa.bool_()))
+    rows = np.flatnonzero(character.pre.present | character.post.present)
+    arrays = [_array(column[rows], pa.int32()) for column in (frames.number, frames.revision)]
+    arrays.append(_array(np.full(len(rows), character.player_index, np.uint8), pa.uint8()))
+    arrays.append(_array(np.full(len(rows), character.is_follower), pa.bool_()))
     events = {"start": frames.start, "bookend": frames.bookend, "pre": character.pre, "post": character.post}
-    values = {name: _Values(columns, rows) for name, columns in events.items()}
-    arrays += [values[source.event].column(source) for source in sources]
+    for event, of_event in groupby(sources, lambda source: source.event):
+        arrays += _values(events[event], rows, of_event)
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -179,7 +182,7 @@ def _frames_plan(kernel: ModuleType, columns: frozenset[str] | None, *sizes: int
     """Return the kernel's `Table` for `frames_table`, given the declared payload sizes of `_FRAME_TABLES`."""
     events = list(_FRAME_TABLES)
     wanted = (events.index("pre"), events.index("post"))  # rows with neither event are left out
-    return _plan(kernel, _FRAME_TABLES, sizes, _frame_sources(columns), (I32, I32, U8, BOOL), wanted)
+    return _plan(kernel, _FRAME_TABLES, sizes, _frame_sources(columns)[0], (I32, I32, U8, BOOL), wanted)
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
@@ -249,40 +252,24 @@ def _filled(
     return pa.Table.from_batches([batch], schema=schema)
 
 
-class _Values:
-    """The columns of one event in some rows, or all of them if you pass `None`.
-
-    If the event is absent, the values are null.
-    """
-
-    def __init__(self, columns: EventColumns, rows: Array | None) -> None:
-        self._columns = columns
-        self._rows = rows
-        present = _taken(columns.present, rows)
-        self._count = len(present)
-        self._valid = None if present.all() else _bits(present)
-
-    def column(self, source: _Source) -> Any:
-        """The values of a column."""
-        name = source.field.name
-        if name not in self._columns.fields:
-            return pa.nulls(self._count, source.column.type)
-        return _array(_taken(self._columns[name], self._rows), source.column.type, self._valid)
+def _values(columns: EventColumns, rows: Array, sources: Iterable[_Source]) -> Iterator[Any]:
+    """Return the columns of one event in some rows. If the event or a field is absent, they are null."""
+    present = columns.present[rows]
+    valid = None if present.all() else _bits(present)
+    for source in sources:
+        name, type = source.field.name, source.column.type
+        yield _array(columns[name][rows], type, valid) if name in columns.fields else pa.nulls(len(rows), type)
 
 
 def _array(values: Array, type: Any, valid: Any = None) -> Any:
-    """Return an Arrow array over a contiguous column, without making a copy. `valid` is the validity bitmap."""
+    """Return an Arrow array over a column. `valid` is the validity bitmap."""
     # Not `pyarrow.array`, because that imports pandas, which takes a second.
-    data = _bits(values) if type == pa.bool_() else pa.py_buffer(values)
+    data = _bits(values) if type == pa.bool_() else pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(type, len(values), [valid, data])
 
 
 def _bits(flags: Array) -> Any:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
-
-
-def _taken(column: Array, rows: Array | None) -> Array:
-    return np.ascontiguousarray(column if rows is None else column[rows])
 
 
 _FIELDS = {field.name: field for field in (*game_start.FIELDS, *game_start.PLAYER_FIELDS)}

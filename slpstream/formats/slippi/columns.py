@@ -1,9 +1,8 @@
 """A whole game as columns, where each field of each event is one numpy array over all frames.
 
-The events are found by `frame_index`. This module turns them into arrays when you need them. A row of an event is a
-structured array, whose dtype is that of its field table. It is taken straight from the bytes of the file: if the events
-are all the same distance apart, it is a strided view, and otherwise a gather. A column is one of these fields in the
-byte order of the machine. It is converted when you first use it, and then kept.
+The events are found by `frame_index`. This module turns them into arrays when you need them. The rows of an event are a
+structured array, whose dtype is that of its field table. A column is one of these fields in the byte order of the
+machine. It is read from the bytes of the file when you first use it, and then kept.
 
 `Frames` has one row for each frame number, in ascending order, with the values that were sent last. This means
 that by default, rollbacks are already handled correctly. If you want a row for every sending, in the order of the file,
@@ -30,8 +29,8 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
-from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, stride_of
-from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Block, Layout, Table
+from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot
+from slpstream.model.fields import Layout, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,21 +39,10 @@ if TYPE_CHECKING:
 
     from slpstream.formats.slippi import column_types
 
-_NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
-_NATIVE[BOOL.numpy] = np.dtype(np.uint8)
-
-_BLOCKS_BEFORE_ALL = 3
-_KEYS = frozenset({"frame", "player_index", "is_follower"})
-_BLOCK_NAMES = [str(index) for index in range(256)]
 _LARGE_BLOCK_BYTES = 31 << 20
 """Just below 32 MiB, the largest block to which glibc adapts its limit."""
 
 _KEPT_TYPES = 512
-_DENSE = 4
-"""Numbers are dense if they fill at least a quarter of the range from the first to the last."""
-
-_AS_BYTE = {BOOL.numpy: U8.numpy}
-"""Flags are read as bytes, because they can have any value and a numpy bool only 0 or 1."""
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -88,7 +76,6 @@ class EventColumns:
         self.offsets = offsets
         """The file offset of each row's event, or `ABSENT`; int64 of shape (rows,)."""
         self._columns: dict[str, Array] = {}
-        self._converted: set[int] = set()
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -111,50 +98,39 @@ class EventColumns:
 
         If a row doesn't have the event, it contains NaN and zeros.
         """
-        if self._layout is None or not len(self.offsets):
-            return np.zeros(len(self.offsets), _dtype(self._layout))
-        dtype, offsets = _dtype(self._layout), self.offsets
-        stride = stride_of(offsets)
-        if stride is None:
-            return _gathered(self._data, offsets, dtype, np.flatnonzero(offsets == ABSENT))
-        return np.ndarray(offsets.shape, dtype, self._data, int(offsets[0]), (stride,))
+        rows = self._read(_dtype(self._layout), 0)
+        rows.setflags(write=False)
+        return rows
 
     def __getitem__(self, name: str) -> Array:
         """Return the column of a field, in the byte order of the machine. Its shape is (rows,)."""
         column = self._columns.get(name)
         if column is None:
-            if self._layout is None:
-                raise KeyError(name)
-            self._convert(self._layout, self._layout.block_of[name])
-            column = self._columns[name]
+            dtypes: Any = _dtype(self._layout).fields or {}
+            dtype, offset = dtypes[name]
+            if dtype.kind == "b":  # a flag can have any value
+                column = self._read(np.dtype(np.uint8), offset) != 0
+            else:
+                column = self._read(dtype, offset).astype(dtype.newbyteorder("="), copy=False)
+            self._columns[name] = column
         return column
 
-    def alone(self, name: str) -> Array:
-        """Return one column in the byte order of the machine, without reading any others.
-
-        If you only need a few columns, this is faster than `[name]`.
+    def _read(self, dtype: np.dtype[Any], offset: int) -> Array:
+        """Return what each event has at this offset. Where there's no event, floats are NaN, and everything else is
+        zero.
         """
-        if self._layout is None:
-            raise KeyError(name)
-        if self._offsets_have_stride or "rows" in self.__dict__:
-            values = self.rows[name]
-        else:
-            fields: Any = _dtype(self._layout).fields
-            field, offset = fields[name][:2]
-            opaque = np.dtype(f"V{field.itemsize}")
-            shape = (len(self._data) - self._layout.payload_size_bytes,)
-            values = np.ndarray(shape, opaque, self._data, offset, (1,))[self.offsets].view(field)
-            absent = ~self.present
-            if absent.any():
-                values[absent] = np.nan if field.kind == "f" else 0
-        if values.dtype.kind == "b":  # a flag can have any value
-            flags: Array = values.view(np.uint8) != 0
-            return flags
-        return values.astype(values.dtype.newbyteorder("="))
-
-    @cached_property
-    def _offsets_have_stride(self) -> bool:
-        return not len(self.offsets) or stride_of(self.offsets) is not None
+        nothing = np.zeros((), dtype)
+        for name in dtype.names or [...]:
+            if nothing[name].dtype.kind == "f":
+                nothing[name] = np.nan
+        if self._layout is None or not self.present.any():
+            return np.full(len(self.offsets), nothing)
+        opaque = np.dtype(f"V{dtype.itemsize}")  # numpy copies structures field by field
+        shape = (len(self._data) - self._layout.payload_size_bytes,)
+        values = np.ndarray(shape, opaque, self._data, offset, (1,))[self.offsets]
+        if not self.present.all():
+            values[~self.present] = nothing.view(opaque)
+        return values.view(dtype)
 
     if not TYPE_CHECKING:  # type checkers know the columns of each event from `column_types.pyi`
 
@@ -172,45 +148,6 @@ class EventColumns:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
-
-    @cached_property
-    def _blocks(self) -> Array:
-        """The rows, where adjacent fields of the same type are merged into blocks. The name of a block is its index."""
-        rows = self.rows
-        return rows.view(_block_dtype(self._layout)) if self._layout is not None else rows
-
-    def _convert(self, layout: Layout, index: int) -> None:
-        """Convert all fields of one block, because this takes little longer than converting just one of them.
-
-        If someone reads three blocks, they usually read most of them. So with the third block, we convert all others
-        too, and if there is a copy of the rows, it is freed.
-        """
-        converted = self._converted
-        self._convert_block(layout, index)
-        converted.add(index)
-        if len(converted) != _BLOCKS_BEFORE_ALL or not len(self.offsets) or isinstance(self.rows.base, bytes):
-            return
-        for other, block in enumerate(layout.blocks):
-            # Not the keys: they would take another copy, and the `Character` has them.
-            missing = other not in converted and not _KEYS.issuperset(block.names)
-            if missing or (other in converted and block.kind.width_bytes == 1):
-                self._convert_block(layout, other, copied=True)
-        del self.__dict__["rows"], self.__dict__["_blocks"]
-
-    def _convert_block(self, layout: Layout, index: int, *, copied: bool = False) -> None:
-        """Convert one block. With `copied`, none of the columns is a view of the rows."""
-        _, kind, names = layout.blocks[index]
-        values = self._blocks[_BLOCK_NAMES[index]]
-        if kind.width_bytes > 1 or copied:  # single bytes have no byte order, so a view of the rows will do
-            values = values.astype(_NATIVE[kind.numpy], order="F")
-        if kind is BOOL:
-            values = values != 0
-        columns = self._columns
-        if len(names) == 1:
-            columns[names[0]] = values
-        else:
-            for i, name in enumerate(names):
-                columns[name] = values[:, i]
 
 
 class _Nested:
@@ -302,7 +239,10 @@ class Frames:
         numbers = index.numbers
         if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
             return cls(data, index, sizes, None, last=True)
-        return cls(data, index, sizes, _last_sendings(numbers), last=True)
+        which, revisions = _last_sendings(numbers)
+        frames = cls(data, index, sizes, which, last=True)
+        frames.revision = revisions
+        return frames
 
     @cached_property
     def sendings(self) -> Self:
@@ -347,12 +287,8 @@ class Frames:
     def revision(self) -> npt.NDArray[np.int32]:
         """How many times the number was sent before. For the first time, this is 0."""
         numbers = self.index.numbers
-        if self.last_sendings_only:
-            if self.which is None:
-                return np.zeros(len(numbers), np.int32)
-            if _are_dense(numbers):  # the last of n sendings has revision n - 1
-                first = int(numbers.min())
-                return (np.bincount(numbers - first)[self.number - first] - 1).astype(np.int32)
+        if self.last_sendings_only and self.which is None:
+            return np.zeros(len(numbers), np.int32)
         return self._chosen(_revisions(numbers))
 
     @cached_property
@@ -361,9 +297,8 @@ class Frames:
 
         You can use this as a mask to remove rollbacks from `sendings`.
         """
-        numbers = self.index.numbers
-        last = np.zeros(len(numbers), np.bool_)
-        last[len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]] = True
+        last = np.zeros(len(self.index.numbers), np.bool_)
+        last[_last_sendings(self.index.numbers)[0]] = True
         return self._chosen(last)
 
     @cached_property
@@ -477,68 +412,14 @@ def _dtype(layout: Layout | None) -> np.dtype[Any]:
     return dtype
 
 
-@lru_cache(maxsize=_KEPT_TYPES)
-def _block_dtype(layout: Layout) -> np.dtype[Any]:
-    """Return a dtype for the rows in which adjacent fields of the same type are merged into blocks.
-
-    The name of a block is its index.
-    """
-    dtype: np.dtype[Any] = np.dtype(
-        {
-            "names": _BLOCK_NAMES[: len(layout.blocks)],
-            "formats": [_block_format(block) for block in layout.blocks],
-            "offsets": [block.offset for block in layout.blocks],
-            "itemsize": layout.payload_size_bytes + 1,
-        }
-    )
-    return dtype
-
-
-def _block_format(block: Block) -> Any:
-    code = _AS_BYTE.get(block.kind.numpy, block.kind.numpy)
-    return code if len(block.names) == 1 else (code, (len(block.names),))
-
-
-def _gathered(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offsets) -> Array:
-    """Return a copy of the rows at these offsets.
-
-    `absent` contains the indices of all rows that don't have an event.
-    """
-    opaque = np.dtype(f"V{dtype.itemsize}")
-    windows = np.ndarray((len(data) - dtype.itemsize + 1,), opaque, data, strides=(1,))
-    rows = windows[offsets]
-    rows[absent] = _absent_row(dtype).view(opaque)
-    return rows.view(dtype)
-
-
-def _absent_row(dtype: np.dtype[Any]) -> Array:
-    """Return the row that stands for an absent event. Floats are NaN, and everything else is zero."""
-    row = np.zeros((), dtype)
-    for name in dtype.names or ():
-        if dtype[name].kind == "f":
-            row[name] = np.nan
-    return row
-
-
-def _are_dense(numbers: npt.NDArray[np.int32]) -> bool:
-    """Whether it makes sense to use an array with a place for each number from the first to the last, because it isn't
-    much larger than `numbers`.
-    """
-    return len(numbers) > 0 and int(numbers.max()) - int(numbers.min()) < _DENSE * len(numbers)
-
-
-def _last_sendings(numbers: npt.NDArray[np.int32]) -> Offsets:
-    """Return the index of the last sending of each number. The numbers are in ascending order."""
-    found: Offsets
-    if _are_dense(numbers):
-        first = int(numbers.min())
-        last = np.full(int(numbers.max()) - first + 1, -1)
-        last[numbers - first] = np.arange(len(numbers))  # for numbers that come again, the last assignment counts
-        found = last[last >= 0]
-        return found
+def _last_sendings(numbers: npt.NDArray[np.int32]) -> tuple[Offsets, npt.NDArray[np.int32]]:
+    """Return the index of the last sending of each number, and its revision. The numbers are in ascending order."""
     order = np.argsort(numbers, kind="stable")
-    found = order[np.append(np.flatnonzero(np.diff(numbers[order])), len(order) - 1)]
-    return found
+    ordered = numbers[order]
+    is_last = np.ones(len(numbers), np.bool_)
+    is_last[:-1] = ordered[1:] != ordered[:-1]
+    ends = np.flatnonzero(is_last)
+    return order[ends], (np.diff(ends, prepend=-1) - 1).astype(np.int32)
 
 
 def _revisions(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

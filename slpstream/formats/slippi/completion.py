@@ -14,39 +14,36 @@ rules on their own, and there are tests that compare them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Iterable
 
-C = TypeVar("C", bound=Hashable)
+Character = tuple[int, bool]
+"""A player index, and whether it is the follower of this player."""
 
 
-class Completion(Generic[C]):
-    """Decides when the open sending is complete.
-
-    `C` is a type that identifies a character, which can be a player or a follower.
-    """
+class Completion:
+    """Decides when the open sending is complete."""
 
     __slots__ = ("_awaited", "_updated", "characters", "complete")
 
-    def __init__(self, characters: Iterable[C]) -> None:
+    def __init__(self, characters: Iterable[Character]) -> None:
         """`characters` are those that we expect in the first frame."""
-        self.characters: set[C] = set(characters)
+        self.characters: set[Character] = set(characters)
         """The characters of the open sending, or of the last one, those that came too late included."""
         self.complete = False
         """Whether the sending is complete."""
-        self._awaited: set[C] = set()
-        self._updated: set[C] = set()
+        self._awaited: set[Character] = set()
+        self._updated: set[Character] = set()
 
     def begin(self) -> None:
         """Begin a sending. It should have the same characters as the one before."""
         self._awaited, self.characters, self._updated = self.characters, set(), set()
         self.complete = False
 
-    def pre_frame(self, character: C) -> None:
+    def pre_frame(self, character: Character) -> None:
         """Take a Pre-Frame Update."""
         self.characters.add(character)
 
-    def post_frame(self, character: C) -> None:
+    def post_frame(self, character: Character) -> None:
         """Take a Post-Frame Update. After this, the sending might be complete."""
         self.characters.add(character)
         self._updated.add(character)

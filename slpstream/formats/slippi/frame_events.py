@@ -6,6 +6,7 @@ The compiled kernel and the reference in Python both use these tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from slpstream.formats.slippi.commands import (
     FRAME_BOOKEND,
@@ -33,6 +34,7 @@ NUMBERED_BYTES = PLAYER_INDEX_OFFSET
 """Events with a frame number are at least this wide. Narrower ones have no effect."""
 
 _ITEMS, _STAGE_EVENTS, _PLAIN = b"01."
+_KEPT = 64
 RULES = {
     **dict.fromkeys(REPEATED, _STAGE_EVENTS),
     ITEM: _ITEMS,
@@ -65,6 +67,12 @@ def frame_widths(widths: Sequence[int]) -> list[int]:
         if unsupported(command, widths, offset=0) is not None:
             usable[command] = 0
     return usable
+
+
+@lru_cache(maxsize=_KEPT)
+def events_of_frames(widths: tuple[int, ...]) -> tuple[list[int], bytes, tuple[int, int, int]]:
+    """Return what the kernel has to know about events: `frame_widths`, `rules_of` and `PLACES`."""
+    return frame_widths(widths), rules_of(widths), PLACES
 
 
 def unsupported(command: int, widths: Sequence[int], *, offset: int) -> Unsupported | None:

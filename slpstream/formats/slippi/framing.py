@@ -4,13 +4,14 @@ Event Payloads (0x35) comes once per game, and is the first event of the raw arr
 everything that follows, including this byte. After that, there are rows of three bytes, which contain a command byte
 and the payload size of this command. The size is a big-endian u16, and doesn't include the command byte.
 
-In this module and others, `widths` is a list of 256 event widths in bytes, by command byte. These include the command
+In this module and others, `widths` is a tuple of 256 event widths in bytes, by command byte. These include the command
 byte. If the replay doesn't declare a command, its width is 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from slpstream.model.errors import FramingError
 
@@ -18,6 +19,7 @@ EVENT_PAYLOADS = 0x35
 
 _HEAD_BYTES = 2
 _ROW_BYTES = 3
+_KEPT = 64
 
 
 class EventPayloads:
@@ -25,9 +27,7 @@ class EventPayloads:
 
     def __init__(self, sizes: dict[int, int]) -> None:
         self.sizes = sizes
-        self.widths = [0] * 256
-        for command, size in sizes.items():
-            self.widths[command] = size + 1
+        self.widths = tuple(sizes.get(command, -1) + 1 for command in range(256))
 
     def size(self, command: int) -> int | None:
         """Return the declared payload size in bytes, without the command byte, or `None` if the command isn't
@@ -66,6 +66,7 @@ def width_of_event_payloads(data: bytes, start: int, offset: int) -> int | None:
     return 1 + size
 
 
+@lru_cache(maxsize=_KEPT)
 def read_event_payloads(event: bytes) -> EventPayloads:
     """Parse a complete Event Payloads event. If a command is declared more than once, the last declaration counts."""
     sizes = {

@@ -285,6 +285,13 @@ class GameStartPayload:
         return major, minor, build
 
     @property
+    def player_indices(self) -> list[int]:
+        """The player indices of the ports that are in the game."""
+        type_of = _BY_NAME["type"]
+        types = self.data[type_of.offset : type_of.offset + PLAYERS * type_of.stride_bytes : type_of.stride_bytes]
+        return [index for index, type in enumerate(types) if type != PLAYER_TYPE_EMPTY]
+
+    @property
     def major_scene(self) -> int | None:
         """The major scene, or `None` before 3.7."""
         value = self.get("major_scene")
@@ -305,7 +312,7 @@ class GameStartPayload:
             stage_id=get("stage_id"),
             starting_timer_seconds=get("starting_timer_seconds"),
             enabled_items=sum(get(f"item_spawn_bitfield_{i + 1}") << (8 * i) for i in range(5)),
-            players=[self._player(i) for i in range(PLAYERS) if get("type", i) != PLAYER_TYPE_EMPTY],
+            players=[self._player(index) for index in self.player_indices],
             scene=get("minor_scene"),
             game_mode=get("major_scene"),
             language=get("language"),

@@ -59,15 +59,3 @@ class FrameIndex(NamedTuple):
     """Where the frames end: at Game End, the metadata, the raw length, an unreadable byte, or the end of the file."""
     failure: FormatError | None
     """The error found at `stop`, if any."""
-
-
-def stride_of(offsets: Offsets) -> int | None:
-    """Return the distance between offsets that follow each other, which is at least 1, or `None` if it isn't always the
-    same.
-    """
-    if len(offsets) < 2:
-        return None
-    stride = int(offsets[1]) - int(offsets[0])
-    if stride < 1 or int(offsets[-1]) - int(offsets[0]) != stride * (len(offsets) - 1) or offsets[0] < 0:
-        return None
-    return stride if bool((offsets[1:] - offsets[:-1] == stride).all()) else None

@@ -8,7 +8,7 @@ were left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slpstream.formats.interface import Preview
@@ -77,7 +77,7 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     return Preview(start, end, metadata)
 
 
-def _first_number(head: bytes, at: int, widths: list[int]) -> int | None:
+def _first_number(head: bytes, at: int, widths: Sequence[int]) -> int | None:
     """Return the number of the first frame, or `None` if it comes after the head because there's a Gecko List in
     between.
     """
@@ -105,7 +105,7 @@ def _counts_from_first(last: int, frame_bytes: int, all_bytes: int, metadata: Ma
     return frames * frame_bytes <= _MAX_FRAME_RATIO * all_bytes
 
 
-def _last_sending(tail: bytes, end_at: int, widths: list[int]) -> int | None:
+def _last_sending(tail: bytes, end_at: int, widths: Sequence[int]) -> int | None:
     """Return the position of the frame that ends at `end_at`, or `None` if there are no events of one frame number that
     lead exactly there.
     """
@@ -122,7 +122,7 @@ def _last_sending(tail: bytes, end_at: int, widths: list[int]) -> int | None:
     return found
 
 
-def _leads_to(tail: bytes, at: int, end_at: int, widths: list[int]) -> bool:
+def _leads_to(tail: bytes, at: int, end_at: int, widths: Sequence[int]) -> bool:
     number = tail[at + 1 : at + 5]
     end = at
     for command, start, event_end in walk_events(tail, at, end_at, widths):

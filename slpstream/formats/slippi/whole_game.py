@@ -28,7 +28,7 @@ from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, read_event_payloads, width_of_event_payloads
-from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, size_at
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, GameStartPayload, size_at
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
 from slpstream.formats.slippi.outcome import LedgeGrabs
 from slpstream.formats.slippi.reader import Head, Stage, read_head
@@ -51,11 +51,11 @@ class WholeGame:
         found = _after_game_start(data)
         if found is None:
             head = self._head
-            payloads = head.reader.event_payloads
-            if payloads is None:
+            payloads, game_start = head.reader.event_payloads, head.reader.game_start
+            if payloads is None or game_start is None:
                 raise FramingError("the file ends before Game Start", offset=len(data))
-            found = payloads, head.at
-        self._payloads, self._frames_start = found
+            found = payloads, game_start, head.at
+        self._payloads, self._game_start, self._frames_start = found
 
     @cached_property
     def _head(self) -> Head:
@@ -78,12 +78,15 @@ class WholeGame:
     @cached_property
     def index(self) -> FrameIndex:
         """The offsets of the events of all frames."""
+        return frame_index(
+            self.data, self._frames_start, self._limit, self._payloads.widths, self._game_start.player_indices
+        )
+
+    @property
+    def _limit(self) -> int:
+        """The end of the raw array if we know it, but never more than the end of the file."""
         raw = container.raw_length(self.data)
-        limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
-        widths = self._payloads.widths
-        settings = self._head.reader.settings
-        players = [] if settings is None else [player.player_index for player in settings.players]
-        return frame_index(self.data, self._frames_start, limit, widths, players)
+        return min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
 
     @cached_property
     def frames(self) -> Frames:
@@ -138,9 +141,7 @@ class WholeGame:
         You could also find this out from `end`, but in games without stocks, it has to read all frames.
         """
         stop, width = self.index.stop, self._payloads.widths[GAME_END.command]
-        raw = container.raw_length(self.data)
-        limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
-        if self.data[stop : stop + 1] == _GAME_END and 1 < width <= limit - stop:
+        if self.data[stop : stop + 1] == _GAME_END and 1 < width <= self._limit - stop:
             return True
         return self.end.game_end is not None
 
@@ -206,8 +207,8 @@ class WholeGame:
         return POST_FRAME.layout(self._payloads.sizes[POST_FRAME.command]).decode(self.data, offset)
 
 
-def _after_game_start(data: bytes) -> tuple[EventPayloads, int] | None:
-    """Return Event Payloads and the position after Game Start, or `None` if the reader has to read the head."""
+def _after_game_start(data: bytes) -> tuple[EventPayloads, GameStartPayload, int] | None:
+    """Return Event Payloads, Game Start and the position after it, or `None` if the reader has to read the head."""
     start = container.HEADER_BYTES
     if not data.startswith(container.MAGIC) or data[start : start + 1] != bytes([EVENT_PAYLOADS]):
         return None
@@ -219,4 +220,4 @@ def _after_game_start(data: bytes) -> tuple[EventPayloads, int] | None:
     raw = container.raw_length(data)
     ordinary = payloads.widths[GAME_START] > _MIN_GAME_START_BYTES and data[start + width] == GAME_START
     within = end < len(data) and (not raw or end < container.HEADER_BYTES + raw)
-    return (payloads, end) if ordinary and within else None
+    return (payloads, GameStartPayload(data[start + width : end]), end) if ordinary and within else None

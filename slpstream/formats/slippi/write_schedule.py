@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from slpstream.formats.slippi import container
@@ -116,7 +116,7 @@ class Timeline:
             self.seconds.append(ticks / FRAMES_PER_SECOND)
 
 
-def _widths(data: bytes) -> list[int] | None:
+def _widths(data: bytes) -> Sequence[int] | None:
     """Return the width of each event by command byte, or `None` if Event Payloads is missing or invalid."""
     offset = container.HEADER_BYTES
     if len(data) <= offset:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from slpstream.formats.slippi.commands import MESSAGE_SPLITTER
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
@@ -131,7 +132,7 @@ class SlippiLogWriter(LogWriter):
     def __init__(self, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
         super().__init__("slippi", name, keyframe_frames)
         self._buffer = b""
-        self._widths: list[int] | None = None
+        self._widths: Sequence[int] | None = None
         self._framed = True
         """The bytes up to here are whole events, so the next one can be found."""
         self._lead = bytearray()
@@ -187,7 +188,7 @@ class SlippiLogWriter(LogWriter):
         self._lead += data[:end]
         self._buffer = data[end:]
 
-    def _read_events(self, widths: list[int]) -> None:
+    def _read_events(self, widths: Sequence[int]) -> None:
         data, taken = self._buffer, 0
         for command, start, end in walk_events(data, 0, len(data), widths):
             width = end - start

@@ -21,7 +21,7 @@ def column_odds(settings: Any, frames: Frames) -> GameOdds | None:
     one, two = (frames.players[index].post for index in odds.players)
     present = np.flatnonzero(one.present & two.present)
     number = frames.number[present]
-    columns = [post.alone(name)[present] for post in (one, two) for name in ("percent", "stocks_remaining")]
+    columns = [post[name][present] for post in (one, two) for name in ("percent", "stocks_remaining")]
     # In all other frames, nothing changes, and no damage is counted.
     wanted = np.ones(len(number), np.bool_)
     wanted[1:] = np.diff(number // FRAMES_PER_POINT) != 0

@@ -177,5 +177,5 @@ def _rows(frames: Frames, indices: Sequence[int]) -> Iterator[Row]:
     present = np.flatnonzero(one.present & two.present & (frames.number >= 0))
     seconds = frames.number[present] // FRAMES_PER_SECOND
     rows = present[np.diff(seconds, prepend=-1) > 0]
-    columns = [post.alone(name)[rows].tolist() for post in (one, two) for name in ("stocks_remaining", "percent")]
+    columns = [post[name][rows].tolist() for post in (one, two) for name in ("stocks_remaining", "percent")]
     yield from zip(frames.number[rows].tolist(), *columns, strict=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.completion import Completion
-from slpstream.formats.slippi.frame_index import frame_index, read_frame
+from slpstream.formats.slippi.frame_index import Walk, frame_index
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start
 from tests.project import IN_CI
@@ -122,30 +122,65 @@ def test_impossible_walks_are_refused(changed: dict[str, Any]) -> None:
         walk(an_event(FIRST, 1), **changed)
 
 
-@given(st.binary(max_size=200), st.none() | st.binary(max_size=2))
-def test_walk_over_any_bytes_agrees_with_python(data: bytes, players: bytes | None) -> None:
-    """The events have Slippi's commands, and are just large enough for the rules."""
-    commands = {0x37: 7, 0x38: 7, 0x3A: 5, 0x3B: 6, 0x3C: 5, 0x40: 6, 0x55: 2}
-    data = bytes(sorted(commands)[byte % 7] if byte > 15 else byte % 3 for byte in data)
-    widths = [commands.get(command, 0) for command in range(256)]
-    at, sendings = 0, []
-    completion = None if players is None else Completion(bytes([player, 0]) for player in players)
-    closed = True
-    while closed:
-        events, at, closed = read_frame(data, at, len(data), widths, completion)
-        if events:
-            sendings.append(events)
+COMMANDS = {0x37: 7, 0x38: 7, 0x3A: 5, 0x3B: 6, 0x3C: 5, 0x40: 6, 0x55: 2}
+"""Slippi's commands, just large enough for the rules."""
+
+
+def assert_walks_agree(data: bytes, players: bytes | None) -> None:
+    """Assert that the kernel finds the same events as Python."""
+    widths = [COMMANDS.get(command, 0) for command in range(256)]
+    completion = None if players is None else Completion((player, False) for player in players)
+    python = Walk(data, 0, len(data), widths, completion)
     rules = bytearray(b"." * 256)
     for command, rule in zip((0x37, 0x38, 0x3A, 0x3B, 0x3C, 0x40), b"kls0e1", strict=True):
         rules[command] = rule
-    one = walk(data, widths=widths, rules=bytes(rules), max_counted=1024, players=players)
-    assert one.stop == at
-    numbers, slots, repeated = found(data, widths=widths, rules=bytes(rules), max_counted=1024, players=players)
-    assert len(numbers) == len(sendings)
-    kept = {at for events in sendings for command, at in events if command >= 0 and command != 0x55}
-    offsets = [at for of_slot in slots.values() for at in of_slot if at >= 0]
-    offsets += [at for of_command, _ in repeated.values() for at in of_command]
-    assert sorted(offsets) == sorted(kept)
+    arguments: dict[str, Any] = {"widths": widths, "rules": bytes(rules), "max_counted": 1024, "players": players}
+    assert walk(data, **arguments).stop == python.stop
+    numbers, slots, repeated = found(data, **arguments)
+    assert numbers == [sending.number for sending in python.sendings]
+    for slot, offsets in slots.items():
+        assert offsets == [sending.slots.get(slot, -1) for sending in python.sendings]
+    assert set(slots) == {slot for sending in python.sendings for slot in sending.slots}
+    for command, (offsets, firsts) in repeated.items():
+        of_sendings = [[at for one, at in sending.repeated if one == command] for sending in python.sendings]
+        assert offsets == [at for of_sending in of_sendings for at in of_sending]
+        assert firsts == [sum(map(len, of_sendings[:row])) for row in range(len(of_sendings) + 1)]
+    assert set(repeated) == {command for sending in python.sendings for command, _ in sending.repeated}
+
+
+@given(st.binary(max_size=200), st.none() | st.binary(max_size=2))
+def test_walk_over_any_bytes_agrees_with_python(data: bytes, players: bytes | None) -> None:
+    assert_walks_agree(bytes(sorted(COMMANDS)[byte % 7] if byte > 15 else byte % 3 for byte in data), players)
+
+
+EVENT = st.tuples(st.sampled_from(sorted(COMMANDS)), st.integers(0, 1), st.integers(0, 1))
+FRAME = st.sampled_from(
+    [[0x37, 0x37, 0x38, 0x38], [0x3A, 0x37, 0x3B, 0x38, 0x3C], [0x55, 0x3A, 0x37, 0x38, 0x40, 0x3C]]
+)
+
+
+@given(
+    st.lists(EVENT, min_size=1, max_size=6) | FRAME.map(lambda frame: [(c, i % 2, 0) for i, c in enumerate(frame)]),
+    st.integers(1, 6),
+    st.lists(st.tuples(st.integers(0, 300), st.integers(-1, 1)), max_size=2),
+    st.none() | st.just(b"\0\1"),
+    st.data(),
+)
+def test_walk_over_repeated_frames_agrees_with_python(
+    frame: list[tuple[int, int, int]],
+    count: int,
+    changes: list[tuple[int, int]],
+    players: bytes | None,
+    draw: st.DataObject,
+) -> None:
+    """The kernel compares each frame with the one before."""
+    data = bytearray()
+    for number in range(count):
+        for command, player, follower in frame:
+            data += struct.pack(">BiBB", command, number, player, follower)[: COMMANDS[command]]
+    for at, change in changes:
+        data[at % len(data)] = (data[at % len(data)] + change) % 256
+    assert_walks_agree(bytes(data[: draw.draw(st.integers(0, len(data)))]), players)
 
 
 COLUMNS = ((2, b"i", 0), (3, b"?", 0), (0, b"f", 1), (0, b"?", 5), (0, b"H", 6), (1, b"b", 1), (-1, b"f", 0))
@@ -311,4 +346,4 @@ def test_impossible_tables_are_refused(columns: Any, events: int, given: int, wa
 
 @pytest.mark.parametrize("width", range(100))
 def test_events_that_are_too_small_for_the_kernel_are_not_given_to_it(width: int) -> None:
-    assert len(frame_index(bytes(8), 0, 0, [width] * 256, ()).numbers) == 0
+    assert len(frame_index(bytes(8), 0, 0, (width,) * 256, ()).numbers) == 0

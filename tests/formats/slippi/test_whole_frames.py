@@ -49,7 +49,7 @@ def taken_whole(*numbers: int) -> list[int]:
     return [*numbers] if is_compiled() else []
 
 
-def first_frame(game: Built) -> tuple[bytes, int, list[int]]:
+def first_frame(game: Built) -> tuple[bytes, int, tuple[int, ...]]:
     """The bytes of a replay, the offset after Game Start, and its widths."""
     data = game.end().closed()
     return data, event_boundaries(data)[2], game.writer.payloads.widths
@@ -60,8 +60,9 @@ def test_frame_widths_exclude_game_end_and_too_small_events() -> None:
     assert frame_widths(widths)[GAME_END.command] == 0
     smallest = size_of_table_at(PRE_FRAME, (0, 1, 0)) + 1
     for width, usable in ((5, 0), (smallest - 1, 0), (smallest, smallest)):
-        widths[PRE_FRAME.command] = width
-        assert frame_widths(widths)[PRE_FRAME.command] == usable
+        changed = [*widths]
+        changed[PRE_FRAME.command] = width
+        assert frame_widths(changed)[PRE_FRAME.command] == usable
 
 
 class Read(NamedTuple):

@@ -162,17 +162,6 @@ def test_a_kill_is_known_as_soon_as_the_opponent_dies() -> None:
     assert len(seen) >= 5
 
 
-@pytest.mark.parametrize("name", ["singles_0.1", "items_3.2", "doubles_3.18", "ice_climbers_rollbacks_3.18"])
-def test_single_column_equals_that_of_all_columns(name: str) -> None:
-    for character in game_of(replay_path(name)).replay.frames.characters:
-        for field in ("percent", "action_state_id", "last_hit_by", "is_airborne"):
-            if field in character.post.fields:
-                alone = character.post.alone(field)
-                assert alone.dtype == character.post[field].dtype or field == "is_airborne"
-                assert (alone == character.post[field])[character.post.present].all()
-                assert not alone[~character.post.present].astype(bool).any() or field == "percent"
-
-
 @pytest.mark.parts("odds")
 @pytest.mark.parametrize("query", ["hit, swing:>1", "kill, swing:>5", "air -> opponent.kill, within:any, swing<-5"])
 def test_swings_are_the_same_without_columns(query: str, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ class _Player:
         """
         column = self._columns.get(name)
         if column is None:
-            values = self._post.alone(name)
+            values = self._post[name]
             column = values.astype(np.float64) if values.dtype.kind == "f" else values
             self._columns[name] = column
         return column
