@@ -178,7 +178,7 @@ class Output {
     PyObject *bytes() const { return PyBytes_FromStringAndSize(memory_.data(), static_cast<Py_ssize_t>(used_)); }
     void clear() {
         used_ = 0;
-        if (memory_.size() > kept_bytes) memory_ = {};
+        if (memory_.size() > kept_bytes) memory_ = std::vector<char>();
     }
 
   private:

@@ -36,11 +36,11 @@ bool is_known(Rule rule) {
     }
 }
 
-// An event with a number.
+// An event with a number that is neither too late nor one too many.
 struct Found {
     std::uint32_t distance;  // from the start of its sending
     unsigned char command;
-    bool is_kept;  // not replaced, too late or one too many
+    bool is_kept;  // not replaced
     std::int16_t key;  // of its character; 0 without
 };
 static_assert(sizeof(Found) == 8, "compared by bytes");
@@ -116,7 +116,8 @@ class Walk {
     bool has_completion = false;   // whether sendings have no last event
     Completion completion;
 
-    std::vector<std::int64_t> starts;  // of the sendings
+    std::int64_t origin = 0;            // where the walk begins
+    std::vector<std::uint32_t> starts;  // of the sendings, from there
     std::vector<std::int32_t> numbers;
     std::vector<Slot> slots;
     std::vector<Things> things;
@@ -129,6 +130,8 @@ class Walk {
     // Keeps or drops the last sending if it has no end and is not complete. Fills slots and things, in the order of
     // their first events.
     void finish(bool keep_open);
+    // Frees everything that only `finish` needs, because whatever follows needs memory, too.
+    void forget();
 
   private:
     void begin(std::int64_t at);
@@ -137,6 +140,7 @@ class Walk {
     std::int64_t repeat(const unsigned char *data, std::int64_t at, std::int64_t limit);
     Slot &slot_of(const Found &event);
     Things &things_of(int command);
+    void reserve_things();
 
     std::vector<Found> found_;  // of the first sending of each run, and of the one that is being read
     std::vector<Run> runs_;
@@ -171,7 +175,7 @@ void Walk::close(std::int64_t end, bool can_repeat) {
     } else {
         runs_.push_back({static_cast<std::uint32_t>(starts.size()), static_cast<std::uint32_t>(open_found_)});
     }
-    starts.push_back(open_at_);
+    starts.push_back(static_cast<std::uint32_t>(open_at_ - origin));
     numbers.push_back(number_);
     heads_.swap(open_heads_);
     if (!can_repeat || !has_heads_) heads_.clear();
@@ -208,13 +212,14 @@ std::int64_t Walk::repeat(const unsigned char *data, std::int64_t at, std::int64
         for (const Head &head : heads_)
             differences |= (head_at(data + at + head.distance) ^ head.bytes ^ change) & head.mask;
         if (differences != 0) break;
-        starts.push_back(at);
+        starts.push_back(static_cast<std::uint32_t>(at - origin));
         numbers.push_back(static_cast<std::int32_t>(number));
     }
     return at;
 }
 
 void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
+    origin = at;
     std::vector<std::size_t> updated_by(keys);  // by key, the last update in `found_`
     std::array<std::int64_t, counters> counts{};
     while (at < limit) {
@@ -252,11 +257,11 @@ void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
             completion.add(key);
         } else if (rule == Rule::after) {
             if (is_kept && completion.is_updated(key)) found_[updated_by[key]].is_kept = false;
-            updated_by[key] = found_.size();
+            if (is_kept) updated_by[key] = found_.size();
             completion.update(key);
         }
         const auto distance = static_cast<std::uint32_t>(at - open_at_);
-        found_.push_back({distance, bytes[0], is_kept, static_cast<std::int16_t>(key)});
+        if (is_kept) found_.push_back({distance, bytes[0], true, static_cast<std::int16_t>(key)});
         at += width;
         if (rule != Rule::last) continue;
         beyond_ = 0;
@@ -294,9 +299,10 @@ void Walk::finish(bool keep_open) {
     if (is_too_large) return;
     for (Slot &slot : slots) slot.offsets.reserve(starts.size());
     runs_.push_back({static_cast<std::uint32_t>(starts.size()), static_cast<std::uint32_t>(found_.size())});
+    reserve_things();
     std::vector<Found> counted;
     for (auto run = runs_.begin(); run + 1 != runs_.end(); ++run) {
-        const std::int64_t *const first = starts.data() + run->sending, *const end = starts.data() + run[1].sending;
+        const std::uint32_t *const first = starts.data() + run->sending, *const end = starts.data() + run[1].sending;
         counted.clear();
         for (std::size_t i = run->found; i < run[1].found; ++i) {
             const Found &event = found_[i];
@@ -308,19 +314,40 @@ void Walk::finish(bool keep_open) {
             std::vector<std::int64_t> &offsets = slot_of(event).offsets;
             offsets.resize(run->sending, absent);
             offsets.insert(offsets.end(), first, end);
-            const std::int64_t distance = event.distance;
+            const std::int64_t distance = origin + event.distance;
             for (std::size_t row = run->sending; row < offsets.size(); ++row) offsets[row] += distance;
         }
-        for (const std::int64_t *start = first; !counted.empty() && start != end; ++start)
+        for (const std::uint32_t *start = first; !counted.empty() && start != end; ++start)
             for (const Found &event : counted) {
                 Things &one = things_of(event.command);
                 const auto row = static_cast<std::size_t>(start - starts.data());
                 one.firsts.resize(row + 1, static_cast<std::int64_t>(one.offsets.size()));
-                one.offsets.push_back(*start + event.distance);
+                one.offsets.push_back(origin + *start + event.distance);
             }
     }
     for (Slot &slot : slots) slot.offsets.resize(starts.size(), absent);
     for (Things &one : things) one.firsts.resize(starts.size() + 1, static_cast<std::int64_t>(one.offsets.size()));
+}
+
+// Reserves exactly as much memory as all things need, because vectors that grow take up to twice as much.
+void Walk::reserve_things() {
+    std::array<std::size_t, commands> counts{};
+    for (auto run = runs_.begin(); run + 1 != runs_.end(); ++run)
+        for (std::size_t i = run->found; i < run[1].found; ++i)
+            if (const int command = found_[i].command; is_counted(events.rules[found_[i].command])) {
+                things_of(command);
+                counts[static_cast<std::size_t>(command)] += run[1].sending - run->sending;
+            }
+    for (Things &one : things) {
+        one.offsets.reserve(counts[static_cast<std::size_t>(one.command)]);
+        one.firsts.reserve(starts.size() + 1);
+    }
+}
+
+void Walk::forget() {
+    starts = std::vector<std::uint32_t>();
+    found_ = std::vector<Found>();
+    runs_ = std::vector<Run>();
 }
 
 struct WalkObject {
@@ -441,12 +468,13 @@ PyObject *walk_finish(PyObject *object, PyObject *const *arguments, Py_ssize_t c
     } catch (const std::bad_alloc &) {
         return PyErr_NoMemory();
     }
-    const auto slots = static_cast<Py_ssize_t>(made.slots.size());
+    const auto start = static_cast<long long>(made.starts.empty() ? 0 : made.origin + made.starts.front());
+    const auto sendings = static_cast<Py_ssize_t>(made.starts.size()), slots = static_cast<Py_ssize_t>(made.slots.size());
+    made.forget();
     PyObject *type = static_cast<State *>(PyType_GetModuleState(Py_TYPE(object)))->offsets;
     PyObject *arrays = made.is_too_large ? Py_NewRef(Py_None) : arrays_of(made, type);
     if (arrays == nullptr) return nullptr;
-    const auto start = static_cast<long long>(made.starts.empty() ? 0 : made.starts.front());
-    return Py_BuildValue("LnnN", start, static_cast<Py_ssize_t>(made.starts.size()), slots, arrays);
+    return Py_BuildValue("LnnN", start, sendings, slots, arrays);
 }
 
 PyObject *walk_stop(PyObject *object, void *) {
