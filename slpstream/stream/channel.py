@@ -27,6 +27,8 @@ from slpstream.system.internal_errors import InternalErrors
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 _SECONDARY = Role.SECONDARY
+_JOINED_BYTES = CHUNK_BYTES // 8
+"""The messages about as many bytes of a file usually fit into a chunk."""
 
 
 class _Group:
@@ -128,7 +130,7 @@ class Channel(StationGames):
             others = log.append(messages)
             if others and mode == "live":
                 game.note(others)
-            if game.catching_up:
+            if game.catching_up or not messages:
                 continue
             for group in groups:
                 if group.view.mode == mode:
@@ -282,12 +284,13 @@ class Channel(StationGames):
         encoded: Sequence[Chunk] = ()
         try:  # not a `with` block, which would be two more calls for each frame
             if send_to_all is not None and not is_secondary:
-                if view.joined is not None:
+                # Batches of many frames would not fit into a chunk.
+                if view.joined is not None and messages[-1].offset - head[0] < _JOINED_BYTES:
                     data = view.joined(messages, self.station, view.types, view.fields)
                 else:
                     entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
                     data = b"".join(map(data_of, entries))
-                if not data[CHUNK_BYTES:]:
+                if len(data) <= CHUNK_BYTES:
                     rest = group.send_at_once(data, send_to_all) if data else []
             if rest is None or rest:
                 if entries is None:

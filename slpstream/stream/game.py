@@ -28,7 +28,7 @@ FIRST_PLAYED: Order = (1, 0, "")
 
 _position = attrgetter("position")
 _SPARE_PART = 16
-"""If a log is full, this part of it is dropped, at a time."""
+"""A full log drops a sixteenth at a time."""
 
 
 class LogReader(Protocol):
@@ -118,7 +118,7 @@ class GameLog:
             if kind == "frame":
                 self.newest_frame = message
             elif kind != "finalized":
-                others += (message,)
+                others.append(message)
         self.offset, self.count = message.offset, message.count
         if self._size_bytes > self._ring_bytes:
             self._drop_oldest(self._messages, self._sizes_bytes)

@@ -92,12 +92,12 @@ class View:
                 continue
             fields = self.fields if kind == "frame" else None
             if deltas is None or not can_be_base(message):
-                entries += (Entry(encode(message, station, fields), message),)
+                entries.append(Entry(encode(message, station, fields), message))
                 continue
             before = predecessor(known, message)
             known[kind] = base = DeltaBase(message, self.fields)
             data = encode(message, station, fields) if before is None else deltas.follow(base, before, station)
-            entries += (Entry(data, message, before, base),)
+            entries.append(Entry(data, message, before, base))
         return entries
 
     def whole(self, message: LogMessage, station: str) -> bytes:

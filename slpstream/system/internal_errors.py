@@ -159,9 +159,9 @@ class Containment:
         return True
 
     def caught(self, error: BaseException) -> str:
-        """Do the same for an exception that you have caught yourself, because a `with` block takes two calls.
+        """Report an exception that you have caught yourself, and return the id under which it was logged.
 
-        Returns the id under which the exception was logged. If it isn't to be contained, it is raised again.
+        If a `with` block wouldn't contain it, it is raised again.
         """
         if not self.__exit__(type(error), error, error.__traceback__) or self.error_id is None:
             raise error

@@ -30,7 +30,7 @@ class WebsocketEncoding:
         self._opcode = opcode
         self._form = form
         self._encode: Callable[[LogMessage, str, tuple[str, ...] | None], bytes] = _ENCODE[form]
-        encoder = None if kernel is None else kernel.Encoder(form, opcode, envelope, self._log)
+        encoder = None if kernel is None else kernel.Encoder(form, opcode, envelope, self._log_for_all)
         self.joined: Callable[[list[LogMessage], str, Set[str] | None, tuple[str, ...] | None], bytes]
         """Encodes those messages of a station that have one of the types, or all if it is `None`, one after another. If
         there are fields, then `frame` messages are cut down to these."""
@@ -44,7 +44,10 @@ class WebsocketEncoding:
         self, messages: list[LogMessage], station: str, types: Set[str] | None, fields: tuple[str, ...] | None
     ) -> bytes:
         wanted = (message for message in messages if types is None or message.type in types)
-        return b"".join(self._log(m, station, fields if m.type == "frame" else None) for m in wanted)
+        return b"".join(self._log_for_all(m, station, fields if m.type == "frame" else None) for m in wanted)
+
+    def _log_for_all(self, message: LogMessage, station: str, fields: tuple[str, ...] | None) -> bytes:
+        return message.form((self.key, station, fields), self._log, station, fields)
 
     def _log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None) -> bytes:
         return _framed(self._opcode, self._encode(message, station, fields))

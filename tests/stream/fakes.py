@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence, Set
 from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any, ClassVar
@@ -246,6 +246,13 @@ class LineEncoding:
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """A log message as a line. A `frame` message can be cut down to `fields`."""
         return self._line(message.json(station, fields))
+
+    def joined(
+        self, messages: list[LogMessage], station: str, types: Set[str], fields: tuple[str, ...] | None
+    ) -> bytes:
+        """The lines of the messages of these types."""
+        wanted = [message for message in messages if message.type in types]
+        return b"".join(self.log(m, station, fields if m.type == "frame" else None) for m in wanted)
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """A status message as a line."""

@@ -76,10 +76,11 @@ class StationCounters:
                 newest_seconds = self._wall_clock() - file.mtime_ns / 1e9
                 if newest_seconds < 0:
                     newest_seconds = 0.0
-                if batch.frames == 1 and file.mtime_ns != file.previous_mtime_ns:  # nearly always
-                    self._delays_seconds += (newest_seconds,)
-                else:
-                    self._delays_seconds += (self._oldest_seconds(file, batch.frames, newest_seconds),)
+                is_single = batch.frames == 1 and file.mtime_ns != file.previous_mtime_ns  # nearly always
+                delay_seconds = (
+                    newest_seconds if is_single else self._oldest_seconds(file, batch.frames, newest_seconds)
+                )
+                self._delays_seconds.append(delay_seconds)
 
     def _oldest_seconds(self, file: TailedFile, frames: int, newest_seconds: float) -> float:
         """Estimate how long the oldest of these frames has been in the file, given how long it is for the newest one.

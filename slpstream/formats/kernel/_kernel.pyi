@@ -97,8 +97,8 @@ class Encoder:
     `form` is "json" or "msgpack". `envelope` is called with the form, type, station, game id and mode, and returns
     everything before the cursor of such messages, and the beginning of the cursor, which ends with the offset, a dot
     and the count of a message. These are then remembered. Whatever is unusual is left to `encode`, which is called with
-    the message, the station and the fields: messages without a position, those that aren't JSON yet or have to be cut
-    down, and frames for which there is no template yet.
+    the message, the station and the fields: messages without a game, those that aren't frames if the form isn't JSON,
+    encoded frames that have to be cut down, and frames for which there is no template yet.
     """
 
     def __new__(

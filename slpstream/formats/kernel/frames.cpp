@@ -161,6 +161,21 @@ struct FramesObject {
     FramesMade *made;
 };
 
+// Reads the places of values to note, which may be null. Sets an exception and returns false if they are none of integers.
+bool read_noted(FramesMade &made, PyObject *noted_places) {
+    if (noted_places == nullptr) return true;
+    try {
+        if (!read_places(noted_places, made.layout.width_of(Rule::after), made.noted_places)) return false;
+    } catch (const std::bad_alloc &) {
+        PyErr_NoMemory();
+        return false;
+    }
+    const auto is_of_integer = [](const Place &place) { return is_integer(place.kind); };
+    if (std::all_of(made.noted_places.begin(), made.noted_places.end(), is_of_integer)) return true;
+    PyErr_SetString(PyExc_ValueError, "only integers are noted");
+    return false;
+}
+
 // Frames(widths, rules, places, players, finalized_offset, (content, shared, message_bytes_per_byte, whole, final),
 //        noted_places=(), noted_value=0)
 PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
@@ -185,9 +200,7 @@ PyObject *frames_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     made.final = Py_NewRef(final);
     made.players = bits_of_players(Bytes(players_object));
     made.noted_value = noted_value;
-    if (!made.layout.read(widths, rules, places) ||
-        (noted_places != nullptr &&
-         !read_places(noted_places, made.layout.width_of(Rule::after), made.noted_places))) {
+    if (!made.layout.read(widths, rules, places) || !read_noted(made, noted_places)) {
         Py_DECREF(self);
         return nullptr;
     }
@@ -529,7 +542,8 @@ PyType_Slot frames_slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(frames_new)},
     {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<FramesObject>)},
     {Py_tp_methods, frames_methods},
-    {Py_tp_doc, const_cast<char *>("Frames(widths, rules, places, players, finalized_offset, makes): finds whole frames.")},
+    {Py_tp_doc, const_cast<char *>("Frames(widths, rules, places, players, finalized_offset, makes, noted_places, noted_value): "
+                                       "finds whole frames.")},
     {0, nullptr},
 };
 

@@ -168,9 +168,11 @@ struct Batch {
     bool write_finalized(PyObject *event) const {
         long long number_through;
         const Owned offset_object(PyObject_GetAttr(event, made.names[end_offset]));
+        if (!offset_object) return false;
         const Owned final(PyObject_GetAttr(event, made.names[Name::frames]));
+        if (!final) return false;
         const Owned computer(PyObject_GetAttr(deriver, made.names[Name::computer]));
-        if (!offset_object || !final || !computer || !made.read(event, through, number_through)) return false;
+        if (!computer || !made.read(event, through, number_through)) return false;
         const long long offset = PyLong_AsLongLong(offset_object.get());
         if (offset == -1 && PyErr_Occurred() != nullptr) return false;
         char text[64] = "\"through\":";

@@ -438,13 +438,14 @@ TemplateMade &template_of(PyObject *object) { return *reinterpret_cast<TemplateO
 // Runs what writes some output, and returns it as a bytes object, or null after an error.
 template <typename Write>
 PyObject *written(Output &output, Write write) {
+    PyObject *bytes = nullptr;
     try {
-        PyObject *bytes = write(output) ? output.bytes() : nullptr;
-        output.clear();
-        return bytes;
+        if (write(output)) bytes = output.bytes();
     } catch (const std::bad_alloc &) {
-        return PyErr_NoMemory();
+        PyErr_NoMemory();
     }
+    output.clear();
+    return bytes;
 }
 
 // render(data, number): the message of a whole frame without its envelope.
@@ -553,13 +554,17 @@ struct Encoding {
 
     // The template for the content of a frame, or null, also after an error.
     PyObject *template_for(PyObject *packed) const {
-        const Owned events_of(made.get(packed, events)), parts_of(made.get(packed, parts));
-        if (!events_of || !parts_of) {
+        const Owned events_of(made.get(packed, events));
+        if (!events_of) {
             if (PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();  // another format
             return nullptr;
         }
-        const Owned all(made.get(events_of.get(), templates)), key(PyTuple_Pack(3, made.form, fields, parts_of.get()));
-        if (!all || !key) return nullptr;
+        const Owned parts_of(made.get(packed, parts));
+        if (!parts_of) return nullptr;
+        const Owned all(made.get(events_of.get(), templates));
+        if (!all) return nullptr;
+        const Owned key(PyTuple_Pack(3, made.form, fields, parts_of.get()));
+        if (!key) return nullptr;
         if (!PyDict_Check(all.get())) {
             PyErr_SetString(PyExc_TypeError, "the templates are a dict");
             return nullptr;
@@ -578,8 +583,12 @@ struct Encoding {
     }
 
     bool write(PyObject *message, PyObject *kind) const {
-        const Owned body(made.get(message, content)), game(made.get(message, game_id)), of_mode(made.get(message, mode));
-        if (!body || !game || !of_mode) return false;
+        const Owned body(made.get(message, content));
+        if (!body) return false;
+        const Owned game(made.get(message, game_id));
+        if (!game) return false;
+        const Owned of_mode(made.get(message, mode));
+        if (!of_mode) return false;
         const bool is_encoded = PyBytes_CheckExact(body.get()) != 0;
         const bool is_cut = fields != Py_None && PyUnicode_Compare(kind, made.names[frame]) == 0;
         if (is_encoded && (!made.is_json || is_cut || game.get() == Py_None))
@@ -602,6 +611,11 @@ PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     PyObject *form, *envelope, *encode;
     int opcode;
     if (!PyArg_ParseTuple(arguments, "UiOO", &form, &opcode, &envelope, &encode)) return nullptr;
+    const bool is_json = PyUnicode_CompareWithASCIIString(form, "json") == 0;
+    if (!is_json && PyUnicode_CompareWithASCIIString(form, "msgpack") != 0) {
+        PyErr_Format(PyExc_ValueError, "unknown form: %U", form);
+        return nullptr;
+    }
     if (opcode < 0 || opcode > 0xF) {
         PyErr_SetString(PyExc_ValueError, "no opcode of a websocket message");
         return nullptr;
@@ -614,7 +628,7 @@ PyObject *encoder_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         return PyErr_NoMemory();
     }
     EncoderMade &made = *self->made;
-    made.is_json = PyUnicode_CompareWithASCIIString(form, "json") == 0;
+    made.is_json = is_json;
     made.opcode = opcode;
     made.form = Py_NewRef(form);
     made.envelope = Py_NewRef(envelope);

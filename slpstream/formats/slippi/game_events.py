@@ -127,7 +127,7 @@ class GameEvents:
         """
         outcome, assembler = self._outcome, self.assembler
         if outcome is not None and assembler is not None and not self.ended:
-            # The frame after a noted one shows how long its action lasts.
+            # The frame after a noted one shows whether its action goes on.
             if outcome.needs_all_frames or assembler.noted >= self.settled_through:
                 outcome.take(out)
             if assembler.finality.through is not None:

@@ -101,7 +101,7 @@ class ReadSchedule:
             self.note_pause(tail, now)
 
     def note_pause(self, tail: FileTail, now: float) -> None:
-        """Note that a file has just been notified for the first time in `poll_seconds`."""
+        """Note that the notification about a file comes more than `poll_seconds` after its last read."""
         if self._is_reliable(tail):
             tail.note_unchanged(now - self.poll_seconds)  # a notification would have come
 

@@ -243,6 +243,7 @@ def test_encoders_refuse_what_is_no_message() -> None:
         (encoder.write, ([usual, frame_message("json", content=object())], "s", None, None), TypeError),
         (encoder.write, ([frame_message("json", events=SimpleNamespace(templates=()))], "s", None, None), TypeError),
         (kernel.Encoder, ("json", 16, print, print), ValueError),
+        (kernel.Encoder, ("text", 1, print, print), ValueError),
         (kernel.Encoder, (b"json", 1, print, print), TypeError),
         *[
             (
@@ -551,6 +552,17 @@ NOT_QUIET = {
     "below": next_frame(after(0.0, -10.5)),
     "nowhere": next_frame(after(math.nan)),
 }
+
+
+def test_frames_with_a_value_are_noted() -> None:
+    assert kernel is not None
+    data = b"".join(next_frame(after(same=same), number=number) for number, same in ((7, 1), (8, 2), (9, 2), (10, 1)))
+    for place, noted in ((SAME, 9), ((), None)):
+        frames = kernel.Frames(*WATCHED, b"\0\1", -1, MAKES, place, 2)
+        assert frames.take(data, 0, len(data), 0, 7, None, {}, 9, 3, [])[4] == noted
+    for wrong in (((b"f", 9),), ((b"?", 7),), ((b"B", 999),)):
+        with pytest.raises(ValueError, match=r"only integers|no value"):
+            kernel.Frames(*WATCHED, b"\0\1", -1, MAKES, wrong, 2)
 
 
 @pytest.mark.parametrize("changed", [*QUIET, *NOT_QUIET])

@@ -178,12 +178,12 @@ class Actions:
                     self._leave_landing(frame, state, last, post, events)
                 elif last == KNEE_BEND:
                     self._knee_bend_y = prev.position_y
-            runs += ((state, frame),)
-            if runs[2 * _MIN_RUNS :]:
+            runs.append((state, frame))
+            if len(runs) > 2 * _MIN_RUNS:
                 del runs[:_MIN_RUNS]
         counts = self.counts
-        if state in _SLOT_OF:
-            slot = _SLOT_OF[state]
+        slot = _SLOT_OF.get(state, _NONE)
+        if slot >= 0:
             counts[slot] += 1
             if slot == _LEDGE:
                 events.append(("ledge_grab", {"playerIndex": self.index}))

@@ -266,8 +266,7 @@ class SlippiStats:
         lost: list[Player] | None = None
         gone = False
         for player in players:
-            index = player.index
-            seen = present[index] if index in present else None  # noqa: SIM401 -- without a call, for each player
+            seen = present.get(player.index)
             if seen is None or seen.post is UNSET:
                 player.restarted = False
                 gone = True
@@ -341,7 +340,7 @@ class SlippiStats:
                 if x > edge or x < -edge or post.position_y < BELOW or positions.off_stage or positions.recovering:
                     positions.update(post, flags, punished=conversions.open is not None)
 
-        if playable:
+        if playable and len(players) > 1:
             count_stage_control(players)
         if crediting.ended:
             crediting.close_conversions()

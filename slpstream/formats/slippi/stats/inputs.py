@@ -109,7 +109,7 @@ class Inputs:
                     self.triggers += 1
             self._right = trigger
         if count and frame >= FIRST_PLAYABLE_FRAME:
-            self._recent += ((frame, count),)
+            self._recent.append((frame, count))
 
     def add(self, frame: int, buttons: int, joystick: int, cstick: int, triggers: int) -> None:
         """Add the inputs of a playable frame that was counted elsewhere."""

@@ -72,7 +72,7 @@ class QuietFrames:
             if not flags & DYING:
                 if not player.alive:
                     return
-                living += (player,)
+                living.append(player)
                 living_bits |= 1 << player.index
             if player.last_hit is not None:
                 hitter, state = player.last_hit
@@ -115,10 +115,9 @@ class QuietFrames:
             return 0, last
         for index, number, *counts in inputs:
             roster.by_index[index].inputs.add(number - timer_start, *counts)
-        changed = self._read_pre(last, self._first)
-        for index in changed:
+        for index, pre in self._read_pre(last, self._first).items():
             if index in roster.by_index:
-                roster.by_index[index].inputs.follow(changed[index])
+                roster.by_index[index].inputs.follow(pre)
         posts = self._read_post(last)
         for player in self._players:
             player.prev = player.post = post = posts[player.index]

@@ -99,10 +99,8 @@ class Selection:
         self.before = data
         players = self._read_post(data)
         for index in players:
-            pre = inputs[index] if index in inputs else UNSET  # noqa: SIM401 -- without a call
-            players[index] = SelectedPlayer(pre, players[index])
-        start = self._read_start(data)
-        return SelectedEntry(start[0] if start else UNSET, players)
+            players[index] = SelectedPlayer(inputs.get(index, UNSET), players[index])
+        return SelectedEntry(self._read_start(data).get(0, UNSET), players)
 
     def _prepare(self, events: WholeFrames) -> None:
         """Get ready to read frames of a game with these events."""

@@ -10,9 +10,20 @@ from slpstream.formats.slippi.stats.states import DYING, FLAGS
 
 def count_stage_control(players: list[Player]) -> None:
     """Find the living player that is nearest to the middle of the stage, and count the frame for this player."""
+    if len(players) == PAIR:
+        one, two = players
+        dying = (FLAGS[one.post.action_state_id] | FLAGS[two.post.action_state_id]) & DYING
+        if one.alive and two.alive and not dying:  # in a star KO, the stock is lost only after some time
+            one.positions.contested_frames += 1
+            two.positions.contested_frames += 1
+            nearer = abs(two.post.position_x) - abs(one.post.position_x)
+            if nearer > CONTROL_MARGIN:
+                one.positions.control_frames += 1
+            elif nearer < -CONTROL_MARGIN:
+                two.positions.control_frames += 1
+        return
     nearest = second = float("inf")
     holder = None
-    # In a star KO, the stock is lost only after some time.
     living = [player for player in players if player.alive and not FLAGS[player.post.action_state_id] & DYING]
     for player in living:
         x = player.post.position_x
@@ -22,7 +33,7 @@ def count_stage_control(players: list[Player]) -> None:
             nearest, second, holder = x, nearest, player
         elif x < second:
             second = x
-    if not living[PAIR - 1 :]:
+    if len(living) < PAIR:
         return
     for player in living:
         player.positions.contested_frames += 1
