@@ -6,19 +6,19 @@ The kernel does this sixty times a second. Without it, the class here does the s
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
 from slpstream.formats.interface import StatsComputer
 from slpstream.formats.kernel import kernel
+from slpstream.game.batch import Batch
 from slpstream.model.events import Event, Frame, FrameFinalized, PackedEntry
 from slpstream.model.messages import START, Content, FramesMode, LogMessage, content_of
 
 _ORDER: tuple[FramesMode, ...] = ("live", "finalized")
 
-Written = tuple[Mapping[FramesMode, list[LogMessage]], int, int, int | None]
-"""What some events have led to: the messages of each log, the number of frames, how many of these were sent again, and
-the highest frame number."""
+WriteOther = Callable[[Batch, Event], object]
+"""Takes an event that is the same in all logs. It is given the batch that is being written."""
 
 
 class Derives(Protocol):
@@ -32,21 +32,22 @@ class Derives(Protocol):
 class LogWriter(Protocol):
     """Writes the messages of a game, for each `frames` mode that it was created with."""
 
+    @property
+    def last_frame(self) -> int | None:
+        """Highest frame number so far."""
+
     def copy(self) -> Self:
         """Return a copy that is at the same positions, but independent from then on."""
 
     def begin_game(self, game_id: str, /) -> None:
         """Give the messages from now on the id of their game."""
 
-    def write_events(
-        self, events: list[Event], deriver: Derives, write_other: Callable[[Any, Event], object], about: Any, /
-    ) -> Written:
-        """Begin a new batch with the messages of these events.
+    def write_events(self, events: list[Event], deriver: Derives, write_other: WriteOther, /) -> Batch:
+        """Return a new batch with the messages of these events.
 
         A frame that has become complete is written to the live log, and also which frames have become final. Each final
-        frame is written to the finalized log. After that, `write_other` is called with `about` and each event that the
-        computer of `deriver` derives from it. It is also called for all events that aren't about frames, and can call
-        `write`.
+        frame is written to the finalized log. After that, `write_other` is called for each event that the computer of
+        `deriver` derives from it. It is also called for all events that aren't about frames, and can call `write`.
         """
 
     def write(self, content: Content, offset: int, /) -> None:
@@ -79,6 +80,8 @@ class PythonLogWriter:
     def __init__(self, modes: Sequence[FramesMode]) -> None:
         self._logs = {mode: _Log(mode) for mode in _ORDER if mode in modes}
         self._game_id: str | None = None
+        self.last_frame: int | None = None
+        """Highest frame number so far."""
 
     def copy(self) -> Self:
         """Return a copy that is independent from then on."""
@@ -90,16 +93,16 @@ class PythonLogWriter:
         """Give the messages from now on the id of their game."""
         self._game_id = game_id
 
-    def write_events(
-        self, events: list[Event], deriver: Derives, write_other: Callable[[Any, Event], object], about: Any, /
-    ) -> Written:
-        """Begin a new batch with the messages of these events."""
+    def write_events(self, events: list[Event], deriver: Derives, write_other: WriteOther, /) -> Batch:
+        """Return a new batch with the messages of these events."""
         for log in self._logs.values():
             log.messages = []
-        frames: list[Frame] = []
+        batch = Batch({mode: log.messages for mode, log in self._logs.items()})
         for event in events:
             if type(event) is Frame:
-                frames.append(event)
+                batch.frames += 1
+                batch.resent_frames += event.revision > 0
+                self.last_frame = event.number if self.last_frame is None else max(self.last_frame, event.number)
                 self._write_to("live", event, event.end_offset)
             elif type(event) is FrameFinalized:
                 self._write_to("live", event, event.end_offset)
@@ -107,12 +110,10 @@ class PythonLogWriter:
                     self._write_to("finalized", frame, event.end_offset)
                     if deriver.computer is not None:
                         for derived in deriver.computer.feed(frame, event.end_offset):
-                            write_other(about, derived)
+                            write_other(batch, derived)
             else:
-                write_other(about, event)
-        resent = sum(frame.revision > 0 for frame in frames)
-        highest = max((frame.number for frame in frames), default=None)
-        return {mode: log.messages for mode, log in self._logs.items()}, len(frames), resent, highest
+                write_other(batch, event)
+        return batch
 
     def write(self, content: Content, offset: int, /) -> None:
         """Write a message to all logs."""
@@ -125,7 +126,7 @@ class PythonLogWriter:
             log.write(self._game_id, content_of(event), offset)
 
 
-_TYPES: tuple[Any, ...] = (LogMessage, PackedEntry, Frame, FrameFinalized, content_of)
+_TYPES: tuple[Any, ...] = (LogMessage, PackedEntry, Frame, FrameFinalized, Batch, content_of)
 
 
 def new_log_writer(modes: Sequence[FramesMode]) -> LogWriter:

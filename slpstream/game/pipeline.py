@@ -15,13 +15,12 @@ itself, and in both logs they come after the message that makes the frame final.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
-
-import msgspec
 
 from slpstream.formats.interface import Reader, StatsComputer
 from slpstream.formats.registry import new_stats
+from slpstream.game.batch import Batch
 from slpstream.game.log_writer import new_log_writer
 from slpstream.model import highlight
 from slpstream.model.errors import FormatError
@@ -84,32 +83,6 @@ class Deriver:
         return derived
 
 
-class Batch(msgspec.Struct):
-    """The messages and notable events that you get from one call to a pipeline."""
-
-    logs: Mapping[FramesMode, list[LogMessage]]
-    """The new messages of each mode's log."""
-    loose: list[LogMessage] = msgspec.field(default_factory=list)
-    """Diagnostics from before Game Start, which belong to no game and have no cursor."""
-    start: GameStart | None = None
-    end: GameEnd | None = None
-    frames: int = 0
-    """Number of `Frame` events, including revisions after a rollback."""
-    resent_frames: int = 0
-    """Number of revisions among these."""
-    notable: list[Event] = msgspec.field(default_factory=list)
-    """The events about the game or its bytes: Game Start, highlights, stats, Game End, metadata, diagnostics."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the call has led to nothing."""
-        return not (self.frames or self.loose or any(self.logs.values()))
-
-    def messages(self, mode: FramesMode) -> list[LogMessage]:
-        """Return all messages of one mode in order. They begin with the diagnostics that don't belong to any game."""
-        return [*self.loose, *self.logs[mode]] if self.loose else self.logs[mode]
-
-
 class Pipeline:
     """Turns the bytes of one game's file into batches of events and messages.
 
@@ -129,8 +102,6 @@ class Pipeline:
         self._deriver = Deriver(make_stats)
         self.game_id: str | None = None
         self.bytes_read = 0
-        self.last_frame: int | None = None
-        """Highest frame number so far."""
         self.ended = False
         """The log has its `game_end`."""
         self._fed_after_close = False
@@ -147,6 +118,11 @@ class Pipeline:
     def failure(self) -> FormatError | None:
         """If the bytes were wrong, this is the error that ended the log."""
         return self.reader.failure
+
+    @property
+    def last_frame(self) -> int | None:
+        """Highest frame number so far."""
+        return self._writer.last_frame
 
     @property
     def closed(self) -> bool:
@@ -167,7 +143,7 @@ class Pipeline:
         if self.ended and self.closed:
             self._fed_after_close = True
         self.bytes_read += len(data)
-        return self._batch(self.reader.feed(data))
+        return self._writer.write_events(self.reader.feed(data), self._deriver, self._write_other)
 
     def rewrite(self, header: bytes) -> Batch:
         """Take the first bytes of the file again, because they have changed."""
@@ -195,12 +171,7 @@ class Pipeline:
         In each log, a frame comes before everything that is derived from it, even if several frames become final at the
         same time.
         """
-        batch = Batch({})
-        written = self._writer.write_events(events, self._deriver, self._write_other, batch)
-        batch.logs, batch.frames, batch.resent_frames, highest = written
-        if highest is not None and (self.last_frame is None or highest > self.last_frame):
-            self.last_frame = highest
-        return batch
+        return self._writer.write_events(events, self._deriver, self._write_other)
 
     def _write_other(self, batch: Batch, event: Event) -> None:
         """Write an event that is the same in both logs."""

@@ -20,8 +20,9 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader as log_reader_module
+from slpstream.game.batch import Batch
 from slpstream.game.log_reader import MODES, GrowingLogReader, Slice, archived_game
-from slpstream.game.pipeline import Batch, Pipeline
+from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
 from tests.formats.slippi.built import Built

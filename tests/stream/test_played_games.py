@@ -25,8 +25,9 @@ from slpstream.formats.slippi import packed_frame
 from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader
+from slpstream.game.batch import Batch
 from slpstream.game.log_reader import MODES, GrowingLogReader
-from slpstream.game.pipeline import Batch, Pipeline
+from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DeltaDecoder
 from slpstream.model.messages import START, FramesMode, LogMessage, Position, cut_entry
 from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS

@@ -241,15 +241,15 @@ class LogWriter:
     """Writes the events of a game into its logs (`slpstream.game.log_writer`).
 
     `types` has the class of messages, the base class of those contents of frames that logs keep as they are, the
-    classes of frames and of events that frames are final, and `content_of`, which is called for all other contents.
+    classes of frames, of events that frames are final and of batches, and `content_of`, which is called for all other
+    contents.
     """
 
     def __new__(cls, modes: tuple[str, ...], types: tuple[Any, ...]) -> LogWriter: ...
+    last_frame: int | None
     def copy(self) -> LogWriter: ...
     def begin_game(self, game_id: str, /) -> None: ...
-    def write_events(
-        self, events: list[Any], deriver: Any, write_other: Callable[[Any, Any], object], about: Any, /
-    ) -> tuple[dict[Any, list[Any]], int, int, int | None]: ...
+    def write_events(self, events: list[Any], deriver: Any, write_other: Callable[[Any, Any], object], /) -> Any: ...
     def write(self, content: tuple[str, Any, int | None], offset: int, /) -> None: ...
 
 def read_growth(

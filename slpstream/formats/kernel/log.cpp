@@ -21,25 +21,35 @@ struct Log {
 };
 
 // Names of attributes, and types of messages.
-enum Name { content, number, revision, end_offset, through, frames, computer, feed, frame, finalized, name_count };
+enum Name {
+    content, number, revision, end_offset, through, frames, resent_frames, computer, feed, frame, finalized, name_count
+};
 
-constexpr std::array<const char *, name_count> texts{"content", "number",   "revision", "end_offset", "through",
-                                                     "frames",  "computer", "feed",     "frame",      "finalized"};
+constexpr std::array<const char *, name_count> texts{"content",       "number",   "revision", "end_offset",
+                                                     "through",       "frames",   "resent_frames", "computer",
+                                                     "feed",          "frame",    "finalized"};
 
 // The types of what is read and made.
 struct Types {
-    PyObject *message = nullptr, *packed = nullptr, *frame = nullptr, *finalized = nullptr, *content_of = nullptr;
+    PyObject *message = nullptr, *packed = nullptr, *frame = nullptr, *finalized = nullptr, *batch = nullptr;
+    PyObject *content_of = nullptr;
+
+    std::array<PyObject *, 6> all() const { return {message, packed, frame, finalized, batch, content_of}; }
 };
+
+constexpr long long no_frame = std::numeric_limits<long long>::min();
 
 struct LogWriterMade {
     std::array<PyObject *, name_count> names{};
     Types types;
     PyObject *game_id = Py_NewRef(Py_None);
+    long long last_frame = no_frame;  // the highest frame number
     Log live, finalized;  // without a mode if nobody wants this log
 
     LogWriterMade() = default;
     LogWriterMade(const LogWriterMade &other)
-        : names(other.names), types(other.types), game_id(other.game_id), live(other.live), finalized(other.finalized) {
+        : names(other.names), types(other.types), game_id(other.game_id), last_frame(other.last_frame), live(other.live),
+          finalized(other.finalized) {
         live.messages = finalized.messages = nullptr;
         for_each([](PyObject *object) { Py_XINCREF(object); });
     }
@@ -52,9 +62,8 @@ struct LogWriterMade {
     template <typename Act>
     void for_each(Act act) {
         for (PyObject *name : names) act(name);
-        for (PyObject *object : {types.message, types.packed, types.frame, types.finalized, types.content_of, game_id,
-                                 live.mode, live.messages, finalized.mode, finalized.messages})
-            act(object);
+        for (PyObject *object : types.all()) act(object);
+        for (PyObject *object : {game_id, live.mode, live.messages, finalized.mode, finalized.messages}) act(object);
     }
 
     bool make_names() {
@@ -129,14 +138,14 @@ struct LogWriterMade {
     }
 };
 
-// A call of `write_events`: whom to call, and what was counted.
+// A call of `write_events`: what it makes, whom to call, and what was counted.
 struct Batch {
     LogWriterMade &made;
-    PyObject *deriver, *write_other, *about;
-    long long frames = 0, resent = 0, highest = std::numeric_limits<long long>::min();
+    PyObject *batch, *deriver, *write_other;
+    long long frames = 0, resent = 0;
 
     bool call_other(PyObject *event) const {
-        return static_cast<bool>(Owned(PyObject_CallFunctionObjArgs(write_other, about, event, nullptr)));
+        return static_cast<bool>(Owned(PyObject_CallFunctionObjArgs(write_other, batch, event, nullptr)));
     }
 
     bool write_frame(PyObject *event) {
@@ -146,7 +155,7 @@ struct Batch {
             return false;
         ++frames;
         resent += sent_before > 0;
-        highest = std::max(highest, frame_number);
+        made.last_frame = std::max(made.last_frame, frame_number);
         return made.append_frame(made.live, event, offset);
     }
 
@@ -189,6 +198,14 @@ struct Batch {
         return count >= 0;
     }
 
+    // Sets what was counted.
+    bool finish() const {
+        if (frames == 0) return true;
+        const Owned count(PyLong_FromLongLong(frames)), resent_count(PyLong_FromLongLong(resent));
+        return count && resent_count && PyObject_SetAttr(batch, made.names[Name::frames], count.get()) == 0 &&
+               PyObject_SetAttr(batch, made.names[resent_frames], resent_count.get()) == 0;
+    }
+
     bool write(PyObject *event) {
         if (made.is(event, made.types.frame)) return write_frame(event);
         if (made.is(event, made.types.finalized)) return write_finalized(event);
@@ -214,19 +231,18 @@ PyObject *new_writer(PyTypeObject *type, LogWriterMade *made) {
     return reinterpret_cast<PyObject *>(self);
 }
 
-// LogWriter(modes, (message, packed, frame, finalized, content_of))
+// LogWriter(modes, (message, packed, frame, finalized, batch, content_of))
 PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     PyObject *modes;
     Types types;
-    if (!PyArg_ParseTuple(arguments, "O!(OO!OOO)", &PyTuple_Type, &modes, &types.message, &PyType_Type, &types.packed,
-                          &types.frame, &types.finalized, &types.content_of))
+    if (!PyArg_ParseTuple(arguments, "O!(OO!OOOO)", &PyTuple_Type, &modes, &types.message, &PyType_Type, &types.packed,
+                          &types.frame, &types.finalized, &types.batch, &types.content_of))
         return nullptr;
     auto *made = new (std::nothrow) LogWriterMade;
     PyObject *self = new_writer(type, made);
     if (self == nullptr) return nullptr;
     made->types = types;
-    for (PyObject *object : {types.message, types.packed, types.frame, types.finalized, types.content_of})
-        Py_INCREF(object);
+    for (PyObject *object : types.all()) Py_INCREF(object);
     if (!made->make_names()) {
         Py_DECREF(self);
         return nullptr;
@@ -277,33 +293,43 @@ PyObject *writer_write(PyObject *object, PyObject *const *arguments, Py_ssize_t 
     Py_RETURN_NONE;
 }
 
-// write_events(events, deriver, write_other, about): a new batch. Returns its messages by mode, and the numbers of frames
-// and of those that were sent again, and the highest frame number.
+// write_events(events, deriver, write_other): a new batch with the messages of these events.
 PyObject *writer_write_events(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (!is_called_with(count, 4)) return nullptr;
+    if (!is_called_with(count, 3)) return nullptr;
     PyObject *events = arguments[0];
     if (!PyList_Check(events)) {
         PyErr_SetString(PyExc_TypeError, "the events are a list");
         return nullptr;
     }
-    Batch batch{made_of(object), arguments[1], arguments[2], arguments[3]};
-    const Owned logs(batch.made.begin_batch());
+    LogWriterMade &made = made_of(object);
+    const Owned logs(made.begin_batch());
     if (!logs) return nullptr;
+    const Owned made_batch(PyObject_CallFunctionObjArgs(made.types.batch, logs.get(), nullptr));
+    if (!made_batch) return nullptr;
+    Batch batch{made, made_batch.get(), arguments[1], arguments[2]};
     for (Py_ssize_t i = 0; i < PyList_Size(events); ++i) {
         const Owned event(Py_NewRef(PyList_GetItem(events, i)));
         if (!batch.write(event.get())) return nullptr;
     }
-    const Owned highest(batch.frames == 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(batch.highest));
-    if (!highest) return nullptr;
-    return Py_BuildValue("OLLO", logs.get(), batch.frames, batch.resent, highest.get());
+    return batch.finish() ? Py_NewRef(made_batch.get()) : nullptr;
 }
+
+PyObject *writer_last_frame(PyObject *object, void *) {
+    const long long number = made_of(object).last_frame;
+    return number == no_frame ? Py_NewRef(Py_None) : PyLong_FromLongLong(number);
+}
+
+PyGetSetDef writer_attributes[] = {
+    {"last_frame", writer_last_frame, nullptr, "The highest frame number, or None.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
 
 PyMethodDef writer_methods[] = {
     {"begin_game", as_method(writer_begin_game), METH_O, "begin_game(game_id): the next messages belong to this game."},
     {"copy", as_method(writer_copy), METH_NOARGS, "copy(): a writer that is independent from now on."},
     {"write", as_method(writer_write), METH_FASTCALL, "write(content, offset): write a message to all logs."},
     {"write_events", as_method(writer_write_events), METH_FASTCALL,
-     "write_events(events, deriver, write_other, about): the messages of the events, and what was counted."},
+     "write_events(events, deriver, write_other): a new batch with the messages of these events."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -311,6 +337,7 @@ PyType_Slot writer_slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(writer_new)},
     {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<LogWriterObject>)},
     {Py_tp_methods, writer_methods},
+    {Py_tp_getset, writer_attributes},
     {Py_tp_doc, const_cast<char *>("LogWriter(modes, types): writes events into logs.")},
     {0, nullptr},
 };
