@@ -121,7 +121,7 @@ def fan_out(form: Form) -> list[Figure]:
     size = median(m.bytes_per_frame for m in runs)
     note = f"{size:,.0f} B per frame with its `finalized`, {delivered:,.0f} messages/s delivered; {_load(runs)}"
     return [
-        Figure(f"{count:,} subscribers, CPU", [m.daemon_cpu for m in runs], "% of a core", 50.0, note),
+        Figure(f"{count:,} subscribers, CPU", [m.daemon_cpu for m in runs], "% of a core", 35.0, note),
         Figure(f"{count:,} subscribers, latency p50", [m.quantile(0.5) for m in runs], "ms"),
         Figure(f"{count:,} subscribers, latency p99", [m.quantile(0.99) for m in runs], "ms", None, _worst(runs)),
     ]
