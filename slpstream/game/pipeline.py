@@ -175,15 +175,15 @@ class Pipeline:
 
     def _write_other(self, batch: Batch, event: Event) -> None:
         """Write an event that is the same in both logs."""
-        if isinstance(event, GameStart):
+        if type(event) is GameStart:
             batch.start, self.game_id = event, event.game_id
             self._writer.begin_game(event.game_id)
             self._deriver.begin(event)
-        elif isinstance(event, GameEnd):
+        elif type(event) is GameEnd:
             for derived in self._deriver.finish(event):
                 self._write_other(batch, derived)
             batch.end, self.ended = event, True
-        if type(event) in _NOTABLE or (isinstance(event, GameEvent) and event.kind == highlight.KIND):
+        if type(event) in _NOTABLE or (type(event) is GameEvent and event.kind == highlight.KIND):
             batch.notable.append(event)
         content = content_of(event)
         if self.game_id is None:

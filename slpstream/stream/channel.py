@@ -28,7 +28,7 @@ from slpstream.system.internal_errors import InternalErrors
 StationState = Literal["idle", "playing", "stalled", "offline"]
 _SECONDARY = Role.SECONDARY
 _JOINED_BYTES = CHUNK_BYTES // 8
-"""The messages about as many bytes of a file usually fit into a chunk."""
+"""The messages about so many bytes of a file usually fit into a chunk."""
 
 
 class _Group:
@@ -282,16 +282,18 @@ class Channel(StationGames):
         entries: list[Entry] | None = None
         rest: list[tuple[LiveSubscriber, int]] | None = None
         encoded: Sequence[Chunk] = ()
+        data = b""
         try:  # not a `with` block, which would be two more calls for each frame
             if send_to_all is not None and not is_secondary:
-                # Batches of many frames would not fit into a chunk.
+                # Many frames would not fit into a socket, and may have to be encoded again for some members.
                 if view.joined is not None and messages[-1].offset - head[0] < _JOINED_BYTES:
                     data = view.joined(messages, self.station, view.types, view.fields)
+                    rest = group.send_at_once(data, send_to_all) if data else []
                 else:
                     entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
                     data = b"".join(map(data_of, entries))
-                if len(data) <= CHUNK_BYTES:
-                    rest = group.send_at_once(data, send_to_all) if data else []
+                    if len(data) <= CHUNK_BYTES:
+                        rest = group.send_at_once(data, send_to_all) if data else []
             if rest is None or rest:
                 if entries is None:
                     entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
@@ -304,17 +306,18 @@ class Channel(StationGames):
         if encoded:
             if rest is None:
                 rest = [(member, 0) for member in members]
-            for subscriber, refused in self._send_one_by_one(rest, encoded, group, bases_before):
+            for subscriber, refused in self._send_one_by_one(rest, data, encoded, group, bases_before):
                 self.set_back(subscriber, game, _before(messages, refused, head))
 
     def _send_one_by_one(
         self,
         receivers: Iterable[tuple[LiveSubscriber, int]],
+        data: bytes,
         encoded: Sequence[Chunk],
         group: _Group,
         bases_before: DeltaBases,
     ) -> list[tuple[LiveSubscriber, LogMessage]]:
-        """Send a batch to some members of a group. `receivers` has how many bytes each of them has already.
+        """Send a batch to some members of a group. `receivers` has how many bytes of `data` each of them has already.
 
         Before the batch, the group had the bases `bases_before`. Returns each member that is lossless and has run out
         of room, with the message that didn't fit.
@@ -327,7 +330,7 @@ class Channel(StationGames):
             with self._containment as contained:
                 for subscriber, taken in remaining:
                     if taken:
-                        subscriber.keep_rest(encoded[0].joined, taken)
+                        subscriber.keep_rest(data, taken)
                         continue
                     if has_deltas:
                         group.separate_bases(subscriber, bases_before)

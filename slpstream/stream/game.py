@@ -112,7 +112,7 @@ class GameLog:
             if type(content) is not bytes:
                 size_bytes = OVERHEAD_BYTES + content.size_bytes  # type: ignore[union-attr]
             else:
-                size_bytes = OVERHEAD_BYTES if kind == "finalized" else message.size_bytes()
+                size_bytes = OVERHEAD_BYTES if kind == "finalized" else OVERHEAD_BYTES + len(content)
             self._sizes_bytes += (size_bytes,)
             self._size_bytes += size_bytes
             if kind == "frame":

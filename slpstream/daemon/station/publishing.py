@@ -272,7 +272,10 @@ class Feeder:
 
         They may overlap the bytes before, and may come after a gap.
         """
-        followed.growth.note_growth(now)
+        if followed.growth.seen:  # nearly always
+            followed.growth.grown_at = now
+        else:
+            followed.growth.note_growth(now)
         was_copy = followed.copy_of is not None
         if followed.whole is not None or was_copy:  # read once it has stopped changing, or not at all
             self._counters.read_bytes += len(data)

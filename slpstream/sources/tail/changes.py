@@ -14,8 +14,11 @@ from typing import Protocol
 class ChangeListener(Protocol):
     """Gets told about changes. All methods are called in the event loop."""
 
-    def grew(self, path: str) -> None:
-        """Called when something has written to a file, or changed its permissions."""
+    def grew(self, path: str, now: float | None = None) -> None:
+        """Called when something has written to a file, or changed its permissions.
+
+        `now` is the time on trio's clock, or shortly before, if the caller knows it.
+        """
         ...
 
     def changed(self, path: str) -> None:

@@ -72,8 +72,8 @@ class GrowthHandover:
             finally:
                 del failure  # its traceback refers to this frame
 
-    def _read_now(self, take: Take, clock: Clock, path: str) -> bool:
-        """Read a file that has grown.
+    def _read_now(self, take: Take, clock: Clock, path: str, now: float | None) -> bool:
+        """Read a file that has grown, at this moment on trio's clock.
 
         Returns whether that was possible, because sometimes other things have to be done first.
         """
@@ -87,7 +87,7 @@ class GrowthHandover:
         if self._events or schedule.due or schedule.waiting_for or tail.has_unread_bytes or tail.file.arrived_whole:
             return False
         try:
-            now = clock.current_time()
+            now = clock.current_time() if now is None else now
             tail.notifications += 1
             if now - tail.read_at > schedule.poll_seconds:
                 schedule.note_pause(tail, now)

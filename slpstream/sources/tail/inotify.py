@@ -18,7 +18,6 @@ import os
 import struct
 import sys
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
@@ -133,23 +132,23 @@ class InotifyReader:
 
     async def run(self) -> None:
         """Report events to the listeners until cancelled."""
-        read_at = -math.inf
+        clock, read_at = trio.lowlevel.current_clock(), -math.inf
         while True:
             await trio.lowlevel.wait_readable(self._descriptor)
             try:
                 events = os.read(self._descriptor, _READ_BYTES)
             except BlockingIOError:
                 continue
-            previous, read_at = read_at, time.perf_counter()
+            previous, read_at = read_at, clock.current_time()
             known = self._known  # another thread may replace it
             grown = known[events] if events in known else self._report(events)  # usually just one event
             began, is_first = read_at, True
             for listener, path in grown:
-                if not is_first and time.perf_counter() - began > _TURN_SECONDS:
+                if not is_first and clock.current_time() - began > _TURN_SECONDS:
                     await trio.lowlevel.checkpoint()
-                    began = time.perf_counter()
+                    began = clock.current_time()
                 is_first = False
-                listener.grew(path)
+                listener.grew(path, began)
             if read_at - previous < _BUSY_SECONDS:
                 await trio.sleep(_PAUSE_SECONDS)
 

@@ -61,9 +61,9 @@ class Notifications:
         self.strategy: Strategy = "polling"
         """How changes are noticed while notifications work."""
         self._timers = timers
-        self.read_now: Callable[[str], bool] | None = None
-        """Reads a file as soon as its growth is reported, and returns whether it did. Called in the event loop; this
-        saves a task switch for every frame."""
+        self.read_now: Callable[[str, float | None], bool] | None = None
+        """Reads a file as soon as its growth is reported, and returns whether it did. Called in the event loop with the
+        path and, if it is known, the time; this saves a task switch for every frame."""
         self._recompute: Callable[[], float] | None = None
         self.connection: Connection | None = None
         """The connection to a watcher, if there is one."""
@@ -146,9 +146,12 @@ class Notifications:
             self._rescan = True
         return first
 
-    def grew(self, path: str) -> None:
-        """Report that something has written to a file. You have to call this in the event loop."""
-        if self.read_now is not None and self.read_now(path):
+    def grew(self, path: str, now: float | None = None) -> None:
+        """Report that something has written to a file. You have to call this in the event loop.
+
+        `now` is the time on trio's clock, or shortly before, if you know it.
+        """
+        if self.read_now is not None and self.read_now(path, now):
             return
         self.changed(path)
 

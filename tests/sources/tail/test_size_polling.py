@@ -36,7 +36,7 @@ class Listener:
     def __init__(self) -> None:
         self.grown: list[str] = []
 
-    def grew(self, path: str) -> None:
+    def grew(self, path: str, now: float | None = None) -> None:
         self.grown.append(path)
 
     def changed(self, path: str) -> None:

@@ -340,7 +340,7 @@ class SlippiStats:
                 if x > edge or x < -edge or post.position_y < BELOW or positions.off_stage or positions.recovering:
                     positions.update(post, flags, punished=conversions.open is not None)
 
-        if playable and len(players) > 1:
+        if playable:
             count_stage_control(players)
         if crediting.ended:
             crediting.close_conversions()

@@ -18,7 +18,7 @@ from slpstream.formats.slippi.stats.inputs import BUTTONS, DEAD_ZONE, TRIGGER
 from slpstream.formats.slippi.stats.player import Player
 from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN
 from slpstream.formats.slippi.stats.punishes import RESET_FRAMES
-from slpstream.formats.slippi.stats.roster import PAIR, Roster
+from slpstream.formats.slippi.stats.roster import Roster
 from slpstream.formats.slippi.stats.selected import SelectedPost, SelectedPre
 from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
 from slpstream.model.events import Frame
@@ -52,7 +52,8 @@ class QuietFrames:
         self._read_post: ReadFields
         self._first = b""
         self._players: list[Player] = []
-        self._living: list[Player] = []
+        self._living = 0
+        """A bit for each living player, by player index."""
 
     def take(self, frame: Frame) -> bool:
         """Take the next frame if it is quiet. Returns whether it is."""
@@ -65,15 +66,13 @@ class QuietFrames:
         This does nothing if a computer has something to do in the next frame although all players stay as they are.
         """
         frames = MAX_FRAMES
-        living: list[Player] = []
-        living_bits = 0
+        living = 0
         for player in players:
             flags = FLAGS[player.post.action_state_id]
             if not flags & DYING:
                 if not player.alive:
                     return
-                living.append(player)
-                living_bits |= 1 << player.index
+                living |= 1 << player.index
             if player.last_hit is not None:
                 hitter, state = player.last_hit
                 if roster.by_index[hitter].post.action_state_id != state:
@@ -94,7 +93,7 @@ class QuietFrames:
         if content.events is not self.events:
             self._prepare(content.events, roster)
         self._first, self._players, self._living = content.data, players, living
-        self.watch.begin(content.data, frames, living_bits)
+        self.watch.begin(content.data, frames, living)
         self.begun = True
 
     def _prepare(self, events: WholeFrames, roster: Roster) -> None:
@@ -119,6 +118,7 @@ class QuietFrames:
             if index in roster.by_index:
                 roster.by_index[index].inputs.follow(pre)
         posts = self._read_post(last)
+        are_contested = self._living & (self._living - 1) != 0  # at least two bits are set
         for player in self._players:
             player.prev = player.post = post = posts[player.index]
             flags = FLAGS[post.action_state_id]
@@ -131,8 +131,7 @@ class QuietFrames:
                 player.positions.shield_or_ledge(flags, frames)
             if player.positions.off_stage:
                 player.positions.off_stage_frames += frames
-        if len(self._living) >= PAIR:
-            for player in self._living:
+            if are_contested and self._living >> player.index & 1:
                 player.positions.contested_frames += frames
                 player.positions.control_frames += nearest[player.index]
         return frames, last
