@@ -15,7 +15,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, Entry, chunks, data_of
+from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, chunks, data_of
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.live_subscriber import LiveSubscriber
@@ -278,26 +278,25 @@ class Channel(StationGames):
         bases_before = {**group.bases}
         # A secondary game must not replace the bases of the game that is played.
         known: DeltaBases = {} if is_secondary else group.bases
-        view, fps, send_to_all = group.view, game.frames_per_second, self._send_to_all
-        entries: list[Entry] | None = None
+        view, fps = group.view, game.frames_per_second
+        send_to_all = None if is_secondary else self._send_to_all
         rest: list[tuple[LiveSubscriber, int]] | None = None
         encoded: Sequence[Chunk] = ()
         data = b""
         try:  # not a `with` block, which would be two more calls for each frame
-            if send_to_all is not None and not is_secondary:
-                # Many frames would not fit into a socket, and may have to be encoded again for some members.
-                if view.joined is not None and messages[-1].offset - head[0] < _JOINED_BYTES:
-                    data = view.joined(messages, self.station, view.types, view.fields)
-                    rest = group.send_at_once(data, send_to_all) if data else []
-                else:
-                    entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
+            # Many frames would not fit into a socket, and may have to be encoded again for some members.
+            is_short = messages[-1].offset - head[0] < _JOINED_BYTES
+            if send_to_all is not None and view.joined is not None and is_short:
+                data = view.joined(messages, self.station, view.types, view.fields)
+                rest = group.send_at_once(data, send_to_all) if data else []
+            if rest is None or rest:
+                entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
+                if send_to_all is not None and rest is None:
                     data = b"".join(map(data_of, entries))
                     if len(data) <= CHUNK_BYTES:
                         rest = group.send_at_once(data, send_to_all) if data else []
-            if rest is None or rest:
-                if entries is None:
-                    entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
-                encoded = chunks(entries)
+                if rest is None or rest:
+                    encoded = chunks(entries)
         except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
             error_id = self._containment.caught(error)
             for member in [*members]:  # all of them want these bytes

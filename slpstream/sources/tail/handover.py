@@ -73,7 +73,7 @@ class GrowthHandover:
                 del failure  # its traceback refers to this frame
 
     def _read_now(self, take: Take, clock: Clock, path: str, now: float | None) -> bool:
-        """Read a file that has grown, at this moment on trio's clock.
+        """Read a file that has grown. `now` is the time on trio's clock, if the caller knows it.
 
         Returns whether that was possible, because sometimes other things have to be done first.
         """

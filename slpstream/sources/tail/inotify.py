@@ -28,7 +28,7 @@ from slpstream.sources.tail.changes import ChangeListener
 _EVENT: Final = struct.Struct("iIII")
 _READ_BYTES: Final = 65536
 # Under load, reads are this far apart, so that each collects several events. With many files this saves a third of all
-# work; one frame lasts 16.7 ms. With few files it collects nothing, and the extra wakeup would be half of all work.
+# work; one frame lasts 16.7 ms. With few files there is nothing to collect, and the extra wakeup would be half of it.
 _PERIOD_SECONDS: Final = 0.003
 _BUSY_SECONDS: Final = 0.004
 # A listener may read and publish within the call. After this time, other tasks run.
