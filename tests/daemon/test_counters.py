@@ -35,7 +35,8 @@ def delay_seconds(
     file.unchanged_at = trio.current_time() - unchanged_seconds
     counters = StationCounters(metrics, Path(), lambda: NOW)
     batch: Any = SimpleNamespace(notable=(), end=None, frames=frames, resent_frames=0)
-    counters.count(batch, file, game_id=None, live=True, failed=False)
+    followed: Any = SimpleNamespace(file=file, game=None)
+    counters.count(followed, batch)
     counters.flush(())
     [delay] = counted
     return delay

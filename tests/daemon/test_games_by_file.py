@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slpstream.daemon.station.games_by_file import GamesByFile
+from slpstream.daemon.station.followed_files import GamesByFile
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity
 from slpstream.stream.game import Game

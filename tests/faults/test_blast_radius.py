@@ -25,7 +25,6 @@ from slpstream.daemon.station import followed_files, publishing
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.following import Following
-from slpstream.daemon.station.publishing import Feeder
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.stats import SlippiStats
 from slpstream.game import pipeline
@@ -260,7 +259,7 @@ async def test_bug_in_any_tail_event(tmp_path: Path) -> None:
 
             def bug(station: str, kind: Any = kind, of_station: bool = of_station) -> Any:
                 if kind is Grew:
-                    return bug_in(Feeder, "feed", station=station)
+                    return bug_in(Following, "feed", station=station)
                 reactions: Any = Following.REACTIONS
                 return bug_in(reactions, kind, station="late" if of_station else station)
 

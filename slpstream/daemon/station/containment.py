@@ -1,45 +1,55 @@
-"""The containment of bugs: an unexpected exception ends the work on one file of a station, and nothing else."""
+"""The containment of bugs: an unexpected exception ends the work on one file of a station, and nothing else.
+
+The file is put into quarantine until it changes, because the same bytes would raise the same exception again. But a
+file that is growing changes all the time. This is why it is only tried again after a pause, which doubles with each
+failure.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import trio
 
-from slpstream.daemon.station.quarantine import Quarantine
+from slpstream.system.backoff import backoff_seconds
 from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
-    from slpstream.daemon.station.followed_file import FollowedFile
     from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.daemon.station.publishing import Publisher
     from slpstream.sources.tail.events import TailedFile
+    from slpstream.sources.tail.identity import FileIdentity
     from slpstream.system.internal_errors import InternalErrors
+
+_MAX_FILES = 256
+
+
+@dataclass
+class _Quarantined:
+    """One file in quarantine."""
+
+    failures: int = 0
+    retry_at: float = 0.0
+    changed: TailedFile | None = None
+    """The file, if it was opened again before `retry_at`."""
 
 
 class FileContainment:
-    """Contains the bugs in the work on the files of one station.
-
-    If the work on a file fails, the file is put into quarantine.
-    """
+    """Contains the bugs in the work on the files of one station."""
 
     def __init__(
-        self,
-        station: str,
-        files: FollowedFiles,
-        publish_diagnostic: Callable[[str, Path, int, str], None],
-        lose: Callable[[FollowedFile, str], None],
-        errors: InternalErrors,
-        retry_seconds: float,
+        self, station: str, files: FollowedFiles, publisher: Publisher, errors: InternalErrors, retry_seconds: float
     ) -> None:
-        """`publish_diagnostic` and `lose` are the methods of `Publisher`."""
+        """`retry_seconds` is the pause after the first failure of a file."""
         self._files = files
-        self._diagnose = publish_diagnostic
-        self._lose = lose
+        self._publisher = publisher
         self._containment = errors.contain("file", station=station)
-        self._quarantine = Quarantine(retry_seconds)
+        self._retry_seconds = retry_seconds
+        self._quarantined: dict[tuple[FileIdentity, Path], _Quarantined] = {}
         self._log = get_logger()
 
     def run(self, file: TailedFile | None, work: Callable[..., None], *arguments: Any) -> None:
@@ -59,24 +69,37 @@ class FileContainment:
     def quarantine(self, file: TailedFile, error_id: str) -> None:
         """Ignore a file until it changes, because of the bug that was logged under this id."""
         self._log.warning("file set aside", file=printable(file.path, self._files.folder), error_id=error_id)
-        self._quarantine.add(file, trio.current_time())
+        # The file that has failed last comes last, and the first ones are forgotten if there are too many.
+        failures = 1 + self._quarantined.pop((file.identity, file.path), _Quarantined()).failures
+        retry_at = trio.current_time() + backoff_seconds(failures, self._retry_seconds)
+        self._quarantined[file.identity, file.path] = _Quarantined(failures, retry_at)
+        if len(self._quarantined) > _MAX_FILES:
+            del self._quarantined[next(iter(self._quarantined))]
         followed = self._files.drop(file)
-        self._files.release_in_tail(file)
+        self._files.tail.release(file)
         offset = 0 if followed is None else followed.pipeline.bytes_read
-        self._diagnose("internal_error", file.path, offset, f"internal error {error_id}, set aside until it changes")
+        text = f"internal error {error_id}, set aside until it changes"
+        self._publisher.publish_diagnostic("internal_error", file.path, offset, text)
         if followed is not None:
-            self._lose(followed, f"internal error {error_id}")
+            self._publisher.lose(followed, f"internal error {error_id}")
 
     def holds(self, file: TailedFile) -> bool:
         """Whether a file that was just opened has to wait in quarantine. If so, `try_again` will read it later."""
-        return self._quarantine.holds(file, trio.current_time())
+        quarantined = self._quarantined.get((file.identity, file.path))
+        if quarantined is None or trio.current_time() >= quarantined.retry_at:
+            return False
+        quarantined.changed = file
+        return True
 
     @property
     def has_quarantined(self) -> bool:
         """Whether there are files in quarantine."""
-        return len(self._quarantine) > 0
+        return len(self._quarantined) > 0
 
     def try_again(self) -> None:
         """Read those files in quarantine again that have changed and whose pause is over."""
-        for file in self._quarantine.due(trio.current_time()):
-            self._files.read_again(file)
+        now = trio.current_time()
+        for quarantined in self._quarantined.values():
+            if quarantined.changed is not None and now >= quarantined.retry_at:
+                file, quarantined.changed = quarantined.changed, None
+                self._files.tail.read_again(file)

@@ -17,6 +17,7 @@ from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
+    from slpstream.daemon.station.followed_file import FollowedFile
     from slpstream.formats.interface import Reader
     from slpstream.game.batch import Batch
     from slpstream.sources.tail.events import TailedFile
@@ -29,7 +30,8 @@ class StationCounters:
     """Counts and logs the messages that one station publishes."""
 
     def __init__(self, metrics: StationMetrics, folder: Path, wall_clock: Callable[[], float]) -> None:
-        self._metrics = metrics
+        self.metrics = metrics
+        """The metrics of the station. Use them directly for everything that is rare."""
         self._folder = folder
         self._wall_clock = wall_clock
         self._log = get_logger()
@@ -38,48 +40,45 @@ class StationCounters:
         self.read_bytes = 0
         """How many bytes of replays were read since the last flush."""
 
-    def count(
-        self, batch: Batch, file: TailedFile, *, game_id: str | None, live: bool, failed: bool, held: bool = False
-    ) -> None:
+    def count(self, followed: FollowedFile, batch: Batch, *, held: bool = False) -> None:
         """Count a batch that was published, and log its diagnostics and its Game End.
 
-        `live` is false for a file that is older than the daemon, until it has been read to its end. `failed` means that
-        wrong bytes have stopped the reader in this batch. `held` means that the bytes were held back because nothing
-        was reading them.
+        `held` means that the bytes were held back because nothing was reading them. Frames and results of a file that
+        is older than the daemon only count after it has been read to its end.
         """
+        file, game = followed.file, followed.game
+        live = game is None or not game.catching_up
         for event in batch.notable:
             if isinstance(event, Diagnostic):
-                self._metrics.diagnostic(event.code)
+                self.metrics.diagnostic(event.code)
                 self._log.warning(
                     "diagnostic",
-                    game_id=game_id,
+                    game_id=followed.pipeline.game_id,
                     file=printable(file.path, self._folder),
                     code=event.code,
                     offset=event.offset,
                     message=event.message,
                 )
         if batch.end is not None and live:
-            self._metrics.game(batch.end.reason)
+            self.metrics.game(batch.end.reason)
             self._log.info(
                 "game end",
-                game_id=game_id,
+                game_id=followed.pipeline.game_id,
                 reason=batch.end.reason,
                 last_frame=batch.end.last_frame,
                 duration_seconds=batch.end.duration_seconds,
             )
-        if failed:
-            self._metrics.decode_errors.inc()
+        if batch.notable and followed.pipeline.failure is not None:
+            self.metrics.decode_errors.inc()
         if batch.frames and live:
             self._frames += batch.frames
             self._resent_frames += batch.resent_frames
             if not held:
-                newest_seconds = self._wall_clock() - file.mtime_ns / 1e9
-                if newest_seconds < 0:
-                    newest_seconds = 0.0
-                is_single = batch.frames == 1 and file.mtime_ns != file.previous_mtime_ns  # nearly always
-                delay_seconds = (
-                    newest_seconds if is_single else self._oldest_seconds(file, batch.frames, newest_seconds)
-                )
+                delay_seconds = self._wall_clock() - file.mtime_ns / 1e9
+                if delay_seconds < 0:
+                    delay_seconds = 0.0
+                if batch.frames > 1 or file.mtime_ns == file.previous_mtime_ns:  # seldom
+                    delay_seconds = self._oldest_seconds(file, batch.frames, delay_seconds)
                 self._delays_seconds.append(delay_seconds)
 
     def _oldest_seconds(self, file: TailedFile, frames: int, newest_seconds: float) -> float:
@@ -114,7 +113,7 @@ class StationCounters:
 
     def flush(self, readers: Iterable[Reader]) -> None:
         """Write the buffered counts to Prometheus, together with the command counts of `readers`."""
-        metrics = self._metrics
+        metrics = self.metrics
         for counter, count in (
             (metrics.bytes, self.read_bytes),
             (metrics.frames, self._frames),

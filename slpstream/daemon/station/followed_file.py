@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from slpstream.daemon.station.choice import Candidate, Growth
-from slpstream.daemon.station.frame_pacing import FramePacing
 from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import MODES, FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
 from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
@@ -16,6 +14,7 @@ from slpstream.stream.game import Game, Role
 from slpstream.system.files import WHOLE_FILE_BYTES
 
 if TYPE_CHECKING:
+    from slpstream.daemon.station.frame_pacing import FramePacing
     from slpstream.game.described import DescribedGame
     from slpstream.game.pipeline import Pipeline
     from slpstream.model.messages import FramesMode, Position
@@ -26,37 +25,25 @@ _MAX_HELD_BYTES = 1 << 16
 """This is about a second of a game with four players."""
 
 
-class LiveRecord:
-    """The facts about a game that can only be learned while its file is growing, and the summary of the game so far."""
+class Growth:
+    """Remembers when a file grew. All times are those of trio's clock."""
 
-    def __init__(self, seen_at_ms: int | None) -> None:
-        self.seen_at_ms = seen_at_ms
-        """When we first saw the file (Unix time), or `None` for a file that is older than the station."""
-        self.described: DescribedGame | None = None
-        """The settings, the result and the metadata of the game so far. This is `None` until it begins."""
-        self.ended_at_ms: int | None = None
-        """When we saw the game end (Unix time). This is `None` until then, and stays `None` for a game that was already
-        over."""
-        self.frame_pacing: FramePacing | None = None
-        """How evenly the frames arrive. This is `None` until the game begins, and stays `None` if its format has no
-        frames."""
+    __slots__ = ("_read_to_end", "grown_at", "opened_at", "seen")
 
-    def pacing(self) -> Pacing | None:
-        """Return the pacing of a game that has ended.
+    def __init__(self, now: float) -> None:
+        self.opened_at = self.grown_at = now
+        self.seen = False
+        """Whether the file has grown after it was read to its end."""
+        self._read_to_end = False
 
-        Returns `None` before the end of the game, or if we didn't see any frames arrive.
-        """
-        return None if self.frame_pacing is None or self.ended_at_ms is None else self.frame_pacing.measured()
+    def note_growth(self, now: float) -> None:
+        """Note that bytes were read."""
+        self.grown_at = now
+        self.seen = self.seen or self._read_to_end
 
-
-class WholeFile:
-    """The state of a file that its game writes in one go. Such a file is read once it has stopped changing."""
-
-    def __init__(self) -> None:
-        self.played_size_bytes: int | None = None
-        """The size at which we considered the file complete."""
-        self.playing = False
-        """Whether the file is being read and published right now."""
+    def note_end(self) -> None:
+        """Note that the file was read to its end."""
+        self._read_to_end = True
 
 
 class FollowedFile:
@@ -71,16 +58,31 @@ class FollowedFile:
         self.pipeline = pipeline
         self.existed = existed
         self.game: Game | None = None
-        self.record = LiveRecord(None if existed else seen_at_ms)
         self.growth = Growth(trio.current_time())
         self.copy_of: Game | None = None
         """The game that is already in another file. If this is set, nothing of this file is published."""
-        self.whole = WholeFile() if of_name(file.path.name).written_whole else None
-        """This is `None` for a file that grows event by event."""
         self.unwritten = False
         """Whether the file doesn't exist yet, because it cannot be written to the disk."""
         self.exhausted_size_bytes: int | None = None
         """The last size that we know of a file that is no longer read, however much it grows."""
+
+        self.written_whole = of_name(file.path.name).written_whole
+        """Whether the game writes the file in one go. Such a file is read once it has stopped changing."""
+        self.played_size_bytes: int | None = None
+        """The size at which we considered a file complete that is written in one go."""
+        self.playing = False
+        """Whether a file that is written in one go is being read and published right now."""
+
+        self.described: DescribedGame | None = None
+        """The settings, the result and the metadata of the game so far. This is `None` until it begins."""
+        self.ended_at_ms: int | None = None
+        """When we saw the game end (Unix time). This is `None` until then, and stays `None` for a game that was already
+        over."""
+        self.frame_pacing: FramePacing | None = None
+        """How evenly the frames arrive. This is `None` until the game begins, and stays `None` if its format has no
+        frames."""
+        self._seen_at_ms = None if existed else seen_at_ms
+
         self.keep_checkpoint: Callable[[Pipeline], int] | None = None
         """Lets the reader of the log copy the pipeline, and returns the offset at which it wants the next copy. With
         these copies, jumps into a running game are short.
@@ -113,11 +115,6 @@ class FollowedFile:
         return self.pipeline.bytes_read + self.held_bytes
 
     @property
-    def candidate(self) -> Candidate | None:
-        """The game in this file as one that can become the current game. This is `None` before the game begins."""
-        return None if self.game is None else Candidate(self.game, self.growth, self.file.arrived_whole)
-
-    @property
     def arrived_at_ms(self) -> int | None:
         """When we saw the first bytes arrive (Unix time).
 
@@ -125,20 +122,22 @@ class FollowedFile:
         being played.
         """
         is_played = self.game is None or self.game.role is Role.PLAYED
-        return self.record.seen_at_ms if is_played and self.whole is None else None
+        return self._seen_at_ms if is_played and not self.written_whole else None
 
     @property
     def pacing(self) -> Pacing | None:
         """How evenly the frames of a game that has ended arrived, or `None` if we didn't see them arrive."""
-        return None if self.arrived_at_ms is None else self.record.pacing()
+        if self.arrived_at_ms is None or self.ended_at_ms is None or self.frame_pacing is None:
+            return None
+        return self.frame_pacing.measured()
 
     @property
     def has_unread_bytes(self) -> bool:
         """Whether the file has bytes that we haven't read. In a copy, we do not need them."""
         if self.copy_of is not None:
             return False
-        if self.whole is not None:
-            return self.whole.played_size_bytes != self.file.size_bytes
+        if self.written_whole:
+            return self.played_size_bytes != self.file.size_bytes
         return self.exhausted_size_bytes is None and self.read_bytes < self.file.size_bytes
 
     @property
@@ -146,7 +145,7 @@ class FollowedFile:
         """Whether the rest of the file can't change its log, or the file was written in one go and is too long for
         this.
         """
-        return self.pipeline.exhausted if self.whole is None else self.file.size_bytes > WHOLE_FILE_BYTES
+        return self.file.size_bytes > WHOLE_FILE_BYTES if self.written_whole else self.pipeline.exhausted
 
     @property
     def ahead_of_disk(self) -> bool:
@@ -158,32 +157,23 @@ class FollowedFile:
 
         Returns whether any of them is more than an update of the stats, of which only the newest one matters.
         """
-        record = self.record
-        if record.described is None:
+        if self.described is None:
             return False
         events = [event for event in events if type(event) is not Diagnostic]
-        record.described.take(events)
-        if record.ended_at_ms is None and not self.existed and any(type(event) is GameEnd for event in events):
-            record.ended_at_ms = now_ms
+        self.described.take(events)
+        if self.ended_at_ms is None and not self.existed and any(type(event) is GameEnd for event in events):
+            self.ended_at_ms = now_ms
         changed = any(type(event) is not StatsUpdate for event in events)
         if changed and self.game is not None:
             # Without the metadata, because its names would appear on stream only after the game.
-            self.game.summary = record.described.summary(with_metadata=False)
+            self.game.summary = self.described.summary(with_metadata=False)
         return changed
-
-    def after_read(self, offset: int, data: bytes) -> tuple[int, bytes]:
-        """Return the part of `data` that we haven't read yet, after its offset.
-
-        If there is a gap before it, there are no bytes. `data` begins at the file offset `offset`.
-        """
-        read = self.read_bytes
-        return read, data[read - offset :] if offset < read else b""
 
     def open_log(
         self, game_id: str, limiter: trio.CapacityLimiter, read_unwritten: ReadUnwritten | None
     ) -> FileLogReader:
         """Open a reader for the log of the game in this file, up to the newest message that was published."""
-        if self.whole is not None:
+        if self.written_whole:
             return WholeFileLogReader(lambda: self.file.path, self._published, game_id, limiter)
         reader = GrowingLogReader(lambda: self.file.path, self._published_bytes, game_id, limiter, read_unwritten)
         self.keep_checkpoint, self.checkpoint_due_bytes = reader.keep, 0
@@ -198,7 +188,7 @@ class FollowedFile:
         self.keep_checkpoint = None  # it refers to this object, and reference cycles are freed late
         if game is None:
             return
-        if self.whole is not None:
+        if self.written_whole:
             limits = {mode: self._published(mode) for mode in MODES}
             game.log_reader = WholeFileLogReader(lambda: file.path, limits.__getitem__, game.game_id, limiter)
         else:

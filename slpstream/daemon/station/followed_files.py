@@ -1,8 +1,8 @@
-"""The files that a station follows, their tail, and their entries in the index of games."""
+"""The files that a station follows, their tail, and the games in them, also as entries in the index of games."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,14 @@ from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.record import record_of
 from slpstream.sources.tail.events import TailedFile
-from slpstream.sources.tail.identity import FileIdentity
+from slpstream.sources.tail.identity import FileIdentity, key_of
 
 if TYPE_CHECKING:
-    from slpstream.daemon.station.choice import Candidate
     from slpstream.daemon.station.counters import StationCounters
     from slpstream.daemon.station.services import SharedServices
     from slpstream.formats.interface import Reader
     from slpstream.model.events import Event
     from slpstream.sources.tail.folder import FolderTail
-    from slpstream.store.index import GameIndex
     from slpstream.stream.game import Game
 
 OnBytes = Callable[[FollowedFile, int, bytes], None]
@@ -31,63 +29,58 @@ If a file wasn't followed for a while and is then read again, it comes again fro
 """
 
 
-class StationIndex:
-    """Reports the files and games of one station to the index. Without an index, it only updates their summaries."""
+class GamesByFile:
+    """The games of one station by their files. If a file is read again, this lets its game continue."""
 
-    def __init__(self, station: str, index: GameIndex | None, wall_clock: Callable[[], float]) -> None:
-        self._station = station
-        self._index = index
-        self._wall_clock = wall_clock
+    def __init__(self) -> None:
+        self._games: dict[tuple[FileIdentity, str], tuple[Game, TailedFile]] = {}
 
-    def listed(self, files: Iterable[TailedFile]) -> None:
-        """Report files that aren't followed. The index will read those that it does not know."""
-        if self._index is not None:
-            self._index.listed(self._station, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
+    def put(self, file: TailedFile, game: Game) -> None:
+        """Record that `file` holds `game`."""
+        self._games[file.identity, game.game_id] = (game, file)
 
-    def gone(self, path: Path) -> None:
-        """Report that a file can no longer be followed."""
-        if self._index is not None:
-            self._index.gone(path)
+    def find(self, file: TailedFile, game_id: str) -> Game | None:
+        """Return the game with this id that `file` holds or used to hold, or `None` if it never held such a game."""
+        game, _ = self._games.get((file.identity, game_id), (None, None))
+        return game
 
-    def update(self, followed: FollowedFile, events: Sequence[Event] = (), *, over: bool = False) -> None:
-        """Update the summary of a game from notable events, and also its record if they change it.
+    def can_continue(self, game: Game) -> bool:
+        """Whether a game that has stopped will resume if its file, or a copy of it, grows."""
+        return any(held is game for held, _ in self._games.values())
 
-        With `over`, the record is written in any case.
-        """
-        changed = followed.describe(events, round(1000 * self._wall_clock()))
-        if followed.game is not None and followed.game.secondary and not over:
-            return  # in the index it would look like the game in progress
-        described = followed.record.described
-        if self._index is None or described is None or not (changed or over):
-            return
-        file = followed.file
-        self._index.played(
-            self._station,
-            file.path,
-            file.mtime_ns,
-            file.size_bytes,
-            record_of(described),
-            arrived_at_ms=followed.arrived_at_ms,
-            ended_at_ms=followed.record.ended_at_ms,
-            pacing=followed.pacing,
-        )
+    def forget(self, game: Game) -> None:
+        """Forget a game that won't continue, whatever its file contains later."""
+        self._keep(lambda held, _: held is not game)
+
+    def forget_file(self, file: TailedFile) -> None:
+        """Forget the games in a file whose bytes have changed."""
+        changed = key_of(file.identity, str(file.path))
+        self._keep(lambda _, held: key_of(held.identity, str(held.path)) != changed)
+
+    def prune(self, known: Collection[Game], exists: Callable[[TailedFile], bool]) -> None:
+        """Forget all games except for those in `known`, and those that we left and whose files still exist."""
+        kept = set(known)
+        self._keep(lambda game, file: game in kept or (game.left and exists(file)))
+
+    def _keep(self, is_kept: Callable[[Game, TailedFile], bool]) -> None:
+        self._games = {key: held for key, held in self._games.items() if is_kept(*held)}
 
 
 class FollowedFiles:
     """The files that one station follows. You can add and release files while you iterate over it."""
 
     def __init__(
-        self, station: str, folder: Path, index: StationIndex, counters: StationCounters, shared: SharedServices
+        self, station: str, folder: Path, tail: FolderTail, counters: StationCounters, shared: SharedServices
     ) -> None:
         self.folder = folder
-        self.tail: FolderTail | None = None
-        """Reads the files. This is `None` before the station runs."""
+        self.tail = tail
+        """Reads the files. If the work on the folder begins again after a bug, it gets another one."""
+        self.games = GamesByFile()
         self.read_unwritten: ReadUnwritten | None = None
         """Reads bytes that the disk hasn't accepted yet. The recorder of the console sets this."""
         self.on_bytes: OnBytes | None = None
         """Receives the bytes of all files. The relay of the station sets this."""
         self._station = station
-        self._index = index
         self._counters = counters
         self._shared = shared
         self.by_file: dict[TailedFile, FollowedFile] = {}
@@ -103,10 +96,6 @@ class FollowedFiles:
         """Whether we still follow this file."""
         return self.by_file.get(followed.file) is followed
 
-    def get(self, file: TailedFile) -> FollowedFile | None:
-        """Return the followed file for a file of the tail, or `None` if we don't follow it."""
-        return self.by_file.get(file)
-
     def by_path(self, path: Path) -> FollowedFile | None:
         """Return the followed file at the given path, or `None` if no such file is followed."""
         return next((followed for followed in self.by_file.values() if followed.file.path == path), None)
@@ -117,23 +106,14 @@ class FollowedFiles:
             return None
         return next((followed for followed in self.by_file.values() if followed.game is game), None)
 
-    def candidates(self) -> Iterator[Candidate]:
-        """Return the games in the files that we follow. The current game is chosen from these."""
-        return (candidate for followed in self if (candidate := followed.candidate) is not None)
-
     def readers(self) -> Iterator[Reader]:
         """Return the readers of all files, as the formats have made them."""
         return (followed.pipeline.reader for followed in self)
 
-    def archived(self) -> Sequence[TailedFile]:
-        """Return the files that are known but not followed."""
-        return () if self.tail is None else self.tail.listed
-
     def follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:
         """Add a file. For the meaning of `existed`, have a look at `FollowedFile`."""
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
-        seen_at_ms = round(1000 * self._shared.wall_clock())
-        followed = self.by_file[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=seen_at_ms)
+        followed = self.by_file[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=self._now_ms)
         return followed
 
     def placeholder(self, path: Path) -> TailedFile:
@@ -147,9 +127,11 @@ class FollowedFiles:
         del self.by_file[followed.file]
         followed.file, followed.unwritten = file, False
         self.by_file[file] = followed
+        if followed.game is not None:
+            self.games.put(file, followed.game)
 
     def drop(self, file: TailedFile) -> FollowedFile | None:
-        """Remove a file without any other effect."""
+        """Remove a file without any other effect, and return it if it was followed."""
         return self.by_file.pop(file, None)
 
     def abandon(self) -> None:
@@ -168,39 +150,25 @@ class FollowedFiles:
         """Stop following a file. It is read again if it changes."""
         file = followed.file
         self._counters.flush([followed.pipeline.reader])
-        self._index.update(followed, over=True)
+        self.update_index(followed, over=True)
         if self._shared.finished_games is not None:
             self._shared.finished_games.released(self._station, file.path, followed.pipeline)
         del self.by_file[file]
         followed.release(self._shared.limiter)
-        self.release_in_tail(file)
+        self.tail.release(file)
 
     def release_copy(self, followed: FollowedFile) -> None:
         """Stop following a file whose game is already in another file. It is read again if it changes."""
         del self.by_file[followed.file]
-        self.release_in_tail(followed.file)
-        self._index.listed([followed.file])
-
-    def release_in_tail(self, file: TailedFile) -> None:
-        """Let the tail close a file."""
-        if self.tail is not None:
-            self.tail.release(file)
-
-    def index_all(self) -> None:
-        """Report all files to the index, whether they are followed or not."""
-        self._index.listed({*self.archived(), *self.by_file})
-
-    def read_again(self, file: TailedFile) -> None:
-        """Let the tail open a file again."""
-        if self.tail is not None:
-            self.tail.read_again(file)
+        self.tail.release(followed.file)
+        self.list_in_index([followed.file])
 
     def stop_reading_if_exhausted(self, followed: FollowedFile) -> None:
         """Stop reading a file if its further bytes have no effect.
 
         This matters because a hole can make a file a terabyte long.
         """
-        if self.tail is not None and followed.is_exhausted:
+        if followed.is_exhausted:
             followed.exhausted_size_bytes = followed.file.size_bytes
             self.tail.stop_reading(followed.file)
 
@@ -210,15 +178,52 @@ class FollowedFiles:
         This matters because thousands of files can be copied in together.
         """
         pipeline = followed.pipeline
-        if followed.ahead_of_disk:
+        if followed.ahead_of_disk or followed.has_unread_bytes or followed.existed:
             return
-        if pipeline.closed and pipeline.failure is None and not followed.has_unread_bytes and not followed.existed:
+        if pipeline.closed and pipeline.failure is None:
             self.release(followed)
 
     @property
     def lag_seconds(self) -> float:
         """How long unread bytes have been waiting, or 0 without unread bytes. You can read this from any thread."""
         # Other files that arrived whole are read when there is time.
-        files = [f for f in self if f.whole is not None or not f.file.arrived_whole]
+        files = [f for f in self if f.written_whole or not f.file.arrived_whole]
         waiting_since = [f.file.mtime_ns / 1e9 for f in files if f.has_unread_bytes]
         return max(0.0, self._shared.wall_clock() - min(waiting_since)) if waiting_since else 0.0
+
+    def list_in_index(self, files: Iterable[TailedFile]) -> None:
+        """Report files to the index of games. It will read those that it does not know."""
+        if self._shared.index is not None:
+            self._shared.index.listed(self._station, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
+
+    def remove_from_index(self, file: TailedFile) -> None:
+        """Report to the index that a file can no longer be followed."""
+        if self._shared.index is not None:
+            self._shared.index.gone(file.path)
+
+    def update_index(self, followed: FollowedFile, events: Sequence[Event] = (), *, over: bool = False) -> None:
+        """Update the summary of a game from notable events, and also its record in the index if they change it.
+
+        With `over`, the record is written in any case.
+        """
+        changed = followed.describe(events, self._now_ms)
+        if followed.game is not None and followed.game.secondary and not over:
+            return  # in the index it would look like the game in progress
+        if self._shared.index is None or followed.described is None or not (changed or over):
+            return
+        file = followed.file
+        self._shared.index.played(
+            self._station,
+            file.path,
+            file.mtime_ns,
+            file.size_bytes,
+            record_of(followed.described),
+            arrived_at_ms=followed.arrived_at_ms,
+            ended_at_ms=followed.ended_at_ms,
+            pacing=followed.pacing,
+        )
+
+    @property
+    def _now_ms(self) -> int:
+        """The wall clock in Unix milliseconds."""
+        return round(1000 * self._shared.wall_clock())

@@ -1,4 +1,8 @@
-"""How a station reacts to the events of its tail."""
+"""How a station reacts to the events of its tail.
+
+Decoding many bytes together takes only a fraction of the time. Because of this, we hold the bytes of a game back as
+long as no client reads them. They are published when a client, a request or the clock asks for them.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +33,10 @@ if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
     from slpstream.daemon.station.counters import StationCounters
     from slpstream.daemon.station.current_game import CurrentGame
-    from slpstream.daemon.station.folder_health import FolderHealth
-    from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
-    from slpstream.daemon.station.games_by_file import GamesByFile
-    from slpstream.daemon.station.publishing import Feeder, Publisher
+    from slpstream.daemon.station.followed_file import FollowedFile
+    from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.daemon.station.publishing import Publisher
     from slpstream.stream.channel import Channel
-    from slpstream.system.metrics import StationMetrics
 
 
 class Following:
@@ -44,28 +46,19 @@ class Following:
         self,
         channel: Channel,
         files: FollowedFiles,
-        games: GamesByFile,
         publisher: Publisher,
         current: CurrentGame,
-        feeder: Feeder,
-        *,
-        health: FolderHealth,
         containment: FileContainment,
-        index: StationIndex,
         counters: StationCounters,
-        metrics: StationMetrics,
     ) -> None:
         self._channel = channel
         self._files = files
-        self._games = games
         self._publisher = publisher
         self._current = current
-        self._feeder = feeder
-        self._health = health
         self._containment = containment
-        self._index = index
         self._counters = counters
-        self._metrics = metrics
+        self._held: FollowedFile | None = None
+        """The file whose last bytes are held back."""
         self._log = get_logger()
 
     def take(self, event: TailEvent) -> None:
@@ -75,11 +68,11 @@ class Following:
             if event.file in self._files.by_file:
                 followed = self._files.by_file[event.file]
                 try:
-                    self._feeder.feed(followed, event.offset, event.data, event.read_at)
+                    self.feed(followed, event.offset, event.data, event.read_at)
                 except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
                     self._containment.failed(event.file, error)
             return
-        self._feeder.publish_held()
+        self.publish_held()
         react = self.REACTIONS[type(event)]
         if isinstance(event, Scanned | Settled | Touched):
             react(self, event)
@@ -87,12 +80,60 @@ class Following:
             file = None if isinstance(event, Refused) else event.file
             self._containment.run(file, react, self, event)
 
+    def feed(self, followed: FollowedFile, offset: int, data: bytes, now: float) -> None:
+        """Take bytes of a file, which begin at the given offset. `now` is the time on trio's clock.
+
+        They may overlap the bytes before, and may come after a gap.
+        """
+        if followed.growth.seen:  # nearly always
+            followed.growth.grown_at = now
+        else:
+            followed.growth.note_growth(now)
+        was_copy = followed.copy_of is not None
+        if followed.written_whole or was_copy:  # read once it has stopped changing, or not at all
+            self._counters.read_bytes += len(data)
+            self._files.stop_reading_if_exhausted(followed)
+            return
+        pipeline = followed.pipeline
+        if offset == 0 and followed.read_bytes:  # read before it reached the disk, except for later rewrites
+            rewritable = data[: of_name(followed.file.path.name).rewritable_bytes]
+            self.publish_held()
+            if not self._files.follows(followed):
+                return
+            self._publisher.publish(followed, pipeline.rewrite(rewritable))
+        read_bytes = pipeline.bytes_read + followed.held_bytes
+        if offset != read_bytes:
+            offset, data = read_bytes, data[read_bytes - offset :] if offset < read_bytes else b""
+        if not data:
+            return
+        may_be_closed = False
+        if not self._channel.groups and self._can_wait(followed) and followed.hold(data):
+            self._held = followed
+        else:
+            if self._held is not None:
+                self.publish_held()
+                if not self._files.follows(followed):
+                    return  # its held bytes have failed, so its pipeline is not used any more
+            batch = pipeline.feed(data)
+            self._publisher.publish(followed, batch)
+            may_be_closed = batch.end is not None or not batch.frames  # a closed log of a game has its end
+        self._counters.read_bytes += pipeline.bytes_read + followed.held_bytes - read_bytes
+        if followed.copy_of is not None:
+            return
+        if self._files.on_bytes is not None:
+            self._files.on_bytes(followed, offset, data)
+        if followed.game is not self._channel.current:
+            self._current.note_growth(followed)
+        if may_be_closed and pipeline.closed:
+            self._files.stop_reading_if_exhausted(followed)
+            self._files.release_if_done(followed)
+
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
         """Take bytes of a file in the folder that the disk hasn't accepted.
 
         Returns the file offset up to which we know all bytes. You have to offer the later ones again.
         """
-        self._feeder.publish_held()
+        self.publish_held()
         followed = self._files.by_path(path)
         if followed is None:
             if offset:
@@ -103,47 +144,70 @@ class Following:
             followed = self._files.follow(placeholder, existed=False)
             followed.unwritten = True
         followed.growth.note_end()  # bytes that are offered next were written after this
-        self._containment.run(followed.file, self._feeder.feed, followed, offset, data, trio.current_time())
+        self._containment.run(followed.file, self.feed, followed, offset, data, trio.current_time())
         return followed.pipeline.bytes_read
 
+    def publish_held(self) -> None:
+        """Publish the bytes that are held back."""
+        followed, self._held = self._held, None
+        if followed is not None:
+            self._containment.run(followed.file, self._feed_held, followed)
+
+    def discard_held(self) -> None:
+        """Forget the bytes that are held back, because their file is no longer followed."""
+        self._held = None
+
+    def _can_wait(self, followed: FollowedFile) -> bool:
+        """Whether the next bytes of a file may wait, if the station has no live subscribers.
+
+        This is so if they belong to the running game and the station has no reader. If something reads the state of the
+        station, they are published before that.
+        """
+        if self._channel.readers:
+            return False
+        game = followed.game
+        return game is not None and game is self._channel.current and game.in_progress and not game.catching_up
+
+    def _feed_held(self, followed: FollowedFile) -> None:
+        self._publisher.publish(followed, followed.pipeline.feed(followed.take_held()), held=True)
+
     def _scanned(self, event: Scanned) -> None:
-        self._index.listed(event.files)
-        tail = self._files.tail
-        if tail is None or tail.root_trouble is None:  # a missing folder has not been scanned
+        self._files.list_in_index(event.files)
+        if self._files.tail.root_trouble is None:  # a missing folder has not been scanned
             self._log.info("folder scanned", folder=str(self._files.folder), finished=len(event.files))
 
     def _touched(self, event: Touched) -> None:
-        self._index.listed(event.files)
+        self._files.list_in_index(event.files)
 
     def _settled(self, event: Settled) -> None:
         self._channel.settled = True
-        self._health.check()
+        self._current.state.check()
         self._channel.notify()
 
     def _opened(self, event: Opened) -> None:
         file = event.file
         if event.changed:
-            self._games.forget_file(file)  # which no longer has their logs
+            self._files.games.forget_file(file)  # which no longer has their logs
         if self._containment.holds(file):
             return
         self._log.debug("file opened", file=printable(file.path, self._files.folder), existed=event.existed)
         unwritten = self._files.by_path(file.path)
         if unwritten is not None and unwritten.unwritten:
             self._files.note_written(unwritten, file)
-            if unwritten.game is not None:
-                self._games.put(file, unwritten.game)
         else:
             # A file written in one go has another game once its bytes have changed, and that game is not an old one.
             is_another = event.changed and of_name(file.path.name).written_whole
             self._files.follow(file, existed=event.existed and not is_another)
 
     def _rewritten(self, event: Rewritten) -> None:
-        followed = self._files.get(event.file)
+        followed = self._files.by_file.get(event.file)
         if followed is not None and followed.copy_of is None:
-            self._feeder.rewrite(followed, event.data)
+            followed.growth.note_growth(trio.current_time())
+            self._publisher.publish(followed, followed.pipeline.rewrite(event.data))
+            self._files.release_if_done(followed)
 
     def _caught_up(self, event: CaughtUp) -> None:
-        followed = self._files.get(event.file)
+        followed = self._files.by_file.get(event.file)
         if followed is None:
             return
         followed.growth.note_end()
@@ -152,10 +216,10 @@ class Following:
             if followed.file.arrived_whole:
                 self._files.release_copy(followed)
             return
-        if followed.whole is not None and followed.existed:  # a game that was over before: known, not streamed
-            followed.whole.played_size_bytes = followed.file.size_bytes
+        if followed.written_whole and followed.existed:  # a game that was over before: known, not streamed
+            followed.played_size_bytes = followed.file.size_bytes
             self._files.release(followed)
-            self._index.listed([followed.file])
+            self._files.list_in_index([followed.file])
             return
         followed.existed = False
         game = followed.game
@@ -175,8 +239,8 @@ class Following:
 
     def _lost(self, event: Lost) -> None:
         followed = self._files.drop(event.file)
-        self._metrics.source_error(event.error.code)
-        self._index.gone(event.file.path)
+        self._counters.metrics.source_error(event.error.code)
+        self._files.remove_from_index(event.file)
         self._log.warning(
             "file lost",
             game_id=None if followed is None else followed.pipeline.game_id,
@@ -187,12 +251,12 @@ class Following:
             return
         self._counters.flush([followed.pipeline.reader])
         if followed.game is not None and not isinstance(event.error, Vanished | Unreadable):
-            self._games.forget(followed.game)  # if the file comes back, it is not the same log
+            self._files.games.forget(followed.game)  # if the file comes back, it is not the same log
         self._publisher.lose(followed, event.error.what)
 
     def _refused(self, event: Refused) -> None:
         error = event.error
-        self._metrics.source_error(error.code)
+        self._counters.metrics.source_error(error.code)
         self._log.warning("file refused", file=printable(event.path, self._files.folder), what=error.what)
         self._publisher.publish_loose(error.code, event.path, 0, error.what)
 

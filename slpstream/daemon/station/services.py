@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from slpstream.daemon.station.choice import GameChoice
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.ticks import SharedTicks
 
@@ -35,17 +34,12 @@ class Timing:
     """Once a station has run for this long since its last failure, it counts as working again."""
 
 
+@dataclass
 class Settings:
-    """The settings of one station. If the configuration is reloaded, this replaces `watch`."""
+    """The settings of one station. If the configuration is reloaded, this gets another `watch`."""
 
-    def __init__(self, watch: Watch, timing: Timing) -> None:
-        self.watch = watch
-        self.timing = timing
-
-    @property
-    def choice(self) -> GameChoice:
-        """The rules by which the current game is chosen."""
-        return GameChoice(self.watch.stalled_seconds, self.watch.idle_seconds, self.timing.played_seconds)
+    watch: Watch
+    timing: Timing
 
 
 @dataclass(frozen=True)

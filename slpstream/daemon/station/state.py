@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import TYPE_CHECKING, Any
+
+import trio
 
 from slpstream.model.messages import timestamp
 from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
+    from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.daemon.station.services import SharedServices, Timing
     from slpstream.stream.channel import Channel, StationState
 
 _STARTING = "starting"
+_MAX_FAILURES = 1
+"""If a station fails more often than this in a row, it is offline until it has run for a while."""
 
 
 class StateMachine:
-    """The state of one station. Each change is sent to the subscribers."""
+    """The state of one station. Each change is sent to the subscribers.
 
-    def __init__(self, channel: Channel, wall_clock: Callable[[], float]) -> None:
+    The station is offline if it cannot follow its folder, or if the source that writes into this folder cannot be
+    reached. All other states follow from its current game.
+    """
+
+    def __init__(self, channel: Channel, files: FollowedFiles, shared: SharedServices, timing: Timing) -> None:
         self._channel = channel
-        self._wall_clock = wall_clock
+        self._files = files
+        self._wall_clock = shared.wall_clock
+        self._stable_seconds = timing.stable_seconds
         self._log = get_logger()
         self._reason = _STARTING
         self._remark: str | None = None
         self.state: StationState = "offline"
         self.game_id: str | None = None
         """The game that the state is about."""
+        self._began_at = math.inf
+        """When the work on the folder began. It hasn't begun, or has failed, if this is infinite."""
+        self._broken: str | None = None
+        self._unreachable: str | None = None
 
     @property
     def reason(self) -> str:
@@ -36,6 +52,18 @@ class StateMachine:
     def starting(self) -> bool:
         """Whether the station is only offline because its folder hasn't been searched yet."""
         return self.state == "offline" and self._reason == _STARTING
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the source that writes into the folder can be reached. This is true if there is no such source."""
+        return self._unreachable is None
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the station follows its folder, and `check` would not change anything."""
+        # A folder that was never searched counts as missing.
+        is_healthy = self._broken is None and self._unreachable is None and self._files.tail.root_trouble is None
+        return is_healthy and self.state != "offline"
 
     def change(self, state: StationState, reason: str, game_id: str | None = None) -> None:
         """Enter a state. This does nothing if the station is already in it for the same reason and the same game."""
@@ -48,6 +76,39 @@ class StateMachine:
         if remark != self._remark:
             self._remark = remark
             self._announce()
+
+    def began(self) -> None:
+        """Note that the work on the folder begins, or begins again after a bug."""
+        self._began_at = trio.current_time()
+
+    def failed(self, error_id: str, failures: int) -> None:
+        """Note that a bug has ended the work on the folder, which will begin again after a pause."""
+        self._began_at = math.inf
+        if failures > _MAX_FAILURES:
+            self._broken = f"internal error {error_id}, tried again"
+            self.check()
+
+    def set_reachable(self, trouble: str | None) -> None:
+        """Set the reason why the source can't be reached, or `None` if it can."""
+        if trouble != self._unreachable:
+            self._unreachable = trouble
+            if self._channel.settled or trouble is not None:
+                self.check()
+
+    def check(self) -> None:
+        """Enter the state that follows from the folder, its source and the failures."""
+        if trio.current_time() - self._began_at > self._stable_seconds:
+            self._broken = None
+        tail = self._files.tail
+        trouble = self._broken or self._unreachable
+        if trouble is not None:
+            self.change("offline", trouble, self.game_id)
+        elif not tail.searched:
+            return
+        elif not tail.root_present or (tail.root_trouble is not None and self.state != "playing"):
+            self.change("offline", tail.root_trouble or "the folder is missing")
+        elif self.state == "offline" and self._channel.settled:
+            self.change("idle", "watching")
 
     def _announce(self) -> None:
         payload: dict[str, Any] = {"state": self.state, "reason": self.reason, "at": timestamp(self._wall_clock())}

@@ -4,9 +4,9 @@ A station follows each growing file below its folder with a pipeline, and publis
 a game never ends, it is left after a while, and it resumes if its file grows. Games from before the start of this
 daemon are known but not streamed (see `archive`).
 
-This module puts the pieces of a station together. When the tail reports an event, `following` takes it. `publishing`
-decodes its bytes and publishes the resulting messages. After that, `current_game` turns to the game that is being
-played, by the rules in `choice`. Finally, `upkeep` does the work that is only caused by the passing of time.
+This module puts the pieces of a station together. When the tail reports an event, `following` takes it and decodes its
+bytes. `publishing` publishes the resulting messages. After that, `current_game` turns to the game that is being played.
+Finally, `upkeep` does the work that is only caused by the passing of time.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.containment import FileContainment
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.current_game import CurrentGame
-from slpstream.daemon.station.folder_health import FolderHealth
-from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
+from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.following import Following
-from slpstream.daemon.station.games_by_file import GamesByFile
-from slpstream.daemon.station.publishing import Copies, Feeder, Publisher
+from slpstream.daemon.station.publishing import Copies, Publisher
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.state import StateMachine
-from slpstream.daemon.station.upkeep import QuietFiles, Upkeep
+from slpstream.daemon.station.upkeep import Upkeep
 from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.kernel import send_to_all
 from slpstream.formats.registry import formats, is_finished, suffixes
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
     from slpstream.system.metrics import StationMetrics
 
 _TIMING = Timing()
-_STILL = "still"
-"""The phase of the upkeep of all stations where no file grows."""
 
 
 class Station:
@@ -68,63 +64,32 @@ class Station:
         self.channel = channel = Channel(
             station,
             self._locate,
-            publish_held=lambda: self._feeder.publish_held(),
+            publish_held=lambda: self._following.publish_held(),
             errors=shared.errors,
             send_to_all=send_to_all,
         )
         self.notifications = notifications
-        self._errors = shared.errors
-        self._ticks = shared.ticks
+        self._shared = shared
         self._settings = settings = Settings(watch, timing)
-        counters = StationCounters(metrics, folder, shared.wall_clock)
-        index = StationIndex(station, shared.index, shared.wall_clock)
-        self.files = files = FollowedFiles(station, folder, index, counters, shared)
+        self._counters = counters = StationCounters(metrics, folder, shared.wall_clock)
+        self.files = files = FollowedFiles(station, folder, self._new_tail(), counters, shared)
         self._archive = Archive(
             folder,
             shared.limiter,
-            files.archived,
+            lambda: files.tail.listed,
             searching=shared.searching,
             stored_ids=None if shared.index is None else partial(shared.index.game_ids, station),
         )
-        self._state = state = StateMachine(channel, shared.wall_clock)
-        self._health = FolderHealth(channel, state, files, timing.stable_seconds)
-        games = GamesByFile()
-        copies = Copies(channel, files, games)
-        current = CurrentGame(channel, state, files, index, settings)
+        self._state = StateMachine(channel, files, shared, timing)
+        copies = Copies(channel, files)
+        current = CurrentGame(channel, self._state, files, settings)
         self._publisher = publisher = Publisher(
-            channel,
-            files,
-            games,
-            copies,
-            current,
-            index=index,
-            counters=counters,
-            metrics=metrics,
-            shared=shared,
-            ring_bytes=ring_bytes,
+            channel, files, copies, current, counters, shared, ring_bytes=ring_bytes
         )
-        containment = FileContainment(
-            station, files, publisher.publish_diagnostic, publisher.lose, shared.errors, timing.retry_seconds
-        )
-        self._feeder = feeder = Feeder(channel, files, publisher, current, counters, containment)
-        self._following = Following(
-            channel,
-            files,
-            games,
-            publisher,
-            current,
-            feeder,
-            health=self._health,
-            containment=containment,
-            index=index,
-            counters=counters,
-            metrics=metrics,
-        )
-        quiet = QuietFiles(channel, files, copies, containment, settings)
+        containment = FileContainment(station, files, publisher, shared.errors, timing.retry_seconds)
+        self._following = following = Following(channel, files, publisher, current, containment, counters)
         whole = WholeFiles(files, publisher, containment, settings, shared)
-        self._upkeep = Upkeep(
-            station, files, feeder, counters, quiet, copies, whole, containment, self._health, current, settings
-        )
+        self._upkeep = Upkeep(channel, files, following, counters, copies, whole, containment, current, settings)
 
     @property
     def state(self) -> StationState:
@@ -172,7 +137,7 @@ class Station:
 
     def describe(self) -> dict[str, Any]:
         """Return the station as `/v1/stations` shows it."""
-        self._feeder.publish_held()
+        self._following.publish_held()
         game = self.channel.current
         description: dict[str, Any] = {
             "id": self.id,
@@ -180,7 +145,7 @@ class Station:
             "state": self.state,
             "reason": self._state.reason,
             "subscribers": self.channel.subscribers,
-            "files": {"inProgress": len(self.files), "finished": len(self.files.archived())},
+            "files": {"inProgress": len(self.files), "finished": len(self.files.tail.listed)},
         }
         description["watching"] = self.strategy
         if self._state.starting:
@@ -203,17 +168,28 @@ class Station:
 
     def index_again(self) -> None:
         """Report all files to the index again, because it has lost the games in them."""
-        self.files.index_all()
+        self.files.list_in_index({*self.files.tail.listed, *self.files.by_file})
 
     async def run(self) -> None:
         """Follow the folder until cancelled. After a bug outside of any file, this begins again after a pause."""
         structlog.contextvars.bind_contextvars(station=self.id)
-        await self._errors.keep_running("station", self._follow_folder, on_failure=self._failed, station=self.id)
+        await self._shared.errors.keep_running("station", self._follow_folder, on_failure=self._failed, station=self.id)
 
     async def _follow_folder(self) -> None:
-        self._health.began()
+        self._state.began()
+        tail = self.files.tail = self._new_tail()
+        async with tail, trio.open_nursery() as nursery:
+            tail.hand_over_growth(self._following.take)
+            nursery.start_soon(self._upkeep.run, self._shared.ticks, nursery)
+            try:
+                async for event in tail:
+                    self._following.take(event)
+            finally:
+                self._counters.flush(self.files.readers())
+
+    def _new_tail(self) -> FolderTail:
         watch = self._settings.watch
-        tail = FolderTail(
+        return FolderTail(
             self.folder,
             suffixes=suffixes(),
             rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
@@ -223,32 +199,12 @@ class Station:
             scan_seconds=watch.scan_seconds,
             idle_seconds=watch.idle_seconds,
         )
-        async with tail, trio.open_nursery() as nursery:
-            self.files.tail = tail
-            tail.hand_over_growth(self._following.take)
-            nursery.start_soon(self._tick, nursery)
-            try:
-                async for event in tail:
-                    self._following.take(event)
-            finally:
-                self._upkeep.end()
-
-    async def _tick(self, nursery: trio.Nursery) -> None:
-        """Do the upkeep regularly. It is staggered, so that fifty stations don't all do it at the same moment.
-
-        All stations where no file grows share one timer.
-        """
-        upkeep = self._upkeep
-        while True:
-            phase = _STILL if upkeep.is_still else self.id
-            await self._ticks.wait(self._settings.timing.tick_seconds, phase, upkeep.is_needed)
-            upkeep.tick(nursery)
 
     def _failed(self, error_id: str, failures: int) -> None:
         """Note that a bug has ended the work on the folder, which will begin again after a pause."""
-        self._feeder.discard_held()
+        self._following.discard_held()
         self.files.abandon()
-        self._health.failed(error_id, failures)
+        self._state.failed(error_id, failures)
         self.channel.notify()
 
     def configure(self, watch: Watch) -> None:
@@ -261,7 +217,7 @@ class Station:
 
     def set_reachable(self, trouble: str | None) -> None:
         """Set the reason why the source that writes into the folder can't be reached, or `None` if it can."""
-        self._health.set_reachable(trouble)
+        self._state.set_reachable(trouble)
 
     def set_remark(self, remark: str | None) -> None:
         """Add a remark for people to the reason of the state, or remove it with `None`."""
@@ -284,7 +240,7 @@ class Station:
     async def _locate(self, game_id: str) -> None:
         """Make the game with this id and all later games known, if they are in files that we don't follow."""
         # Only scans show that a folder is there, and a missing folder shows nothing about its games.
-        while self.files.tail is None or self.files.tail.root_trouble is not None:  # noqa: ASYNC110
+        while self.files.tail.root_trouble is not None:  # noqa: ASYNC110
             await trio.sleep(self._settings.timing.tick_seconds)
         live = {game.game_id for game in self.channel.games if not game.archived}
         found = await self._archive.games_from(game_id)

@@ -21,7 +21,7 @@ from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
-    from slpstream.daemon.station.followed_file import FollowedFile, WholeFile
+    from slpstream.daemon.station.followed_file import FollowedFile
     from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.publishing import Publisher
     from slpstream.daemon.station.services import Settings, SharedServices
@@ -53,27 +53,25 @@ class WholeFiles:
         """Start to play each file that hasn't grown for a moment."""
         now = trio.current_time()
         for followed in self._files:
-            whole = followed.whole
-            if whole is None or followed.existed or not followed.has_unread_bytes:
-                continue
-            if now - followed.growth.grown_at >= REST_SECONDS:
-                whole.played_size_bytes, whole.playing = followed.file.size_bytes, True
-                nursery.start_soon(self._play_contained, followed, whole)
+            is_waiting = followed.written_whole and followed.has_unread_bytes and not followed.existed
+            if is_waiting and now - followed.growth.grown_at >= REST_SECONDS:
+                followed.played_size_bytes, followed.playing = followed.file.size_bytes, True
+                nursery.start_soon(self._play_contained, followed)
 
-    async def _play_contained(self, followed: FollowedFile, whole: WholeFile) -> None:
+    async def _play_contained(self, followed: FollowedFile) -> None:
         with self._shared.errors.contain("file") as contained:
-            await self._play(followed, whole)
+            await self._play(followed)
         if contained.error_id is not None:
             self._containment.quarantine(followed.file, contained.error_id)
 
-    async def _play(self, followed: FollowedFile, whole: WholeFile) -> None:
+    async def _play(self, followed: FollowedFile) -> None:
         """Publish the start, the frames and the end of one file, either paced or as fast as possible."""
         file, limiter = followed.file, self._shared.limiter
         try:
             decoded = await trio.to_thread.run_sync(_decode, file.path, limiter=limiter)
         except OSError as error:
             self._log.warning("file unreadable", file=printable(file.path, self._files.folder), what=error.strerror)
-            whole.playing = False
+            followed.playing = False
             return
         if not self._files.follows(followed):  # lost while it was read
             return
@@ -84,10 +82,11 @@ class WholeFiles:
         pipeline, batch = decoded
         followed.pipeline = pipeline
         self._publisher.publish(followed, batch)
-        start = batch.start
-        paced = self._settings.watch.pace and start is not None and start.rate[0] > 0
-        frame_seconds = start.rate[1] / start.rate[0] if paced and start is not None else 0.0
-        batch_frames = _UNPACED_FRAMES if not frame_seconds else max(1, round(_PACED_SECONDS / frame_seconds))
+        frame_seconds, batch_frames = 0.0, _UNPACED_FRAMES
+        if self._settings.watch.pace and batch.start is not None and batch.start.rate[0] > 0:
+            numerator, denominator = batch.start.rate
+            frame_seconds = denominator / numerator
+            batch_frames = max(1, round(_PACED_SECONDS / frame_seconds))
         due = trio.current_time()
         while pipeline.pending:
             batch = await trio.to_thread.run_sync(pipeline.more, batch_frames, limiter=limiter)
@@ -97,7 +96,7 @@ class WholeFiles:
             followed.growth.grown_at = trio.current_time()  # the game continues, though its file does not grow
             due += batch_frames * frame_seconds
             await trio.sleep_until(due)
-        whole.playing = False
+        followed.playing = False
         if self._files.follows(followed):
             self._files.release_if_done(followed)
 
