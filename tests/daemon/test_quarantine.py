@@ -13,9 +13,11 @@ import trio
 
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.station import Station
+from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import START
 from slpstream.system.internal_errors import InternalErrors
+from slpstream.system.metrics import Metrics
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.station import running_station, until
 from tests.faults.scene import log_lines
@@ -116,6 +118,17 @@ async def test_station_that_keeps_failing_is_offline_and_recovers(tmp_path: Path
         failing["station"] = False
         await until(lambda: lines(station) == log_lines(game.unfinished()))
         await until(lambda: station.state != "offline")
+
+
+async def test_bytes_with_a_bug_count_as_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def feed(reader: object, data: bytes) -> None:
+        raise KeyError("bug")
+
+    monkeypatch.setattr(SlippiReader, "feed", feed)
+    metrics = Metrics()
+    async with running_station(tmp_path, metrics=metrics, errors=InternalErrors(strict=False)):
+        (tmp_path / "Game_1.slp").write_bytes(DATA[:2000])
+        await until(lambda: 'slpstream_read_bytes_total{station="setup"} 2000.0' in metrics.render().decode())
 
 
 async def test_strict_station_raises(tmp_path: Path, failing: dict[str, bool]) -> None:

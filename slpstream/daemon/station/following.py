@@ -107,17 +107,19 @@ class Following:
         if not data:
             return
         may_be_closed = False
-        if not self._channel.groups and self._can_wait(followed) and followed.hold(data):
-            self._held = followed
-        else:
-            if self._held is not None:
-                self.publish_held()
-                if not self._files.follows(followed):
-                    return  # its held bytes have failed, so its pipeline is not used any more
-            batch = pipeline.feed(data)
-            self._publisher.publish(followed, batch)
-            may_be_closed = batch.end is not None or not batch.frames  # a closed log of a game has its end
-        self._counters.read_bytes += pipeline.bytes_read + followed.held_bytes - read_bytes
+        try:
+            if not self._channel.groups and self._can_wait(followed) and followed.hold(data):
+                self._held = followed
+            else:
+                if self._held is not None:
+                    self.publish_held()
+                    if not self._files.follows(followed):
+                        return  # its held bytes have failed, so its pipeline is not used any more
+                batch = pipeline.feed(data)
+                self._publisher.publish(followed, batch)
+                may_be_closed = batch.end is not None or not batch.frames  # a closed log of a game has its end
+        finally:
+            self._counters.read_bytes += pipeline.bytes_read + followed.held_bytes - read_bytes
         if followed.copy_of is not None:
             return
         if self._files.on_bytes is not None:
