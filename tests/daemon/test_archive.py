@@ -144,7 +144,7 @@ def peeked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_many_unknown_cursors_share_one_search(tmp_path: Path, peeked: list[str]) -> None:
     ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(30)]
     files = [tailed(tmp_path / f"Game_{number}.slp", number) for number in range(30)]
-    archive = Archive(tmp_path, trio.CapacityLimiter(4), lambda: tuple(files))
+    archive = Archive(tmp_path, lambda: tuple(files), SharedServices(trio.CapacityLimiter(4)))
 
     async def ask(game_id: str) -> None:
         with pytest.raises(NoSuchGame):
@@ -174,7 +174,8 @@ async def test_search_of_many_files_asks_the_index_before_it_opens_them(tmp_path
         path = os.fsencode(listing[1].path)
         return {**rows, path: (0, *rows[path][1:])}  # the file has changed since it was indexed
 
-    archive = Archive(tmp_path, trio.CapacityLimiter(1), lambda: (*listing, *missing), stored_ids=stored_ids)
+    shared = SharedServices(trio.CapacityLimiter(1))
+    archive = Archive(tmp_path, lambda: (*listing, *missing), shared, stored_ids)
     with pytest.raises(NoSuchGame):
         await archive.games_from("0" * 32)
     assert sorted(peeked) == ["Game_1.slp", "Game_3.slp"]

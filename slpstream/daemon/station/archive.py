@@ -30,6 +30,7 @@ from slpstream.store.backfill import path_key
 from slpstream.system.files import open_regular, printable
 
 if TYPE_CHECKING:
+    from slpstream.daemon.station.services import SharedServices
     from slpstream.sources.tail.events import TailedFile
     from slpstream.stream.game import Game
 
@@ -57,24 +58,19 @@ class Archive:
     def __init__(
         self,
         folder: Path,
-        limiter: trio.CapacityLimiter,
         files: Callable[[], Sequence[TailedFile]],
-        *,
-        searching: trio.CapacityLimiter | None = None,
+        shared: SharedServices,
         stored_ids: StoredIds | None = None,
     ) -> None:
-        """`limiter` limits the number of threads that read files, and `searching` that of the threads that search for a
-        game.
-
-        `files` returns the files that are in the archive now. It must return the same object as before, unless one of
-        the files has changed.
+        """`files` returns the files that are in the archive now. It must return the same object as before, unless one
+        of the files has changed.
         """
         self._folder = folder
-        self._limiter = limiter
         self._files = files
-        self._searching = searching or limiter
+        self._shared = shared
         self._stored_ids = stored_ids
-        self._newest: tuple[Sequence[TailedFile], list[dict[str, Any]]] = ((), [])
+        self._described: Sequence[TailedFile] = ()
+        self._newest: list[dict[str, Any]] = []
         self._search = _Search((), {})
         self._one_search = trio.Lock()
 
@@ -84,19 +80,17 @@ class Archive:
         Their names are relative to the folder, and never full paths.
         """
         files = self._files()
-        if files is not self._newest[0]:
-            self._newest = files, self._describe_newest(files)
-        return self._newest[1]
-
-    def _describe_newest(self, files: Sequence[TailedFile]) -> list[dict[str, Any]]:
-        return [
-            {
-                "file": printable(file.path, self._folder),
-                "modifiedAt": timestamp(file.mtime_ns / 1e9),
-                "sizeBytes": file.size_bytes,
-            }
-            for file in heapq.nlargest(_RECENT_FILES, files, key=_age)
-        ]
+        if files is not self._described:
+            self._described = files
+            self._newest = [
+                {
+                    "file": printable(file.path, self._folder),
+                    "modifiedAt": timestamp(file.mtime_ns / 1e9),
+                    "sizeBytes": file.size_bytes,
+                }
+                for file in heapq.nlargest(_RECENT_FILES, files, key=_age)
+            ]
+        return self._newest
 
     async def games_from(self, game_id: str) -> list[Game]:
         """Return the game with this id and all newer ones.
@@ -109,13 +103,13 @@ class Archive:
                 raise CursorGone(f"a replay cannot be read, perhaps that of this game: {search.unreadable}")
             if game_id not in search.found:
                 raise NoSuchGame(f"no such game: {game_id}")
-            found = await trio.to_thread.run_sync(search.games_from, game_id, limiter=self._searching)
+            found = await trio.to_thread.run_sync(search.games_from, game_id, limiter=self._shared.searching)
         games: list[Game] = []
         for file, mtime_ns, its_id in found:
             if len(games) % _GAMES_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
             # The path is looked up each time, because files are renamed.
-            games.append(archived_game(partial(_path, file), mtime_ns, its_id, self._limiter))
+            games.append(archived_game(partial(_path, file), mtime_ns, its_id, self._shared.limiter))
         return games
 
     async def _search_for(self, game_id: str) -> _Search:
@@ -126,13 +120,13 @@ class Archive:
         files = self._files()
         search = self._search
         if search.listing is not files or search.unreadable is not None:
-            search = await trio.to_thread.run_sync(_Search, files, search.game_ids, limiter=self._searching)
+            search = await trio.to_thread.run_sync(_Search, files, search.game_ids, limiter=self._shared.searching)
             if self._stored_ids is not None and search.unknown > _FEW_FILES:
                 stored = await self._stored_ids()
-                await trio.to_thread.run_sync(search.take, stored, limiter=self._searching)
+                await trio.to_thread.run_sync(search.take, stored, limiter=self._shared.searching)
             self._search = search
         while game_id not in search.found and not search.over:
-            await trio.to_thread.run_sync(search.advance, limiter=self._searching)
+            await trio.to_thread.run_sync(search.advance, limiter=self._shared.searching)
         return search
 
 
@@ -175,10 +169,8 @@ class _Search:
         """Read files for the duration of one slice."""
         deadline = time.monotonic() + _SLICE_SECONDS
         while not self.over and time.monotonic() < deadline:
-            key = self._keys[self._next]
+            game_id = self._game_id(self._next)
             self._next += 1
-            self.unreadable = _peek(self.game_ids, key) or self.unreadable
-            game_id = self.game_ids.get(key)
             if game_id is not None:
                 self.found.add(game_id)
 
@@ -189,61 +181,52 @@ class _Search:
         keys = self._keys
         count = 1 + next(place for place, key in enumerate(keys) if self.game_ids.get(key) == game_id)
         while True:
-            fullest = _fullest(self.files, keys, count, self.game_ids)
+            fullest = self._fullest(count)
             if fullest[game_id] < count:
                 break
             count = fullest[game_id] + 1  # an older file has more of the wanted game, so more files are newer than it
         found = sorted((place, its_id) for its_id, place in fullest.items() if place < count)
         return [(self.files[place], keys[place][1], its_id) for place, its_id in found]
 
+    def _fullest(self, count: int) -> dict[str, int]:
+        """Return the place of the file that holds most of each game, for the games in the newest `count` files.
 
-def _fullest(
-    files: Sequence[TailedFile], keys: Sequence[_Key], count: int, known: dict[_Key, str | None]
-) -> dict[str, int]:
-    """Return the place of the file that holds most of each game, for the games in the newest `count` files.
+        If none of these files has a whole game, the older and larger files are searched for it too.
+        """
+        fullest: dict[str, int] = {}
+        for place in range(count):
+            game_id = self._game_id(place)
+            if game_id is not None and self._holds_more(place, fullest.get(game_id)):
+                fullest[game_id] = place
+        cut_off = {game_id for game_id, place in fullest.items() if not _is_whole(self.files[place].path)}
+        for place in range(count, len(self.files)):
+            if not any(self._holds_more(place, fullest[game_id]) for game_id in cut_off):
+                continue
+            game_id = self._game_id(place)
+            if game_id in cut_off and self._holds_more(place, fullest[game_id]):
+                fullest[game_id] = place
+                if _is_whole(self.files[place].path):
+                    cut_off.remove(game_id)
+        return fullest
 
-    This blocks. If none of these files has a whole game, the older and larger files are searched for it too.
-    """
-    fullest: dict[str, int] = {}
-    for place, key in enumerate(keys[:count]):
-        _peek(known, key)
-        game_id = known.get(key)
-        if game_id is not None and _holds_more(files, place, fullest.get(game_id)):
-            fullest[game_id] = place
-    cut_off = {game_id for game_id, place in fullest.items() if not _is_whole(files[place].path)}
-    for place in range(count, len(files)):
-        if not any(_holds_more(files, place, fullest[game_id]) for game_id in cut_off):
-            continue
-        _peek(known, keys[place])
-        game_id = known.get(keys[place])
-        if game_id in cut_off and _holds_more(files, place, fullest[game_id]):
-            fullest[game_id] = place
-            if _is_whole(files[place].path):
-                cut_off.remove(game_id)
-    return fullest
+    def _holds_more(self, place: int, other: int | None) -> bool:
+        return other is None or self.files[place].size_bytes > self.files[other].size_bytes
 
-
-def _holds_more(files: Sequence[TailedFile], place: int, other: int | None) -> bool:
-    return other is None or files[place].size_bytes > files[other].size_bytes
-
-
-def _peek(known: dict[_Key, str | None], key: _Key) -> str | None:
-    """Add the game id of a file to `known`. Return the reason why the file can't be read, or `None` if it can."""
-    if key not in known:
-        try:
-            known[key] = peek_game_id(key[0])
-        except FileNotFoundError:
-            pass  # it has just been removed
-        except OSError as error:
-            return error.strerror or type(error).__name__
-    return None
+    def _game_id(self, place: int) -> str | None:
+        """Return the id of the game in a file, or `None` if there is no game in it or it cannot be read now."""
+        key = self._keys[place]
+        if key not in self.game_ids:
+            try:
+                self.game_ids[key] = peek_game_id(key[0])
+            except FileNotFoundError:
+                pass  # it has just been removed
+            except OSError as error:
+                self.unreadable = error.strerror or type(error).__name__
+        return self.game_ids.get(key)
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether the two ends of the file show a finished game, which means that no other file has more of it.
-
-    This blocks.
-    """
+    """Whether the two ends of the file show a finished game, which means that no other file has more of it."""
     format_ = of_name(path.name)
     if format_.written_whole or format_.preview is None:
         return True

@@ -7,7 +7,8 @@ it must be a pause of the game or of the connection.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from itertools import accumulate
 
 from slpstream.model.setup import Pacing
 
@@ -49,19 +50,10 @@ class FramePacing:
         """Return the pacing so far, or `None` before frames were received for some time."""
         if self._seconds <= 0:
             return None
+        percentile = bisect_left(list(accumulate(self._late)), _PERCENTILE * sum(self._late))
         return Pacing(
             frames_per_second=round(self._frames / self._seconds, 2),
             stutters=self._stutters,
-            late_milliseconds=round(1000 * _BUCKET_SECONDS * _bucket_of(self._late, _PERCENTILE)),
+            late_milliseconds=round(1000 * _BUCKET_SECONDS * percentile),
             seconds=round(self._seconds, 1),
         )
-
-
-def _bucket_of(counts: Sequence[int], part: float) -> int:
-    """Return the number of the first bucket up to which the counts add up to this part of all counts."""
-    wanted, seen = part * sum(counts), 0
-    for number, count in enumerate(counts):
-        seen += count
-        if seen >= wanted:
-            return number
-    return len(counts) - 1

@@ -73,13 +73,8 @@ class Station:
         self._settings = settings = Settings(watch, timing)
         self._counters = counters = StationCounters(metrics, folder, shared.wall_clock)
         self.files = files = FollowedFiles(station, folder, self._new_tail(), counters, shared)
-        self._archive = Archive(
-            folder,
-            shared.limiter,
-            lambda: files.tail.listed,
-            searching=shared.searching,
-            stored_ids=None if shared.index is None else partial(shared.index.game_ids, station),
-        )
+        stored_ids = None if shared.index is None else partial(shared.index.game_ids, station)
+        self._archive = Archive(folder, lambda: files.tail.listed, shared, stored_ids)
         self._state = StateMachine(channel, files, shared, timing)
         copies = Copies(channel, files)
         current = CurrentGame(channel, self._state, files, settings)
@@ -146,8 +141,8 @@ class Station:
             "reason": self._state.reason,
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self.files), "finished": len(self.files.tail.listed)},
+            "watching": self.strategy,
         }
-        description["watching"] = self.strategy
         if self._state.starting:
             description["starting"] = True
         if self.notifications is not None and self.notifications.degraded:
