@@ -7,23 +7,24 @@ without the kernel, get it one by one. A channel never waits for a subscriber, s
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, chunks, data_of
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
-from slpstream.stream.live_subscriber import LiveSubscriber
 from slpstream.stream.on_air import ChosenBy, OnAir
 from slpstream.stream.outbox import SendToAll, readiness
 from slpstream.stream.subscription import Start
-from slpstream.stream.view import View
+from slpstream.stream.view import CHUNK_BYTES, Chunk, DeltaBases, View, chunks
 from slpstream.system.internal_errors import InternalErrors
+
+if TYPE_CHECKING:
+    from slpstream.stream.subscriber import StationDelivery
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 _SECONDARY = Role.SECONDARY
@@ -31,42 +32,40 @@ _JOINED_BYTES = CHUNK_BYTES // 8
 """The messages about so many bytes of a file usually fit into a chunk."""
 
 
-class _Group:
+class Group:
     """Live subscribers that all receive the same bytes."""
-
-    __slots__ = ("_descriptors", "_readiness", "bases", "members", "view")
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self.members: list[LiveSubscriber] = []
+        self.members: list[StationDelivery] = []
         self.bases: DeltaBases = {}
         """The newest messages that were sent to the group."""
         self._descriptors: list[int] | None = None
         self._readiness = readiness.version
 
-    def add(self, member: LiveSubscriber) -> None:
+    def add(self, member: StationDelivery) -> None:
         """Add a member."""
         self.members.append(member)
         self.share_bases(member)
 
-    def remove(self, member: LiveSubscriber) -> None:
+    def remove(self, member: StationDelivery) -> None:
         """Remove a member."""
         self.members.remove(member)
         self.separate_bases(member, self.bases)
 
-    def share_bases(self, member: LiveSubscriber) -> None:
+    def share_bases(self, member: StationDelivery) -> None:
         """Let a member that has exactly the bases of the group share them, so that it can read all that follows."""
         if member.bases == self.bases:
             member.bases = self.bases
         self._descriptors = None
 
-    def separate_bases(self, member: LiveSubscriber, bases: DeltaBases) -> None:
+    def separate_bases(self, member: StationDelivery, bases: DeltaBases) -> None:
         """If a member shares the bases of the group, give it a copy of `bases` instead."""
         if member.bases is self.bases:
             member.bases = {**bases}
         self._descriptors = None
 
-    def send_at_once(self, data: bytes, send_to_all: SendToAll) -> list[tuple[LiveSubscriber, int]]:
+    def send_at_once(self, data: bytes, send_to_all: SendToAll) -> dict[StationDelivery, int]:
         """Send data that was encoded for the group to all members whose sockets can take it now.
 
         Returns the other members, and how many bytes their sockets have taken. If this is 0, they may lack a base or
@@ -80,7 +79,7 @@ class _Group:
             ]
             self._readiness = readiness.version
         shortfalls = send_to_all(self._descriptors, data)
-        return [(members[index], taken) for index, taken in shortfalls] if shortfalls else []
+        return {members[index]: taken for index, taken in shortfalls} if shortfalls else {}
 
 
 class Channel(StationGames):
@@ -100,17 +99,15 @@ class Channel(StationGames):
         super().__init__(station, locate, publish_held=publish_held, kept_games=kept_games)
         self._send_to_all = send_to_all
         self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
-        self.groups: dict[Hashable, _Group] = {}
+        self.groups: tuple[Group, ...] = ()
         """The live subscribers, by what they want."""
-        self._all_groups: tuple[_Group, ...] = ()
-        self._have_several_groups = False
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
         self._set: dict[str, Any] | None = None
 
     @property
     def subscribers(self) -> int:
         """The number of live subscribers. You can read this from any thread."""
-        return sum(len(group.members) for group in list(self.groups.values()))
+        return sum(len(group.members) for group in self.groups)
 
     def publish(self, game: Game, logs: Mapping[FramesMode, list[LogMessage]]) -> None:
         """Append new messages of a game to the log of each mode, and send them to the live subscribers.
@@ -118,12 +115,11 @@ class Channel(StationGames):
         The messages must be in order. While the game is still catching up, nothing is sent. If the log already has some
         of the messages, which happens if the file is read again, these are ignored.
         """
-        groups = self._all_groups
+        groups = self.groups
         for mode in logs:
-            published = logs[mode]
-            if not published:
+            messages, log = logs[mode], game.logs[mode]
+            if not messages:
                 continue
-            messages, log = published, game.logs[mode]
             head = log.offset, log.count
             if messages[0].offset <= log.offset:
                 messages = [message for message in messages if message.position > head]
@@ -144,11 +140,11 @@ class Channel(StationGames):
         """Make a game live and send the subscribers a snapshot of it. Call this once its file was read to its end."""
         game.go_live()
 
-        def tell(subscriber: LiveSubscriber) -> None:
-            if subscriber.delivery == "lossless":
-                self.set_back(subscriber, game)
+        def tell(member: StationDelivery) -> None:
+            if member.delivery == "lossless":
+                self.set_back(member, game)
             elif game.in_progress and not game.secondary:
-                subscriber.recipient.send_status(self.snapshot(game, subscriber.view.mode))
+                member.subscriber.send_status(self.snapshot(game, member.view.mode))
 
         self._for_each(self._live_subscribers(), tell)
         self.notify()
@@ -162,20 +158,20 @@ class Channel(StationGames):
         was_secondary, game.role = game.secondary, Role.PLAYED
         self.current = game
 
-        def tell(subscriber: LiveSubscriber) -> None:
-            if subscriber.delivery == "lossless":
+        def tell(member: StationDelivery) -> None:
+            if member.delivery == "lossless":
                 return
             if was_secondary:
-                self.set_back(subscriber, game, START)
+                self.set_back(member, game, START)
             else:
-                subscriber.recipient.send_status(self.snapshot(game, subscriber.view.mode))
+                member.subscriber.send_status(self.snapshot(game, member.view.mode))
 
         self._for_each(self._live_subscribers(), tell)
         self.notify()
 
     def publish_loose(self, message: LogMessage) -> None:
         """Send a diagnostic that doesn't belong to any game."""
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.put_loose(message))
+        self._for_each(self._live_subscribers(), lambda member: member.put_loose(message))
 
     def publish_state(self, state: dict[str, Any]) -> None:
         """Change the state of the station, and send it to all subscribers together with the summary of its game."""
@@ -183,7 +179,7 @@ class Channel(StationGames):
         summary = next(about, None)
         self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
         message = self.state_message()
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_state(message))
+        self._for_each(self._live_subscribers(), lambda member: member.tell(message))
         self.notify()
 
     def state_message(self) -> dict[str, Any]:
@@ -194,7 +190,7 @@ class Channel(StationGames):
         """Change the set of the station, and send it to all subscribers."""
         self._set = payload
         message = self.set_message()
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_set(message))
+        self._for_each(self._live_subscribers(), lambda member: member.tell(message))
         self.notify()
 
     def set_message(self) -> dict[str, Any] | None:
@@ -204,7 +200,7 @@ class Channel(StationGames):
     def publish_situation(self, payload: Mapping[str, Any]) -> None:
         """Tell all subscribers about a situation that was found in a game of the station."""
         message = {"type": "situation", "station": self.station, **payload}
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.recipient.send_status(message))
+        self._for_each(self._live_subscribers(), lambda member: member.subscriber.send_status(message))
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
         """Return the `snapshot` message of a game in progress.
@@ -225,134 +221,99 @@ class Channel(StationGames):
         payload["cursor"] = str(Cursor(game.game_id, mode, game.logs[mode].head))
         return payload
 
-    def attach(self, subscriber: LiveSubscriber) -> None:
+    def attach(self, member: StationDelivery) -> None:
         """Start to send new messages to the given subscriber.
 
         Before you call this, it must have reached the head of every log.
         """
-        key = subscriber.view.key
-        group = self.groups.get(key)
+        group = next((group for group in self.groups if group.view.key == member.view.key), None)
         if group is None:
-            group = self.groups[key] = _Group(subscriber.view)
-            self._note_groups()
-        group.add(subscriber)
+            group = Group(member.view)
+            self.groups = (*self.groups, group)
+        group.add(member)
 
-    def detach(self, subscriber: LiveSubscriber) -> None:
+    def detach(self, member: StationDelivery) -> None:
         """Stop sending new messages to the given subscriber."""
-        key = subscriber.view.key
-        group = self.groups.get(key)
-        if group is not None and subscriber in group.members:
-            group.remove(subscriber)
-            if not group.members:
-                del self.groups[key]
-                self._note_groups()
+        for group in self.groups:
+            if group.view.key == member.view.key and member in group.members:
+                group.remove(member)
+        self.groups = tuple(group for group in self.groups if group.members)
 
-    def _note_groups(self) -> None:
-        """Keep what each batch of messages needs to know about the groups."""
-        self._all_groups = (*self.groups.values(),)
-        self._have_several_groups = len(self._all_groups) > 1
-
-    def set_back(self, subscriber: LiveSubscriber, game: Game, position: Position | None = None) -> None:
+    def set_back(self, member: StationDelivery, game: Game, position: Position | None = None) -> None:
         """Detach a subscriber, and let it read `game` from `position` on.
 
         If you don't pass a position, it continues from where it was in this game.
         """
-        self.detach(subscriber)
-        subscriber.fall_behind(game, position)
+        self.detach(member)
+        member.fall_behind(game, position)
 
-    def _live_subscribers(self) -> list[LiveSubscriber]:
+    def _live_subscribers(self) -> list[StationDelivery]:
         """Return all live subscribers.
 
         This is a new list, because a subscriber can leave while we send something to it.
         """
-        return [subscriber for group in self.groups.values() for subscriber in group.members]
+        return [member for group in self.groups for member in group.members]
 
-    def _fan_out(self, game: Game, messages: list[LogMessage], head: tuple[int, int], group: _Group) -> None:
+    def _fan_out(self, game: Game, messages: list[LogMessage], head: tuple[int, int], group: Group) -> None:
         """Send a batch of messages to one group. `head` is the position before the batch."""
-        is_secondary = game.role is _SECONDARY
-        members = group.members
-        if is_secondary:
-            members = [member for member in members if member.delivery == "lossless"]
-            if not members:
-                return
+        view, members, send_to_all = group.view, group.members, self._send_to_all
         bases_before = {**group.bases}
-        # A secondary game must not replace the bases of the game that is played.
-        known: DeltaBases = {} if is_secondary else group.bases
-        view, fps = group.view, game.frames_per_second
-        send_to_all = None if is_secondary else self._send_to_all
-        rest: list[tuple[LiveSubscriber, int]] | None = None
-        encoded: Sequence[Chunk] = ()
+        known = group.bases
+        if game.role is _SECONDARY:
+            members = [member for member in members if member.delivery == "lossless"]
+            known = {}  # it must not replace the bases of the game that is played
+            send_to_all = None
+        if not members:
+            return
+        rest: dict[StationDelivery, int] | None = None
+        encoded: list[Chunk] = []
         data = b""
         try:  # not a `with` block, which would be two more calls for each frame
             # Many frames would not fit into a socket, and may have to be encoded again for some members.
             is_short = messages[-1].offset - head[0] < _JOINED_BYTES
             if send_to_all is not None and view.joined is not None and is_short:
                 data = view.joined(messages, self.station, view.types, view.fields)
-                rest = group.send_at_once(data, send_to_all) if data else []
+                rest = group.send_at_once(data, send_to_all) if data else {}
             if rest is None or rest:
-                entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
-                if send_to_all is not None and rest is None:
-                    data = b"".join(map(data_of, entries))
-                    if len(data) <= CHUNK_BYTES:
-                        rest = group.send_at_once(data, send_to_all) if data else []
-                if rest is None or rest:
-                    encoded = chunks(entries)
+                encoded = chunks(view.entries(messages, self.station, game.frames_per_second, known))
+            if rest is None and send_to_all is not None and len(encoded) == 1:
+                data = encoded[0][0]
+                rest = group.send_at_once(data, send_to_all)
         except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
             error_id = self._containment.caught(error)
             for member in [*members]:  # all of them want these bytes
-                member.recipient.fail(error_id)
+                member.subscriber.fail(error_id)
             return
-        if encoded:
-            if rest is None:
-                rest = [(member, 0) for member in members]
-            for subscriber, refused in self._send_one_by_one(rest, data, encoded, group, bases_before):
-                self.set_back(subscriber, game, _before(messages, refused, head))
+        if not encoded:
+            return
+        taken = dict.fromkeys(members, 0) if rest is None else rest
 
-    def _send_one_by_one(
-        self,
-        receivers: Iterable[tuple[LiveSubscriber, int]],
-        data: bytes,
-        encoded: Sequence[Chunk],
-        group: _Group,
-        bases_before: DeltaBases,
-    ) -> list[tuple[LiveSubscriber, LogMessage]]:
-        """Send a batch to some members of a group. `receivers` has how many bytes of `data` each of them has already.
+        def send(member: StationDelivery) -> None:
+            if taken[member]:
+                member.outbox.keep_rest(data, taken[member])
+                return
+            if view.has_deltas:
+                group.separate_bases(member, bases_before)
+            refused = member.take(encoded)
+            if refused is not None:
+                self.set_back(member, game, _before(messages, refused, head))
+            elif view.has_deltas:
+                group.share_bases(member)
 
-        Before the batch, the group had the bases `bases_before`. Returns each member that is lossless and has run out
-        of room, with the message that didn't fit.
-        """
-        fallen: list[tuple[LiveSubscriber, LogMessage]] = []
-        has_deltas = group.view.has_deltas
-        # Like `_for_each`, but without a function call for each of perhaps a thousand subscribers.
-        remaining = iter(receivers)
-        while True:
-            with self._containment as contained:
-                for subscriber, taken in remaining:
-                    if taken:
-                        subscriber.keep_rest(data, taken)
-                        continue
-                    if has_deltas:
-                        group.separate_bases(subscriber, bases_before)
-                    refused = subscriber.take(encoded)
-                    if refused is not None:
-                        fallen.append((subscriber, refused))
-                    elif has_deltas:
-                        group.share_bases(subscriber)
-                return fallen
-            subscriber.recipient.fail(contained.error_id or "")
+        self._for_each(taken, send)
 
-    def _for_each(self, subscribers: Iterable[LiveSubscriber], act: Callable[[LiveSubscriber], None]) -> None:
+    def _for_each(self, members: Iterable[StationDelivery], act: Callable[[StationDelivery], None]) -> None:
         """Call `act` with each subscriber.
 
         If this raises an unexpected exception, only the subscription that caused it ends.
         """
-        remaining = iter(subscribers)
+        remaining = iter(members)
         while True:
             with self._containment as contained:
-                for subscriber in remaining:
-                    act(subscriber)
+                for member in remaining:
+                    act(member)
                 return
-            subscriber.recipient.fail(contained.error_id or "")
+            member.subscriber.fail(contained.error_id or "")
 
 
 def _before(messages: Sequence[LogMessage], message: LogMessage, head: tuple[int, int]) -> Position:

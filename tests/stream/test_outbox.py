@@ -30,7 +30,10 @@ class Socket:
 
 
 def outbox(socket: Socket, limit_bytes: int = 100) -> Outbox:
-    return Outbox(socket, limit_bytes=limit_bytes, tell_missed=lambda missed: b"<missed %d>" % missed)
+    def tell_missed(missed: int) -> bytes:
+        return b"<missed %d>" % missed
+
+    return Outbox(socket, limit_bytes=limit_bytes, wake_writer=lambda: None, tell_missed=tell_missed)
 
 
 def test_data_is_not_queued_while_the_socket_has_room() -> None:
