@@ -90,7 +90,7 @@ class Channel(StationGames):
         station: str,
         locate: Locate,
         *,
-        publish_held: Callable[[], None] | None = None,
+        publish_held: Callable[[], None] = lambda: None,
         kept_games: int = 2,
         errors: InternalErrors | None = None,
         send_to_all: SendToAll | None = None,

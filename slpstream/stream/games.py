@@ -33,7 +33,7 @@ class StationGames:
         station: str,
         locate: Locate,
         *,
-        publish_held: Callable[[], None] | None = None,
+        publish_held: Callable[[], None] = lambda: None,
         kept_games: int = 2,
     ) -> None:
         """`publish_held` is called when a reader appears. It should publish the messages that the source of the games
@@ -66,8 +66,7 @@ class StationGames:
 
         It stays registered until it is garbage collected. Before that, everything that was held back is published.
         """
-        if self._publish_held is not None:
-            self._publish_held()
+        self._publish_held()
         self.readers.add(reader)
 
     async def locate(self, game_id: str) -> Game:
@@ -149,10 +148,9 @@ class StationGames:
             elif game.secondary:
                 secondary.add(game)  # any other game would then sort before the one that is kept
         self._games = [game for game in self._games[len(dropped) :] if game not in secondary]
-        for reader in self.readers if dropped or secondary else ():
-            if dropped:  # thousands of games after a lookup of an old one
-                reader.drop(dropped)
-            reader.forget(secondary)
+        if dropped or secondary:
+            for reader in self.readers:
+                reader.drop(dropped, secondary)
 
     def take_back(self, game: Game) -> None:
         """Resume a game that was left or lost.
@@ -184,9 +182,9 @@ class Unread(NamedTuple):
 class StationReader:
     """Reads the logs of the games of one station, and remembers a position in each of them.
 
-    To use it, first choose where to begin by calling one of the `from_` methods, and then call `next` repeatedly. The
-    position only moves when you call `advance_to`. This means that if you have fetched messages but didn't manage to
-    deliver them, you get them again.
+    To use it, first choose where to begin by setting `first` or calling `from_start`, `from_heads` or `resume_in`, and
+    then call `next` repeatedly. After you have delivered a message, store its position in `positions`. If you have
+    fetched messages but didn't manage to deliver them, you get them again.
     """
 
     def __init__(self, station: StationGames, mode: FramesMode, *, reads_secondary: bool = True) -> None:
@@ -200,7 +198,8 @@ class StationReader:
         """Positions by game id, for games that the station finds again as another `Game`."""
         self.live = False
         """Whether the channel sends the owner new messages, so that nothing is left to read."""
-        self._first: Game | Order = (0, 0, "")  # a game can move in the order, so its sort key is looked up each time
+        self.first: Game | Order = (0, 0, "")
+        """Where to begin. If you set it to a game, and don't want to read that from its start, set its position too."""
         self._exhausted: set[Game] = set()  # archived games read to their end: they cannot grow
         self._pass: deque[Game] = deque()
         self._passed_time = False
@@ -215,26 +214,15 @@ class StationReader:
     def from_start(self) -> None:
         """Begin with the first message of the current game. If there isn't one, begin with the next game."""
         current = self._station.current
-        self._first = self._station.next_order() if current is None else current
-
-    def from_first_played(self) -> None:
-        """Begin with the first game that was in progress when the station was created, or that began after that."""
-        self._first = FIRST_PLAYED
+        self.first = self._station.next_order() if current is None else current
 
     def from_heads(self) -> None:
         """Begin with the next messages of the games that are in progress now, and then read all later games."""
         running = [game for game in self._station.games if game.in_progress]
-        self._first = min(running, key=lambda game: game.order) if running else self._station.next_order()
+        self.first = min(running, key=lambda game: game.order) if running else self._station.next_order()
         for game in self._station.games:
             if self.wants(game):
                 self.positions[game] = game.logs[self.mode].head
-
-    def from_game(self, game: Game) -> None:
-        """Begin with the given game.
-
-        If you don't want to read it from its start, set its position before you call this.
-        """
-        self._first = game
 
     def resume_in(self, game: Game) -> None:
         """Begin with the given game. Use this if you don't know your positions in the other games.
@@ -242,11 +230,11 @@ class StationReader:
         If the game is secondary, then its primary game is read again from the beginning, because otherwise you might
         miss some of its messages.
         """
-        self._first = game
+        self.first = game
         played = game.primary
         if not self._reads_secondary or played is None or played not in self._station.games:
             return
-        self._first = played
+        self.first = played
         for other in self._station.games:
             if other.secondary and other.order < game.order:  # secondary games are read one after the other
                 if other.archived:
@@ -308,7 +296,7 @@ class StationReader:
 
     def wants(self, game: Game) -> bool:
         """Whether this reader is going to read the game at all, once it gets there."""
-        return self._reads_secondary or not game.secondary or game is self._first
+        return self._reads_secondary or not game.secondary or game is self.first
 
     async def next(self) -> Unread | None:
         """Return the next unread messages of a game, or `None` if the heads of all logs are reached.
@@ -333,24 +321,16 @@ class StationReader:
                     continue
                 self._pass.popleft()
                 if game.lost and game not in self._reported_lost:
-                    self.report_lost(game)
+                    self._reported_lost.add(game)
                     self._passed_time = True  # the caller can wait before the next call
                     return Unread(game, ())
             if not self._passed_time:
                 return None
 
     @property
-    def stuck_in(self) -> Game | None:
+    def stuck_in(self) -> Game:
         """The game that `next` was reading when it raised an exception."""
-        return self._pass[0] if self._pass else None
-
-    def report_lost(self, game: Game) -> None:
-        """Remember that you already know that this game was lost, so that it isn't reported again."""
-        self._reported_lost = {known for known in self._reported_lost if known in self._station.games} | {game}
-
-    def advance_to(self, game: Game, message: LogMessage) -> None:
-        """Move the position in `game` to `message`. Call this when you have delivered the message."""
-        self.positions[game] = message.position
+        return self._pass[0]
 
     async def _following(self, game: Game) -> Sequence[LogMessage] | None:
         """Return some of the messages after the position in the given game.
@@ -385,20 +365,18 @@ class StationReader:
             return False
         return game.archived or self.position(game) < game.logs[self.mode].head
 
-    def drop(self, games: Sequence[Game]) -> None:
-        """Begin after games that the station has dropped, so that there is nothing to read again if they are looked up
-        later.
-        """
-        ordinal, place, name = games[-1].order
-        if self._first_order <= games[-1].order:
-            self._first = (ordinal, place, name + "\0")
-        self.forget(games)
+    def drop(self, oldest: Sequence[Game], secondary: Collection[Game]) -> None:
+        """Forget games that the station has dropped: its oldest ones, and secondary ones among the later games.
 
-    def forget(self, games: Collection[Game]) -> None:
-        """Forget the positions in games that the station doesn't know any more."""
-        for game in games:
+        The reader begins after the oldest ones, so that there is nothing to read again if they are looked up later.
+        """
+        if oldest and self._first_order <= oldest[-1].order:
+            ordinal, place, name = oldest[-1].order
+            self.first = (ordinal, place, name + "\0")
+        for game in (*oldest, *secondary):
             self.positions.pop(game, None)
-        self._exhausted.difference_update(games)
+            self._exhausted.discard(game)
+            self._reported_lost.discard(game)
 
     def take_back(self, game: Game) -> None:
         """Read the further messages of an old game that the station has resumed."""
@@ -406,7 +384,7 @@ class StationReader:
             for other in self._station.games:
                 if game.order <= other.order < self._first_order:
                     self.positions[other] = other.logs[self.mode].head
-            self._first = game.order
+            self.first = game.order
 
     def go_live(self) -> None:
         """Become live, which means that from now on the channel sends you the new messages of all games.
@@ -417,7 +395,7 @@ class StationReader:
         older = [game for game in self._station.games if FIRST_PLAYED <= game.order < first]
         self.positions |= {game: game.logs[self.mode].head for game in older}
         if older:
-            self._first = min(older, key=lambda game: game.order)
+            self.first = min(older, key=lambda game: game.order)
         self.live = True
 
     def fall_behind(self, game: Game, position: Position | None) -> None:
@@ -435,7 +413,11 @@ class StationReader:
         self.positions = positions
 
     def skip(self, game: Game) -> None:
-        """Skip the part of a game that can't be read, and continue with the messages that are still in the ring."""
+        """Skip the part of a game that can't be read, and continue with the messages that are still in the ring.
+
+        It isn't reported any more that the game was lost.
+        """
+        self._reported_lost.add(game)
         if game.archived:
             self._exhausted.add(game)
         else:
@@ -444,4 +426,5 @@ class StationReader:
 
     @property
     def _first_order(self) -> Order:
-        return self._first.order if isinstance(self._first, Game) else self._first
+        # A game can move in the order, so its sort key is looked up each time.
+        return self.first.order if isinstance(self.first, Game) else self.first

@@ -21,7 +21,7 @@ import trio
 from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
 from slpstream.stream.channel import Channel, MessageSource, WantedChannels
-from slpstream.stream.game import Game
+from slpstream.stream.game import FIRST_PLAYED, Game
 from slpstream.stream.games import StationReader
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscription import Delivery, Start, Subscription
@@ -282,7 +282,7 @@ class StationDelivery:
         if start == "start":
             reader.from_start()
         elif start is None:
-            reader.from_first_played()
+            reader.first = FIRST_PLAYED
         elif start == "live":
             while any(game.catching_up for game in channel.games):
                 await channel.changed()
@@ -320,9 +320,11 @@ class StationDelivery:
                 await trio.lowlevel.checkpoint()
             for entry in self.view.entries([message], self.channel.station, game.frames_per_second, self.bases):
                 await self.subscriber.put_slowly(entry.data)
-                self._reader.advance_to(game, message)  # now, because the station can end before the next message
+                self._reader.positions[game] = (
+                    message.position
+                )  # now, because the station can end before the next message
         if messages:
-            self._reader.advance_to(game, messages[-1])
+            self._reader.positions[game] = messages[-1].position
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
         """Return the messages that should be sent.
