@@ -292,12 +292,12 @@ class Channel(StationGames):
             if taken[member]:
                 member.outbox.keep_rest(data, taken[member])
                 return
-            if view.has_deltas:
+            if view.deltas:
                 group.separate_bases(member, bases_before)
             refused = member.take(encoded)
             if refused is not None:
                 self.set_back(member, game, _before(messages, refused, head))
-            elif view.has_deltas:
+            elif view.deltas:
                 group.share_bases(member)
 
         self._for_each(taken, send)
@@ -396,28 +396,17 @@ class WantedChannels:
     """
 
     def __init__(self, hub: Hub, stations: Sequence[str] | None) -> None:
-        self._hub = hub
+        self.hub = hub
         self._stations = stations
+        self.follow_on_air = stations is not None and ON_AIR in stations
+        """Whether the channels change whenever another station goes on air."""
 
     def __iter__(self) -> Iterator[Channel]:
-        channels = self._hub.channels
-        names = channels if self._stations is None else dict.fromkeys(map(self._resolved, self._stations))
-        return iter([channels[name] for name in names if name in channels])
-
-    def _resolved(self, name: str) -> str | None:
-        return self._hub.on_air.station_id if name == ON_AIR and self._hub.on_air is not None else name
-
-    def sources(self, types: Iterable[str]) -> dict[str, MessageSource]:
-        """Return the sources of the given types of messages. Unknown types are ignored."""
-        return {kind: self._hub.sources[kind] for kind in types if kind in self._hub.sources}
-
-    @property
-    def follow_on_air(self) -> bool:
-        """Whether the subscription follows the station on air.
-
-        If so, its channels change whenever another station goes on air.
-        """
-        return self._stations is not None and ON_AIR in self._stations
+        channels, on_air = self.hub.channels, self.hub.on_air
+        names = channels if self._stations is None else self._stations
+        shown = None if on_air is None else on_air.station_id
+        resolved = dict.fromkeys(shown if name == ON_AIR else name for name in names)
+        return iter([channels[name] for name in resolved if name in channels])
 
     def names(self, station: str) -> bool:
         """Whether the subscription asks for the given station directly, by its name or by asking for all stations.
@@ -433,7 +422,7 @@ class WantedChannels:
         """
         if self._stations is None or self.follow_on_air:
             return False
-        return not any(name in self._hub.channels for name in self._stations)
+        return not any(name in self.hub.channels for name in self._stations)
 
     def on_air_message(self) -> dict[str, Any] | None:
         """Return the `on_air` message if the subscription should get one, and otherwise `None`.
@@ -441,11 +430,7 @@ class WantedChannels:
         A subscription should get it if it follows the station on air. If it asks for all stations, it gets the message
         as soon as there has been a station on air.
         """
-        on_air = self._hub.on_air
+        on_air = self.hub.on_air
         if on_air is None or not (self.follow_on_air or (self._stations is None and on_air.since is not None)):
             return None
         return on_air.message()
-
-    async def changed(self) -> None:
-        """Wait until a channel is added or removed, or until the station on air changes."""
-        await self._hub.changed()

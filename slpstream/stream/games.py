@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Container, Sequence
-from typing import NamedTuple
 from weakref import WeakSet
 
 import trio
@@ -169,16 +168,6 @@ class StationGames:
         return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
 
 
-class Unread(NamedTuple):
-    """Messages of one game that come after the position of a reader.
-
-    If `messages` is empty, the file of the game was lost, so there won't be any more messages.
-    """
-
-    game: Game
-    messages: Sequence[LogMessage]
-
-
 class StationReader:
     """Reads the logs of the games of one station, and remembers a position in each of them.
 
@@ -298,8 +287,10 @@ class StationReader:
         """Whether this reader is going to read the game at all, once it gets there."""
         return self._reads_secondary or not game.secondary or game is self.first
 
-    async def next(self) -> Unread | None:
-        """Return the next unread messages of a game, or `None` if the heads of all logs are reached.
+    async def next(self) -> tuple[Game, Sequence[LogMessage]] | None:
+        """Return a game with its next unread messages, or `None` if the heads of all logs are reached.
+
+        If there are no messages, the file of the game was lost, so there won't be any more.
 
         This works through one game after the other. If it returns `None`, there was no checkpoint since the heads were
         compared, so you can go live without missing anything in between. If it raises `CursorGone`, you can find the
@@ -317,13 +308,13 @@ class StationReader:
                 if messages is not None:
                     self._passed_time = True
                     if messages:
-                        return Unread(game, messages)
+                        return game, messages
                     continue
                 self._pass.popleft()
                 if game.lost and game not in self._reported_lost:
                     self._reported_lost.add(game)
                     self._passed_time = True  # the caller can wait before the next call
-                    return Unread(game, ())
+                    return game, ()
             if not self._passed_time:
                 return None
 

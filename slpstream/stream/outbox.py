@@ -163,7 +163,7 @@ class Outbox:
         each time it runs, it pauses the whole daemon.
         """
         self._rest = b""
-        self.clear()  # this changes `readiness` too
+        self.clear()
         self.socket = _CLOSED
         self._wake_writer = self._tell_missed = self._on_missed = _nothing
 

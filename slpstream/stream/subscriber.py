@@ -73,7 +73,8 @@ class Subscriber:
         """Run a `StationDelivery` for each channel, and keep track of channels that are added and removed."""
         left_at: dict[str, Cursor | None] = {}
         self._tell_on_air(channels)
-        self.sources = channels.sources(self.subscription.also)
+        sources = channels.hub.sources
+        self.sources = {kind: sources[kind] for kind in self.subscription.also if kind in sources}
         for channel in channels:
             self._stations.append(StationDelivery(self, channel, self.subscription.cursor_of(channel.station)))
             nursery.start_soon(self._stations[-1].run)
@@ -93,7 +94,7 @@ class Subscriber:
                 start = self._late_start(channels, channel.station, left_at.get(channel.station))
                 self._stations.append(StationDelivery(self, channel, start, is_late=True))
                 nursery.start_soon(self._stations[-1].run)
-            await channels.changed()
+            await channels.hub.changed()
 
     def _late_start(self, channels: WantedChannels, station: str, left_at: Cursor | None) -> Start | Cursor | None:
         """Return where to begin in a station that appeared, or came back, after the subscription had begun.
@@ -305,7 +306,7 @@ class StationDelivery:
             self._tell_status()
             unread = await reader.next()
             if unread is not None:
-                await self._deliver(unread.game, unread.messages)
+                await self._deliver(*unread)
             elif any(reader.waits_for(game) for game in reader.games()):
                 await self.channel.changed()
             else:
@@ -320,9 +321,8 @@ class StationDelivery:
                 await trio.lowlevel.checkpoint()
             for entry in self.view.entries([message], self.channel.station, game.frames_per_second, self.bases):
                 await self.subscriber.put_slowly(entry.data)
-                self._reader.positions[game] = (
-                    message.position
-                )  # now, because the station can end before the next message
+                # Not only after the last message, because the station can end before that.
+                self._reader.positions[game] = message.position
         if messages:
             self._reader.positions[game] = messages[-1].position
 
@@ -353,7 +353,7 @@ class StationDelivery:
         """
         for data, entries in chunks:
             if self.outbox.queued_bytes == 0:
-                self.outbox.send(b"".join(map(self._read, entries)) if self.view.has_deltas else data)
+                self.outbox.send(b"".join(map(self._read, entries)) if self.view.deltas else data)
                 continue
             for entry in entries:
                 if not self._put(entry):

@@ -91,12 +91,21 @@ def chunks(entries: Iterable[Entry]) -> list[Chunk]:
     return [(b"".join([entry.data for entry in run]), run) for run in runs]
 
 
+Joined = Callable[[list[LogMessage], str, Set[str], tuple[str, ...] | None], bytes]
+"""Encodes those messages of a station that have one of the types, one after another. If there are fields, then `frame`
+messages are cut down to these."""
+
+
 class Encoding(Protocol):
     """Encodes messages for one kind of connection, for example a websocket."""
 
     @property
     def key(self) -> Hashable:
         """If two encodings have equal keys, they turn each message into the same bytes."""
+
+    @property
+    def joined(self) -> Joined | None:
+        """Encodes many messages at once, or `None` if this encoding can't."""
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message. The result is ready to be written to the socket.
@@ -106,20 +115,6 @@ class Encoding(Protocol):
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """Encode a status message. The result is ready to be written to the socket."""
-
-
-Joined = Callable[[list[LogMessage], str, Set[str], tuple[str, ...] | None], bytes]
-"""Encodes those messages of a station that have one of the types, one after another. If there are fields, then `frame`
-messages are cut down to these."""
-
-
-@runtime_checkable
-class JoinedEncoding(Protocol):
-    """An encoding that can encode many messages at once."""
-
-    @property
-    def joined(self) -> Joined:
-        """Encodes many messages."""
 
 
 @runtime_checkable
@@ -146,17 +141,14 @@ class View:
             subscription.fields,
         )  # fmt: skip
         self._encoding = encoding
-        self._delta_encoding = encoding if isinstance(encoding, DeltaEncoding) else None
-        self.has_deltas = self._delta_encoding is not None
-        """Whether some messages are encoded as their differences from earlier ones."""
+        self.deltas = encoding if isinstance(encoding, DeltaEncoding) else None
+        """Encodes some messages as their differences from earlier ones."""
         self._rate = subscription.rate
         self.fields = subscription.fields
         types = {kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics}
         self.types = frozenset(types if subscription.finality else types - {"finalized"})
-        self.joined: Joined | None = None
+        self.joined = encoding.joined if self.deltas is None and subscription.rate is None else None
         """Encodes all messages of the `types`, with these `fields`. If this is `None`, join the data of `entries`."""
-        if isinstance(encoding, JoinedEncoding) and not self.has_deltas and subscription.rate is None:
-            self.joined = encoding.joined
 
     def entries(
         self, messages: Iterable[LogMessage], station: str, frames_per_second: int, known: DeltaBases
@@ -165,7 +157,7 @@ class View:
 
         The result is for subscribers that have the bases in `known`, which are then updated.
         """
-        rate, deltas = self._rate, self._delta_encoding
+        rate, deltas = self._rate, self.deltas
         entries: list[Entry] = []
         for message in messages:
             kind = message.type

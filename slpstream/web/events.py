@@ -55,6 +55,7 @@ class ServerSentEventsEncoding:
     """Encodes messages as server-sent events."""
 
     key = "events"
+    joined = None
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message as an event. You can cut a `frame` message down to some fields."""
