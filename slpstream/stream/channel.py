@@ -43,16 +43,6 @@ class Group:
         self._descriptors: list[int] | None = None
         self._readiness = readiness.version
 
-    def add(self, member: StationDelivery) -> None:
-        """Add a member."""
-        self.members.append(member)
-        self.share_bases(member)
-
-    def remove(self, member: StationDelivery) -> None:
-        """Remove a member."""
-        self.members.remove(member)
-        self.separate_bases(member, self.bases)
-
     def share_bases(self, member: StationDelivery) -> None:
         """Let a member that has exactly the bases of the group share them, so that it can read all that follows."""
         if member.bases == self.bases:
@@ -230,13 +220,15 @@ class Channel(StationGames):
         if group is None:
             group = Group(member.view)
             self.groups = (*self.groups, group)
-        group.add(member)
+        group.members.append(member)
+        group.share_bases(member)
 
     def detach(self, member: StationDelivery) -> None:
         """Stop sending new messages to the given subscriber."""
         for group in self.groups:
             if group.view.key == member.view.key and member in group.members:
-                group.remove(member)
+                group.members.remove(member)
+                group.separate_bases(member, group.bases)
         self.groups = tuple(group for group in self.groups if group.members)
 
     def set_back(self, member: StationDelivery, game: Game, position: Position | None = None) -> None:
@@ -248,10 +240,7 @@ class Channel(StationGames):
         member.fall_behind(game, position)
 
     def _live_subscribers(self) -> list[StationDelivery]:
-        """Return all live subscribers.
-
-        This is a new list, because a subscriber can leave while we send something to it.
-        """
+        """Return all live subscribers in a new list, because one can leave while we send something to it."""
         return [member for group in self.groups for member in group.members]
 
     def _fan_out(self, game: Game, messages: list[LogMessage], head: tuple[int, int], group: Group) -> None:
@@ -303,10 +292,7 @@ class Channel(StationGames):
         self._for_each(taken, send)
 
     def _for_each(self, members: Iterable[StationDelivery], act: Callable[[StationDelivery], None]) -> None:
-        """Call `act` with each subscriber.
-
-        If this raises an unexpected exception, only the subscription that caused it ends.
-        """
+        """Call `act` with each subscriber. An unexpected exception only ends the subscription that caused it."""
         remaining = iter(members)
         while True:
             with self._containment as contained:

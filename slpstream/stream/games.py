@@ -47,8 +47,8 @@ class StationGames:
         self._games: list[Game] = []
         self._changed: trio.Event | None = None
         self.readers: WeakSet[StationReader] = WeakSet()
-        """All readers that hold a position in these games."""
-        self._publish_held = publish_held
+        """All readers that hold a position in these games, until they are garbage collected."""
+        self.publish_held = publish_held
         self.current: Game | None = None
         """The game that is played: the one with the newest Game Start that is not secondary, unless the station has
         turned to another game that continues."""
@@ -59,14 +59,6 @@ class StationGames:
     def games(self) -> Sequence[Game]:
         """The known games, oldest first."""
         return self._games
-
-    def add_reader(self, reader: StationReader) -> None:
-        """Add a reader.
-
-        It stays registered until it is garbage collected. Before that, everything that was held back is published.
-        """
-        self._publish_held()
-        self.readers.add(reader)
 
     async def locate(self, game_id: str) -> Game:
         """Find the game with this id and return it. Afterwards, all later games are known too.
@@ -193,7 +185,8 @@ class StationReader:
         self._pass: deque[Game] = deque()
         self._passed_time = False
         self._reported_lost: set[Game] = set()
-        station.add_reader(self)
+        station.publish_held()
+        station.readers.add(self)
 
     async def settle(self) -> None:
         """Wait until the source was searched for the first time."""
@@ -249,9 +242,9 @@ class StationReader:
         end, on the other hand, it can still grow.
         """
         messages, mode = game.log_reader.messages, self.mode
-        if not game.archived or position <= START:
+        if not game.archived or await messages(mode, position):
             return
-        if await messages(mode, position) or await messages(mode, Position(position.offset, position.count - 1)):
+        if await messages(mode, Position(position.offset, position.count - 1)):
             return
         end, over = START, False
         while found := await messages(mode, end):

@@ -168,7 +168,7 @@ class LogConsumer:
         games = {game.game_id: game for game in self._channel.games}
         for offset in self._offsets:
             game = games.get(offset.cursor.game_id)
-            if game is not None and offset.cursor.position is not None and offset.cursor.mode == self._frames:
+            if game is not None and offset.cursor.mode == self._frames:
                 await self._resume(reader, game, offset)
         reader.first = min(found, key=lambda game: game.order)
         return reader

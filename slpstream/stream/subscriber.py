@@ -75,15 +75,13 @@ class Subscriber:
         self._tell_on_air(channels)
         sources = channels.hub.sources
         self.sources = {kind: sources[kind] for kind in self.subscription.also if kind in sources}
-        for channel in channels:
-            self._stations.append(StationDelivery(self, channel, self.subscription.cursor_of(channel.station)))
-            nursery.start_soon(self._stations[-1].run)
-        self._possible_owners = len(self._stations) + channels.follow_on_air  # the next one on air may own it
+        self._possible_owners = len(list(channels)) + channels.follow_on_air  # the next one on air may own it
+        is_late = False
         while not self._left:
             wanted = list(channels)
             for station in [station for station in self._stations if station.channel not in wanted]:
                 self._stations.remove(station)
-                left_at[station.channel.station] = station.cursor() or left_at.get(station.channel.station)
+                left_at[station.channel.station] = station.reader.cursor() or left_at.get(station.channel.station)
                 station.tell(station.channel.state_message())
                 station.end()
             if channels.over:
@@ -91,9 +89,12 @@ class Subscriber:
             self._tell_on_air(channels)
             known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                start = self._late_start(channels, channel.station, left_at.get(channel.station))
-                self._stations.append(StationDelivery(self, channel, start, is_late=True))
+                start: Start | Cursor | None = self.subscription.cursor_of(channel.station)
+                if is_late:
+                    start = self._late_start(channels, channel.station, left_at.get(channel.station))
+                self._stations.append(StationDelivery(self, channel, start, is_late=is_late))
                 nursery.start_soon(self._stations[-1].run)
+            is_late = True
             await channels.hub.changed()
 
     def _late_start(self, channels: WantedChannels, station: str, left_at: Cursor | None) -> Start | Cursor | None:
@@ -217,7 +218,7 @@ class StationDelivery:
         """The bases of deltas that this subscriber has. If they are those of its group, it is the same dictionary."""
         self._start = start
         self._is_late = is_late
-        self._reader = StationReader(channel, self.view.mode, reads_secondary=self.delivery == "lossless")
+        self.reader = StationReader(channel, self.view.mode, reads_secondary=self.delivery == "lossless")
         self._told: dict[str, dict[str, Any]] = {}  # the last status messages, by their type
         self._behind = trio.Event()
         self._scope = trio.CancelScope()
@@ -227,10 +228,10 @@ class StationDelivery:
         with self._scope:
             try:
                 self._tell_status()
-                await self._reader.settle()
+                await self.reader.settle()
                 await self._begin()
                 asked = self.subscriber.subscription.cursor_of(self.channel.station)
-                start: Start | Cursor = self.cursor() or ("start" if asked == "start" else "live")
+                start: Start | Cursor = self.reader.cursor() or ("start" if asked == "start" else "live")
                 async with trio.open_nursery() as nursery:
                     for kind, source in self.subscriber.sources.items():
                         send = partial(self.subscriber.send_unlogged, kind, self.channel.station)
@@ -248,13 +249,9 @@ class StationDelivery:
 
     def leave(self) -> None:
         """Leave the groups of the channel."""
-        if self._reader.live:
+        if self.reader.live:
             self.channel.detach(self)
-            self._reader.live = False
-
-    def cursor(self) -> Cursor | None:
-        """Return the subscriber's cursor in the newest game from which it has received a message."""
-        return self._reader.cursor()
+            self.reader.live = False
 
     def tell(self, message: dict[str, Any] | None) -> None:
         """Send a status message of the station, unless it is the one of its type that we sent last."""
@@ -268,7 +265,7 @@ class StationDelivery:
 
     async def _begin(self) -> None:
         """Find out where to begin. Raises `NoSuchGame` or `CursorGone` if that isn't possible."""
-        start, channel, reader = self._start, self.channel, self._reader
+        start, channel, reader = self._start, self.channel, self.reader
         if isinstance(start, Cursor):
             try:
                 await self._begin_after(start)
@@ -293,15 +290,15 @@ class StationDelivery:
 
     async def _begin_after(self, cursor: Cursor) -> None:
         game = await self.channel.locate(cursor.game_id)
-        self._reader.resume_in(game)
-        position = await self._reader.position_of(game, cursor)
-        await self._reader.check_end(game, position)
-        self._reader.positions[game] = position
+        self.reader.resume_in(game)
+        position = await self.reader.position_of(game, cursor)
+        await self.reader.check_end(game, position)
+        self.reader.positions[game] = position
 
     async def _catch_up(self) -> None:
         """Read every game until all heads are reached, and then become live."""
         self._behind = trio.Event()
-        reader = self._reader
+        reader = self.reader
         while True:
             self._tell_status()
             unread = await reader.next()
@@ -322,15 +319,12 @@ class StationDelivery:
             for entry in self.view.entries([message], self.channel.station, game.frames_per_second, self.bases):
                 await self.subscriber.put_slowly(entry.data)
                 # Not only after the last message, because the station can end before that.
-                self._reader.positions[game] = message.position
+                self.reader.positions[game] = message.position
         if messages:
-            self._reader.positions[game] = messages[-1].position
+            self.reader.positions[game] = messages[-1].position
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
-        """Return the messages that should be sent.
-
-        A conflating subscriber only gets the newest of each droppable type.
-        """
+        """Return the messages to send. A conflating subscriber only gets the newest of each droppable type."""
         if self.delivery == "lossless":
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
@@ -342,8 +336,8 @@ class StationDelivery:
         If `position` is `None`, the reader continues where it was in `game`. The channel must have detached the
         subscriber before it calls this.
         """
-        if self._reader.live:
-            self._reader.fall_behind(game, position)
+        if self.reader.live:
+            self.reader.fall_behind(game, position)
             self._behind.set()
 
     def take(self, chunks: Iterable[Chunk]) -> LogMessage | None:
@@ -368,10 +362,7 @@ class StationDelivery:
         return data
 
     def _put(self, entry: Entry) -> bool:
-        """Queue one entry at the end of the outbox.
-
-        Returns False if the subscriber is lossless and has no room for it.
-        """
+        """Queue one entry. Returns False if the subscriber is lossless and has no room for it."""
         kind, station = entry.message.type, self.channel.station
         if self.delivery == "conflate" and entry.base is not None:
             self.bases.pop(kind, None)

@@ -144,11 +144,8 @@ def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
     Returns `None` if the query doesn't ask for a subscription. Raises `ProtocolViolation` if a value is wrong.
     """
     known = set(SubscribeRequest.__struct_fields__) - {"op"}
-    asked: dict[str, Any] = {}
-    for key, value in pairs:
-        name = "stations" if key == "station" else key
-        if name in known:
-            asked[name] = value
+    renamed = (("stations" if key == "station" else key, value) for key, value in pairs)
+    asked: dict[str, Any] = {key: value for key, value in renamed if key in known}
     if not asked:
         return None
     for key in _LIST_KEYS:
