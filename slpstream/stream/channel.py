@@ -275,21 +275,22 @@ class Channel(StationGames):
             return
         if not encoded:
             return
-        taken = dict.fromkeys(members, 0) if rest is None else rest
+        taken_bytes = dict.fromkeys(members, 0) if rest is None else rest
 
         def send(member: StationDelivery) -> None:
-            if taken[member]:
-                member.outbox.keep_rest(data, taken[member])
+            if taken_bytes[member]:
+                member.outbox.keep_rest(data, taken_bytes[member])
                 return
             if view.deltas:
                 group.separate_bases(member, bases_before)
             refused = member.take(encoded)
             if refused is not None:
-                self.set_back(member, game, _before(messages, refused, head))
+                taken = [message.position for message in messages if message.position < refused.position]
+                self.set_back(member, game, taken[-1] if taken else Position(*head))
             elif view.deltas:
                 group.share_bases(member)
 
-        self._for_each(taken, send)
+        self._for_each(taken_bytes, send)
 
     def _for_each(self, members: Iterable[StationDelivery], act: Callable[[StationDelivery], None]) -> None:
         """Call `act` with each subscriber. An unexpected exception only ends the subscription that caused it."""
@@ -300,15 +301,6 @@ class Channel(StationGames):
                     act(member)
                 return
             member.subscriber.fail(contained.error_id or "")
-
-
-def _before(messages: Sequence[LogMessage], message: LogMessage, head: tuple[int, int]) -> Position:
-    """Return the position of the message before `message`.
-
-    For the first one this is `head`, the position before the batch.
-    """
-    at = next(i for i, candidate in enumerate(messages) if candidate is message)
-    return messages[at - 1].position if at else Position(*head)
 
 
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]

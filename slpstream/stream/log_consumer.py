@@ -113,7 +113,6 @@ class LogConsumer:
         messages. If you prefer larger batches, set `collect_seconds`. The consumer then waits for this time after a
         message has arrived.
         """
-        self.station = channel.station
         self._channel = channel
         self._frames = frames
         self._types = frozenset(kind for kind, topic in TOPIC_OF_TYPE.items() if topic in topics)
@@ -168,8 +167,16 @@ class LogConsumer:
         games = {game.game_id: game for game in self._channel.games}
         for offset in self._offsets:
             game = games.get(offset.cursor.game_id)
-            if game is not None and offset.cursor.mode == self._frames:
-                await self._resume(reader, game, offset)
+            if game is None or offset.cursor.mode != self._frames:
+                continue
+            try:
+                position = await reader.position_of(game, offset.cursor)
+            except CursorGone as error:
+                self._reports.append(ConsumedBatch(game.game_id, (), error.what))
+                position = game.logs[self._frames].head
+            reader.positions[game] = reader.resumed[game.game_id] = position
+            if offset.over and game.archived:
+                reader.skip(game)
         reader.first = min(found, key=lambda game: game.order)
         return reader
 
@@ -187,16 +194,6 @@ class LogConsumer:
                     break
             await trio.sleep(RETRY_SECONDS)
         return None
-
-    async def _resume(self, reader: StationReader, game: Game, offset: ConsumerOffset) -> None:
-        try:
-            position = await reader.position_of(game, offset.cursor)
-        except CursorGone as error:
-            self._reports.append(ConsumedBatch(game.game_id, (), error.what))
-            position = game.logs[self._frames].head
-        reader.positions[game] = reader.resumed[game.game_id] = position
-        if offset.over and game.archived:
-            reader.skip(game)
 
     async def _next(self, reader: StationReader) -> ConsumedBatch | None:
         """Return the next batch, or `None` if there's nothing to read.

@@ -85,22 +85,8 @@ class Outbox:
         """Whether all data was sent."""
         return self.queued_bytes == 0
 
-    def send(self, data: bytes) -> bool:
-        """Write to the socket and keep the rest, if any. Returns whether the socket took everything.
-
-        You must only call this while the outbox is `empty`.
-        """
-        taken = self.socket.write_now(data)
-        if taken == len(data):
-            return True
-        self.keep_rest(data, taken)
-        return False
-
     def keep_rest(self, data: bytes, taken: int) -> None:
-        """Keep the rest of some data of which the socket took only the first `taken` bytes.
-
-        You must only call this while the outbox is `empty`.
-        """
+        """Keep the rest of some data that was written to the socket of an `empty` outbox, which took `taken` bytes."""
         self._rest = memoryview(data)[taken:]
         self.queued_bytes = len(data) - taken
         readiness.version = object()
@@ -113,7 +99,9 @@ class Outbox:
         a key is never dropped. Instead, it is refused if there isn't enough room for it.
         """
         if self.queued_bytes == 0:
-            self.send(data)
+            taken = self.socket.write_now(data)
+            if taken < len(data):
+                self.keep_rest(data, taken)
             return True
         if key in self._droppable:
             self._drop(key)

@@ -347,7 +347,7 @@ class StationDelivery:
         """
         for data, entries in chunks:
             if self.outbox.queued_bytes == 0:
-                self.outbox.send(b"".join(map(self._read, entries)) if self.view.deltas else data)
+                self.outbox.put(b"".join(map(self._read, entries)) if self.view.deltas else data)
                 continue
             for entry in entries:
                 if not self._put(entry):

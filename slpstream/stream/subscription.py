@@ -47,10 +47,6 @@ class Subscription(msgspec.Struct, frozen=True):
     cursor: Start | Cursor = "live"
     cursors: Mapping[str, Start | Cursor] = msgspec.field(default_factory=dict)
 
-    def wants(self, station: str) -> bool:
-        """Whether the subscription is for the given station."""
-        return self.stations is None or station in self.stations
-
     def cursor_of(self, station: str) -> Start | Cursor:
         """Return the cursor that says where the subscription begins in the given station."""
         return self.cursors.get(station, self.cursor)
