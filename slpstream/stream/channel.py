@@ -7,16 +7,16 @@ without the kernel, get it one by one. A channel never waits for a subscriber, s
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakSet
 
 import msgspec
 import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.game import Game, Role
-from slpstream.stream.games import Locate, StationGames
+from slpstream.stream.game import Game, Order, Role
 from slpstream.stream.on_air import ChosenBy, OnAir
 from slpstream.stream.outbox import SendToAll, readiness
 from slpstream.stream.subscription import Start
@@ -24,10 +24,16 @@ from slpstream.stream.view import CHUNK_BYTES, Chunk, DeltaBases, View, chunks
 from slpstream.system.internal_errors import InternalErrors
 
 if TYPE_CHECKING:
+    from slpstream.stream.station_reader import StationReader
     from slpstream.stream.subscriber import StationDelivery
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 _SECONDARY = Role.SECONDARY
+KNOWN_GAMES = 16
+"""Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
+
+Locate = Callable[[str], Awaitable[None]]
+"""Adds the game with this id and all later games to the station's known games. Raises `NoSuchGame`."""
 _JOINED_BYTES = CHUNK_BYTES // 8
 """The messages about so many bytes of a file usually fit into a chunk."""
 
@@ -72,7 +78,7 @@ class Group:
         return {members[index]: taken for index, taken in shortfalls} if shortfalls else {}
 
 
-class Channel(StationGames):
+class Channel:
     """One station as its subscribers see it."""
 
     def __init__(
@@ -85,14 +91,135 @@ class Channel(StationGames):
         errors: InternalErrors | None = None,
         send_to_all: SendToAll | None = None,
     ) -> None:
-        """Without `send_to_all`, sockets are written to one by one."""
-        super().__init__(station, locate, publish_held=publish_held, kept_games=kept_games)
-        self._send_to_all = send_to_all
+        """`publish_held` is called when a reader appears. It should publish the messages that the source of the games
+        holds back as long as nothing reads them.
+
+        `kept_games` is the number of games that keep their rings after they have ended. These are always the newest
+        ones. Without `send_to_all`, sockets are written to one by one.
+        """
+        self.station = station
+        self._locate = locate
+        self.publish_held = publish_held
+        self._kept_games = kept_games
         self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
+        self._send_to_all = send_to_all
         self.groups: tuple[Group, ...] = ()
         """The live subscribers, by what they want."""
+        self.readers: WeakSet[StationReader] = WeakSet()
+        """All readers that hold a position in these games, until they are garbage collected."""
+        self._changed: trio.Event | None = None
+        self._games: list[Game] = []
+        self.current: Game | None = None
+        """The game that is played: the one with the newest Game Start that is not secondary, unless the station has
+        turned to another game that continues."""
+        self.settled = False
+        """Whether the source has been searched once, so that the live games are known."""
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
         self._set: dict[str, Any] | None = None
+
+    @property
+    def games(self) -> Sequence[Game]:
+        """The known games, oldest first."""
+        return self._games
+
+    async def locate(self, game_id: str) -> Game:
+        """Find the game with this id and return it. Afterwards, all later games are known too.
+
+        Raises `NoSuchGame` if there's no game with this id.
+        """
+        for searched in (False, True):
+            if searched:
+                await self._locate(game_id)
+            for game in reversed(self._games):
+                if game.game_id == game_id:
+                    return game
+        raise NoSuchGame(f"no such game: {game_id}")
+
+    async def changed(self) -> None:
+        """Wait until something changes: the games, their logs or the state of the station."""
+        if self._changed is None:
+            self._changed = trio.Event()
+        await self._changed.wait()
+
+    def notify(self) -> None:
+        """Wake all tasks that are waiting in `changed`."""
+        changed, self._changed = self._changed, None
+        if changed is not None:
+            changed.set()
+
+    def begin(self, game: Game) -> None:
+        """Add a game that has just begun. Unless it is secondary, it becomes the current game.
+
+        To save memory, older games that aren't in progress any more lose their rings.
+        """
+        self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
+        self._games.append(game)
+        if game.secondary:
+            game.primary = self.current
+        else:
+            self.current = game
+        for older in self._games[: -self._kept_games]:
+            if not older.in_progress:
+                older.forget()
+        self.notify()
+
+    def insert_archived(self, games: Sequence[Game]) -> None:
+        """Add games that were played before this daemon started, so they come before all games that it saw begin."""
+        known = {game.game_id for game in self._games}
+        self._games += [game for game in games if game.game_id not in known]
+        self._games.sort(key=lambda game: game.order)
+
+    def retire(self, game: Game, mtime_ns: int, name: str) -> None:
+        """Archive a game, because after reading its file to the end, we know that it was over before the daemon
+        started.
+        """
+        game.order = (0, mtime_ns, name)
+        if game.secondary:  # it was played earlier, not while another game was played
+            game.role = Role.RECORDED
+        game.primary = None
+        game.forget()
+        self._games.sort(key=lambda known: known.order)
+        if self.current is game:
+            known_games = reversed(self._games)
+            self.current = next((known for known in known_games if not (known.archived or known.secondary)), None)
+
+    def drop_oldest(self, followed: Container[Game | None]) -> None:
+        """Drop the oldest games if there are too many, but keep those that are in `followed` or that a reader still
+        needs.
+
+        A dropped game isn't lost. If it is looked up, we find it again through its file, as an archived game.
+        """
+        behind = [reader for reader in self.readers if not reader.live]
+        dropped: list[Game] = []
+        secondary: set[Game] = set()
+        keeps_one = False
+        for game in self._games[: max(0, len(self._games) - KNOWN_GAMES)]:
+            if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
+                keeps_one = True
+            elif not keeps_one:
+                dropped.append(game)
+            elif game.secondary:
+                secondary.add(game)  # any other game would then sort before the one that is kept
+        self._games = [game for game in self._games[len(dropped) :] if game not in secondary]
+        if dropped or secondary:
+            for reader in self.readers:
+                reader.drop(dropped, secondary)
+
+    def take_back(self, game: Game) -> None:
+        """Resume a game that was left or lost.
+
+        If it was dropped in the meantime, it gets back its old place in the order.
+        """
+        game.resume()
+        if game not in self._games:
+            self._games.append(game)
+            self._games.sort(key=lambda known: known.order)
+            for reader in self.readers:
+                reader.take_back(game)
+
+    def next_order(self) -> Order:
+        """Return the sort key for the next game that begins."""
+        return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
 
     @property
     def subscribers(self) -> int:

@@ -107,8 +107,10 @@ class GameLog:
         """Drop the oldest messages, and some more, because otherwise each frame would have to drop some."""
         target_bytes = self._ring_bytes - self._ring_bytes // _SPARE_PART
         dropped = 0
-        while self.size_bytes > target_bytes and dropped < len(self._messages) - 1:
-            self.size_bytes -= self._sizes_bytes[dropped]
+        for size_bytes in self._sizes_bytes[:-1]:
+            if self.size_bytes <= target_bytes:
+                break
+            self.size_bytes -= size_bytes
             dropped += 1
         if dropped:
             self.dropped_through = self._messages[dropped - 1].position

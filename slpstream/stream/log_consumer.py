@@ -20,8 +20,9 @@ from slpstream.model.errors import CursorGone, NoSuchGame, ProtocolViolation
 from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import Cursor, FramesMode, LogMessage, parse_cursor
 from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS, Topic
+from slpstream.stream.channel import Channel
 from slpstream.stream.game import FIRST_PLAYED, Game
-from slpstream.stream.games import StationGames, StationReader
+from slpstream.stream.station_reader import StationReader
 from slpstream.stream.subscription import Start
 
 _KEPT_OFFSETS = 16
@@ -98,7 +99,7 @@ class LogConsumer:
 
     def __init__(
         self,
-        channel: StationGames,
+        channel: Channel,
         *,
         frames: FramesMode = "live",
         topics: frozenset[Topic] = frozenset(TOPICS),

@@ -22,8 +22,8 @@ from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFail
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
 from slpstream.stream.channel import Channel, MessageSource, WantedChannels
 from slpstream.stream.game import FIRST_PLAYED, Game
-from slpstream.stream.games import StationReader
 from slpstream.stream.outbox import Outbox
+from slpstream.stream.station_reader import StationReader
 from slpstream.stream.subscription import Delivery, Start, Subscription
 from slpstream.stream.view import Chunk, DeltaBases, Encoding, Entry, View
 from slpstream.system.internal_errors import InternalErrors
@@ -345,13 +345,19 @@ class StationDelivery:
 
         If the subscriber is lossless and runs out of room, this stops and returns the message that didn't fit.
         """
+        station = self.channel.station
         for data, entries in chunks:
             if self.outbox.queued_bytes == 0:
                 self.outbox.put(b"".join(map(self._read, entries)) if self.view.deltas else data)
                 continue
             for entry in entries:
-                if not self._put(entry):
+                if self.delivery == "conflate":
+                    self.bases.pop(entry.message.type, None)  # it can still be dropped, so no delta can be based on it
+                readable = self.view.readable(entry, self.bases, station)
+                if not self.subscriber.put(readable, entry.message, station):
                     return entry.message
+                if self.delivery == "lossless" and entry.base is not None:
+                    self.bases[entry.message.type] = entry.base
         return None
 
     def _read(self, entry: Entry) -> bytes:
@@ -360,17 +366,6 @@ class StationDelivery:
         if entry.base is not None:
             self.bases[entry.message.type] = entry.base
         return data
-
-    def _put(self, entry: Entry) -> bool:
-        """Queue one entry. Returns False if the subscriber is lossless and has no room for it."""
-        kind, station = entry.message.type, self.channel.station
-        if self.delivery == "conflate" and entry.base is not None:
-            self.bases.pop(kind, None)
-        taken = self.subscriber.put(self.view.readable(entry, self.bases, station), entry.message, station)
-        # A conflating subscriber can still drop the message, so no delta can be based on it.
-        if taken and entry.base is not None and self.delivery == "lossless":
-            self.bases[kind] = entry.base
-        return taken
 
     def put_loose(self, message: LogMessage) -> None:
         """Queue a diagnostic that doesn't belong to any game, if the subscription wants it."""

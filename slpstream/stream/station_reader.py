@@ -1,4 +1,4 @@
-"""The games of a station in order, and a reader that works its way through their logs.
+"""A reader that works its way through the logs of a station.
 
 Subscribers that catch up, and outputs (by way of `log_consumer`), read the logs at their own pace. To do this, they use
 a `StationReader`, which remembers a position in each game and fetches the messages after it. These come from the ring
@@ -8,156 +8,15 @@ or, if the ring has already dropped them, from the file.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Container, Sequence
-from weakref import WeakSet
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-import trio
-
-from slpstream.model.errors import CursorGone, NoSuchGame
+from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.game import FIRST_PLAYED, Game, Order, Role
+from slpstream.stream.game import FIRST_PLAYED, Game, Order
 
-KNOWN_GAMES = 16
-"""Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
-
-Locate = Callable[[str], Awaitable[None]]
-"""Adds the game with this id and all later games to the station's known games. Raises `NoSuchGame`."""
-
-
-class StationGames:
-    """The games of one station that we know about, oldest first."""
-
-    def __init__(
-        self,
-        station: str,
-        locate: Locate,
-        *,
-        publish_held: Callable[[], None] = lambda: None,
-        kept_games: int = 2,
-    ) -> None:
-        """`publish_held` is called when a reader appears. It should publish the messages that the source of the games
-        holds back as long as nothing reads them.
-
-        `kept_games` is the number of games that keep their rings after they have ended. These are always the newest
-        ones.
-        """
-        self.station = station
-        self._locate = locate
-        self._kept_games = kept_games
-        self._games: list[Game] = []
-        self._changed: trio.Event | None = None
-        self.readers: WeakSet[StationReader] = WeakSet()
-        """All readers that hold a position in these games, until they are garbage collected."""
-        self.publish_held = publish_held
-        self.current: Game | None = None
-        """The game that is played: the one with the newest Game Start that is not secondary, unless the station has
-        turned to another game that continues."""
-        self.settled = False
-        """Whether the source has been searched once, so that the live games are known."""
-
-    @property
-    def games(self) -> Sequence[Game]:
-        """The known games, oldest first."""
-        return self._games
-
-    async def locate(self, game_id: str) -> Game:
-        """Find the game with this id and return it. Afterwards, all later games are known too.
-
-        Raises `NoSuchGame` if there's no game with this id.
-        """
-        for searched in (False, True):
-            if searched:
-                await self._locate(game_id)
-            for game in reversed(self._games):
-                if game.game_id == game_id:
-                    return game
-        raise NoSuchGame(f"no such game: {game_id}")
-
-    async def changed(self) -> None:
-        """Wait until something changes: the games, their logs or the state of the station."""
-        if self._changed is None:
-            self._changed = trio.Event()
-        await self._changed.wait()
-
-    def notify(self) -> None:
-        """Wake all tasks that are waiting in `changed`."""
-        changed, self._changed = self._changed, None
-        if changed is not None:
-            changed.set()
-
-    def begin(self, game: Game) -> None:
-        """Add a game that has just begun. Unless it is secondary, it becomes the current game.
-
-        To save memory, older games that aren't in progress any more lose their rings.
-        """
-        self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
-        self._games.append(game)
-        if game.secondary:
-            game.primary = self.current
-        else:
-            self.current = game
-        for older in self._games[: -self._kept_games]:
-            if not older.in_progress:
-                older.forget()
-        self.notify()
-
-    def insert_archived(self, games: Sequence[Game]) -> None:
-        """Add games that were played before this daemon started, so they come before all games that it saw begin."""
-        known = {game.game_id for game in self._games}
-        self._games += [game for game in games if game.game_id not in known]
-        self._games.sort(key=lambda game: game.order)
-
-    def retire(self, game: Game, mtime_ns: int, name: str) -> None:
-        """Archive a game, because after reading its file to the end, we know that it was over before the daemon
-        started.
-        """
-        game.order = (0, mtime_ns, name)
-        if game.secondary:  # it was played earlier, not while another game was played
-            game.role = Role.RECORDED
-        game.primary = None
-        game.forget()
-        self._games.sort(key=lambda known: known.order)
-        if self.current is game:
-            known_games = reversed(self._games)
-            self.current = next((known for known in known_games if not (known.archived or known.secondary)), None)
-
-    def drop_oldest(self, followed: Container[Game | None]) -> None:
-        """Drop the oldest games if there are too many, but keep those that are in `followed` or that a reader still
-        needs.
-
-        A dropped game isn't lost. If it is looked up, we find it again through its file, as an archived game.
-        """
-        behind = [reader for reader in self.readers if not reader.live]
-        dropped: list[Game] = []
-        secondary: set[Game] = set()
-        keeps_one = False
-        for game in self._games[: max(0, len(self._games) - KNOWN_GAMES)]:
-            if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
-                keeps_one = True
-            elif not keeps_one:
-                dropped.append(game)
-            elif game.secondary:
-                secondary.add(game)  # any other game would then sort before the one that is kept
-        self._games = [game for game in self._games[len(dropped) :] if game not in secondary]
-        if dropped or secondary:
-            for reader in self.readers:
-                reader.drop(dropped, secondary)
-
-    def take_back(self, game: Game) -> None:
-        """Resume a game that was left or lost.
-
-        If it was dropped in the meantime, it gets back its old place in the order.
-        """
-        game.resume()
-        if game not in self._games:
-            self._games.append(game)
-            self._games.sort(key=lambda known: known.order)
-            for reader in self.readers:
-                reader.take_back(game)
-
-    def next_order(self) -> Order:
-        """Return the sort key for the next game that begins."""
-        return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
+if TYPE_CHECKING:
+    from slpstream.stream.channel import Channel
 
 
 class StationReader:
@@ -168,9 +27,9 @@ class StationReader:
     fetched messages but didn't manage to deliver them, you get them again.
     """
 
-    def __init__(self, station: StationGames, mode: FramesMode, *, reads_secondary: bool = True) -> None:
+    def __init__(self, channel: Channel, mode: FramesMode, *, reads_secondary: bool = True) -> None:
         """Pass `reads_secondary=False` if you are only interested in the games that are being played."""
-        self._station = station
+        self._channel = channel
         self.mode = mode
         self._reads_secondary = reads_secondary
         self.positions: dict[Game, Position] = {}
@@ -185,24 +44,24 @@ class StationReader:
         self._pass: deque[Game] = deque()
         self._passed_time = False
         self._reported_lost: set[Game] = set()
-        station.publish_held()
-        station.readers.add(self)
+        channel.publish_held()
+        channel.readers.add(self)
 
     async def settle(self) -> None:
         """Wait until the source was searched for the first time."""
-        while not self._station.settled:
-            await self._station.changed()
+        while not self._channel.settled:
+            await self._channel.changed()
 
     def from_start(self) -> None:
         """Begin with the first message of the current game. If there isn't one, begin with the next game."""
-        current = self._station.current
-        self.first = self._station.next_order() if current is None else current
+        current = self._channel.current
+        self.first = self._channel.next_order() if current is None else current
 
     def from_heads(self) -> None:
         """Begin with the next messages of the games that are in progress now, and then read all later games."""
-        running = [game for game in self._station.games if game.in_progress]
-        self.first = min(running, key=lambda game: game.order) if running else self._station.next_order()
-        for game in self._station.games:
+        running = [game for game in self._channel.games if game.in_progress]
+        self.first = min(running, key=lambda game: game.order) if running else self._channel.next_order()
+        for game in self._channel.games:
             if self.wants(game):
                 self.positions[game] = game.logs[self.mode].head
 
@@ -214,10 +73,10 @@ class StationReader:
         """
         self.first = game
         played = game.primary
-        if not self._reads_secondary or played is None or played not in self._station.games:
+        if not self._reads_secondary or played is None or played not in self._channel.games:
             return
         self.first = played
-        for other in self._station.games:
+        for other in self._channel.games:
             if other.secondary and other.order < game.order:  # secondary games are read one after the other
                 if other.archived:
                     self._exhausted.add(other)
@@ -228,7 +87,7 @@ class StationReader:
         """Return the position in `game` that a cursor refers to. Raises `CursorGone` if it can't be read any more."""
         position = cursor.position
         while game.catching_up and (position is None or position > game.logs[self.mode].head):
-            await self._station.changed()
+            await self._channel.changed()
         if position is None:
             return await game.log_reader.find_frame(self.mode, cursor.frame or 0)
         if position > game.logs[self.mode].head and not game.archived and not game.in_progress:
@@ -274,7 +133,7 @@ class StationReader:
     def games(self) -> list[Game]:
         """Return the games to read, in the order of the station."""
         first = self._first_order
-        return [game for game in self._station.games if game.order >= first and self.wants(game)]
+        return [game for game in self._channel.games if game.order >= first and self.wants(game)]
 
     def wants(self, game: Game) -> bool:
         """Whether this reader is going to read the game at all, once it gets there."""
@@ -332,7 +191,7 @@ class StationReader:
                 if not game.archived:
                     raise CursorGone("the replay no longer has the messages after this place")
                 self._exhausted.add(game)
-                if not any(other.needs(game) for other in self._station.readers):
+                if not any(other.needs(game) for other in self._channel.readers):
                     game.log_reader.forget()  # each of hundreds of old games would keep megabytes
             return messages
         return messages or None
@@ -365,7 +224,7 @@ class StationReader:
     def take_back(self, game: Game) -> None:
         """Read the further messages of an old game that the station has resumed."""
         if game.order < self._first_order:
-            for other in self._station.games:
+            for other in self._channel.games:
                 if game.order <= other.order < self._first_order:
                     self.positions[other] = other.logs[self.mode].head
             self.first = game.order
@@ -376,7 +235,7 @@ class StationReader:
         This includes older games that continue.
         """
         first = self._first_order
-        older = [game for game in self._station.games if FIRST_PLAYED <= game.order < first]
+        older = [game for game in self._channel.games if FIRST_PLAYED <= game.order < first]
         self.positions |= {game: game.logs[self.mode].head for game in older}
         if older:
             self.first = min(older, key=lambda game: game.order)
@@ -388,7 +247,7 @@ class StationReader:
         If `position` is `None`, the position in `game` stays as it is.
         """
         self.live = False
-        positions = {other: self.position(other) for other in self._station.games}
+        positions = {other: self.position(other) for other in self._channel.games}
         for other in positions:
             if not (other.archived or other.catching_up or other is game):
                 positions[other] = other.logs[self.mode].head
