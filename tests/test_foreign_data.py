@@ -86,7 +86,7 @@ OWN: Mapping[str, str] = {
     "store/tables/remembered.py": "values that were encoded before",
     "store/tables/search.py": _STORED,
     "stream/channel.py": _LOG,
-    "stream/delta_bases.py": _LOG,
+    "stream/view.py": _LOG,
     "parts/bracket/startgg/variables.py": _SHIPPED,
     "web/asgi.py": "parts of a request that h11 has validated",
     "web/events.py": "a constant path",

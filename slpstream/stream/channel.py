@@ -7,66 +7,61 @@ without the kernel, get it one by one. A channel never waits for a subscriber, s
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakSet
 
 import msgspec
 import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import CHUNK_BYTES, Chunk, DeltaBases, chunks, data_of
-from slpstream.stream.game import Game, Role
-from slpstream.stream.games import Locate, StationGames
-from slpstream.stream.live_subscriber import LiveSubscriber
+from slpstream.stream.game import Game, Order, Role
 from slpstream.stream.on_air import ChosenBy, OnAir
 from slpstream.stream.outbox import SendToAll, readiness
 from slpstream.stream.subscription import Start
-from slpstream.stream.view import View
+from slpstream.stream.view import CHUNK_BYTES, Chunk, DeltaBases, View, chunks
 from slpstream.system.internal_errors import InternalErrors
+
+if TYPE_CHECKING:
+    from slpstream.stream.station_reader import StationReader
+    from slpstream.stream.subscriber import StationDelivery
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 _SECONDARY = Role.SECONDARY
+KNOWN_GAMES = 16
+"""Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
+
+Locate = Callable[[str], Awaitable[None]]
+"""Adds the game with this id and all later games to the station's known games. Raises `NoSuchGame`."""
 _JOINED_BYTES = CHUNK_BYTES // 8
 """The messages about so many bytes of a file usually fit into a chunk."""
 
 
-class _Group:
+class Group:
     """Live subscribers that all receive the same bytes."""
-
-    __slots__ = ("_descriptors", "_readiness", "bases", "members", "view")
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self.members: list[LiveSubscriber] = []
+        self.members: list[StationDelivery] = []
         self.bases: DeltaBases = {}
         """The newest messages that were sent to the group."""
         self._descriptors: list[int] | None = None
         self._readiness = readiness.version
 
-    def add(self, member: LiveSubscriber) -> None:
-        """Add a member."""
-        self.members.append(member)
-        self.share_bases(member)
-
-    def remove(self, member: LiveSubscriber) -> None:
-        """Remove a member."""
-        self.members.remove(member)
-        self.separate_bases(member, self.bases)
-
-    def share_bases(self, member: LiveSubscriber) -> None:
+    def share_bases(self, member: StationDelivery) -> None:
         """Let a member that has exactly the bases of the group share them, so that it can read all that follows."""
         if member.bases == self.bases:
             member.bases = self.bases
         self._descriptors = None
 
-    def separate_bases(self, member: LiveSubscriber, bases: DeltaBases) -> None:
+    def separate_bases(self, member: StationDelivery, bases: DeltaBases) -> None:
         """If a member shares the bases of the group, give it a copy of `bases` instead."""
         if member.bases is self.bases:
             member.bases = {**bases}
         self._descriptors = None
 
-    def send_at_once(self, data: bytes, send_to_all: SendToAll) -> list[tuple[LiveSubscriber, int]]:
+    def send_at_once(self, data: bytes, send_to_all: SendToAll) -> dict[StationDelivery, int]:
         """Send data that was encoded for the group to all members whose sockets can take it now.
 
         Returns the other members, and how many bytes their sockets have taken. If this is 0, they may lack a base or
@@ -80,10 +75,10 @@ class _Group:
             ]
             self._readiness = readiness.version
         shortfalls = send_to_all(self._descriptors, data)
-        return [(members[index], taken) for index, taken in shortfalls] if shortfalls else []
+        return {members[index]: taken for index, taken in shortfalls} if shortfalls else {}
 
 
-class Channel(StationGames):
+class Channel:
     """One station as its subscribers see it."""
 
     def __init__(
@@ -91,26 +86,145 @@ class Channel(StationGames):
         station: str,
         locate: Locate,
         *,
-        publish_held: Callable[[], None] | None = None,
+        publish_held: Callable[[], None] = lambda: None,
         kept_games: int = 2,
         errors: InternalErrors | None = None,
         send_to_all: SendToAll | None = None,
     ) -> None:
-        """Without `send_to_all`, sockets are written to one by one."""
-        super().__init__(station, locate, publish_held=publish_held, kept_games=kept_games)
-        self._send_to_all = send_to_all
+        """`publish_held` is called when a reader appears. It should publish the messages that the source of the games
+        holds back as long as nothing reads them.
+
+        `kept_games` is the number of games that keep their rings after they have ended. These are always the newest
+        ones. Without `send_to_all`, sockets are written to one by one.
+        """
+        self.station = station
+        self._locate = locate
+        self.publish_held = publish_held
+        self._kept_games = kept_games
         self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
-        self.groups: dict[Hashable, _Group] = {}
+        self._send_to_all = send_to_all
+        self.groups: tuple[Group, ...] = ()
         """The live subscribers, by what they want."""
-        self._all_groups: tuple[_Group, ...] = ()
-        self._have_several_groups = False
+        self.readers: WeakSet[StationReader] = WeakSet()
+        """All readers that hold a position in these games, until they are garbage collected."""
+        self._changed: trio.Event | None = None
+        self._games: list[Game] = []
+        self.current: Game | None = None
+        """The game that is played: the one with the newest Game Start that is not secondary, unless the station has
+        turned to another game that continues."""
+        self.settled = False
+        """Whether the source has been searched once, so that the live games are known."""
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
         self._set: dict[str, Any] | None = None
 
     @property
+    def games(self) -> Sequence[Game]:
+        """The known games, oldest first."""
+        return self._games
+
+    async def locate(self, game_id: str) -> Game:
+        """Find the game with this id and return it. Afterwards, all later games are known too.
+
+        Raises `NoSuchGame` if there's no game with this id.
+        """
+        for searched in (False, True):
+            if searched:
+                await self._locate(game_id)
+            for game in reversed(self._games):
+                if game.game_id == game_id:
+                    return game
+        raise NoSuchGame(f"no such game: {game_id}")
+
+    async def changed(self) -> None:
+        """Wait until something changes: the games, their logs or the state of the station."""
+        if self._changed is None:
+            self._changed = trio.Event()
+        await self._changed.wait()
+
+    def notify(self) -> None:
+        """Wake all tasks that are waiting in `changed`."""
+        changed, self._changed = self._changed, None
+        if changed is not None:
+            changed.set()
+
+    def begin(self, game: Game) -> None:
+        """Add a game that has just begun. Unless it is secondary, it becomes the current game.
+
+        To save memory, older games that aren't in progress any more lose their rings.
+        """
+        self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
+        self._games.append(game)
+        if game.secondary:
+            game.primary = self.current
+        else:
+            self.current = game
+        for older in self._games[: -self._kept_games]:
+            if not older.in_progress:
+                older.forget()
+        self.notify()
+
+    def insert_archived(self, games: Sequence[Game]) -> None:
+        """Add games that were played before this daemon started, so they come before all games that it saw begin."""
+        known = {game.game_id for game in self._games}
+        self._games += [game for game in games if game.game_id not in known]
+        self._games.sort(key=lambda game: game.order)
+
+    def retire(self, game: Game, mtime_ns: int, name: str) -> None:
+        """Archive a game, because after reading its file to the end, we know that it was over before the daemon
+        started.
+        """
+        game.order = (0, mtime_ns, name)
+        if game.secondary:  # it was played earlier, not while another game was played
+            game.role = Role.RECORDED
+        game.primary = None
+        game.forget()
+        self._games.sort(key=lambda known: known.order)
+        if self.current is game:
+            known_games = reversed(self._games)
+            self.current = next((known for known in known_games if not (known.archived or known.secondary)), None)
+
+    def drop_oldest(self, followed: Container[Game | None]) -> None:
+        """Drop the oldest games if there are too many, but keep those that are in `followed` or that a reader still
+        needs.
+
+        A dropped game isn't lost. If it is looked up, we find it again through its file, as an archived game.
+        """
+        behind = [reader for reader in self.readers if not reader.live]
+        dropped: list[Game] = []
+        secondary: set[Game] = set()
+        keeps_one = False
+        for game in self._games[: max(0, len(self._games) - KNOWN_GAMES)]:
+            if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
+                keeps_one = True
+            elif not keeps_one:
+                dropped.append(game)
+            elif game.secondary:
+                secondary.add(game)  # any other game would then sort before the one that is kept
+        self._games = [game for game in self._games[len(dropped) :] if game not in secondary]
+        if dropped or secondary:
+            for reader in self.readers:
+                reader.drop(dropped, secondary)
+
+    def take_back(self, game: Game) -> None:
+        """Resume a game that was left or lost.
+
+        If it was dropped in the meantime, it gets back its old place in the order.
+        """
+        game.resume()
+        if game not in self._games:
+            self._games.append(game)
+            self._games.sort(key=lambda known: known.order)
+            for reader in self.readers:
+                reader.take_back(game)
+
+    def next_order(self) -> Order:
+        """Return the sort key for the next game that begins."""
+        return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
+
+    @property
     def subscribers(self) -> int:
         """The number of live subscribers. You can read this from any thread."""
-        return sum(len(group.members) for group in list(self.groups.values()))
+        return sum(len(group.members) for group in self.groups)
 
     def publish(self, game: Game, logs: Mapping[FramesMode, list[LogMessage]]) -> None:
         """Append new messages of a game to the log of each mode, and send them to the live subscribers.
@@ -118,12 +232,11 @@ class Channel(StationGames):
         The messages must be in order. While the game is still catching up, nothing is sent. If the log already has some
         of the messages, which happens if the file is read again, these are ignored.
         """
-        groups = self._all_groups
+        groups = self.groups
         for mode in logs:
-            published = logs[mode]
-            if not published:
+            messages, log = logs[mode], game.logs[mode]
+            if not messages:
                 continue
-            messages, log = published, game.logs[mode]
             head = log.offset, log.count
             if messages[0].offset <= log.offset:
                 messages = [message for message in messages if message.position > head]
@@ -144,11 +257,11 @@ class Channel(StationGames):
         """Make a game live and send the subscribers a snapshot of it. Call this once its file was read to its end."""
         game.go_live()
 
-        def tell(subscriber: LiveSubscriber) -> None:
-            if subscriber.delivery == "lossless":
-                self.set_back(subscriber, game)
+        def tell(member: StationDelivery) -> None:
+            if member.delivery == "lossless":
+                self.set_back(member, game)
             elif game.in_progress and not game.secondary:
-                subscriber.recipient.send_status(self.snapshot(game, subscriber.view.mode))
+                member.subscriber.send_status(self.snapshot(game, member.view.mode))
 
         self._for_each(self._live_subscribers(), tell)
         self.notify()
@@ -162,20 +275,20 @@ class Channel(StationGames):
         was_secondary, game.role = game.secondary, Role.PLAYED
         self.current = game
 
-        def tell(subscriber: LiveSubscriber) -> None:
-            if subscriber.delivery == "lossless":
+        def tell(member: StationDelivery) -> None:
+            if member.delivery == "lossless":
                 return
             if was_secondary:
-                self.set_back(subscriber, game, START)
+                self.set_back(member, game, START)
             else:
-                subscriber.recipient.send_status(self.snapshot(game, subscriber.view.mode))
+                member.subscriber.send_status(self.snapshot(game, member.view.mode))
 
         self._for_each(self._live_subscribers(), tell)
         self.notify()
 
     def publish_loose(self, message: LogMessage) -> None:
         """Send a diagnostic that doesn't belong to any game."""
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.put_loose(message))
+        self._for_each(self._live_subscribers(), lambda member: member.put_loose(message))
 
     def publish_state(self, state: dict[str, Any]) -> None:
         """Change the state of the station, and send it to all subscribers together with the summary of its game."""
@@ -183,7 +296,7 @@ class Channel(StationGames):
         summary = next(about, None)
         self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
         message = self.state_message()
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_state(message))
+        self._for_each(self._live_subscribers(), lambda member: member.tell(message))
         self.notify()
 
     def state_message(self) -> dict[str, Any]:
@@ -194,7 +307,7 @@ class Channel(StationGames):
         """Change the set of the station, and send it to all subscribers."""
         self._set = payload
         message = self.set_message()
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_set(message))
+        self._for_each(self._live_subscribers(), lambda member: member.tell(message))
         self.notify()
 
     def set_message(self) -> dict[str, Any] | None:
@@ -204,7 +317,7 @@ class Channel(StationGames):
     def publish_situation(self, payload: Mapping[str, Any]) -> None:
         """Tell all subscribers about a situation that was found in a game of the station."""
         message = {"type": "situation", "station": self.station, **payload}
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.recipient.send_status(message))
+        self._for_each(self._live_subscribers(), lambda member: member.subscriber.send_status(message))
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
         """Return the `snapshot` message of a game in progress.
@@ -225,143 +338,96 @@ class Channel(StationGames):
         payload["cursor"] = str(Cursor(game.game_id, mode, game.logs[mode].head))
         return payload
 
-    def attach(self, subscriber: LiveSubscriber) -> None:
+    def attach(self, member: StationDelivery) -> None:
         """Start to send new messages to the given subscriber.
 
         Before you call this, it must have reached the head of every log.
         """
-        key = subscriber.view.key
-        group = self.groups.get(key)
+        group = next((group for group in self.groups if group.view.key == member.view.key), None)
         if group is None:
-            group = self.groups[key] = _Group(subscriber.view)
-            self._note_groups()
-        group.add(subscriber)
+            group = Group(member.view)
+            self.groups = (*self.groups, group)
+        group.members.append(member)
+        group.share_bases(member)
 
-    def detach(self, subscriber: LiveSubscriber) -> None:
+    def detach(self, member: StationDelivery) -> None:
         """Stop sending new messages to the given subscriber."""
-        key = subscriber.view.key
-        group = self.groups.get(key)
-        if group is not None and subscriber in group.members:
-            group.remove(subscriber)
-            if not group.members:
-                del self.groups[key]
-                self._note_groups()
+        for group in self.groups:
+            if group.view.key == member.view.key and member in group.members:
+                group.members.remove(member)
+                group.separate_bases(member, group.bases)
+        self.groups = tuple(group for group in self.groups if group.members)
 
-    def _note_groups(self) -> None:
-        """Keep what each batch of messages needs to know about the groups."""
-        self._all_groups = (*self.groups.values(),)
-        self._have_several_groups = len(self._all_groups) > 1
-
-    def set_back(self, subscriber: LiveSubscriber, game: Game, position: Position | None = None) -> None:
+    def set_back(self, member: StationDelivery, game: Game, position: Position | None = None) -> None:
         """Detach a subscriber, and let it read `game` from `position` on.
 
         If you don't pass a position, it continues from where it was in this game.
         """
-        self.detach(subscriber)
-        subscriber.fall_behind(game, position)
+        self.detach(member)
+        member.fall_behind(game, position)
 
-    def _live_subscribers(self) -> list[LiveSubscriber]:
-        """Return all live subscribers.
+    def _live_subscribers(self) -> list[StationDelivery]:
+        """Return all live subscribers in a new list, because one can leave while we send something to it."""
+        return [member for group in self.groups for member in group.members]
 
-        This is a new list, because a subscriber can leave while we send something to it.
-        """
-        return [subscriber for group in self.groups.values() for subscriber in group.members]
-
-    def _fan_out(self, game: Game, messages: list[LogMessage], head: tuple[int, int], group: _Group) -> None:
+    def _fan_out(self, game: Game, messages: list[LogMessage], head: tuple[int, int], group: Group) -> None:
         """Send a batch of messages to one group. `head` is the position before the batch."""
-        is_secondary = game.role is _SECONDARY
-        members = group.members
-        if is_secondary:
-            members = [member for member in members if member.delivery == "lossless"]
-            if not members:
-                return
+        view, members, send_to_all = group.view, group.members, self._send_to_all
         bases_before = {**group.bases}
-        # A secondary game must not replace the bases of the game that is played.
-        known: DeltaBases = {} if is_secondary else group.bases
-        view, fps = group.view, game.frames_per_second
-        send_to_all = None if is_secondary else self._send_to_all
-        rest: list[tuple[LiveSubscriber, int]] | None = None
-        encoded: Sequence[Chunk] = ()
+        known = group.bases
+        if game.role is _SECONDARY:
+            members = [member for member in members if member.delivery == "lossless"]
+            known = {}  # it must not replace the bases of the game that is played
+            send_to_all = None
+        if not members:
+            return
+        rest: dict[StationDelivery, int] | None = None
+        encoded: list[Chunk] = []
         data = b""
         try:  # not a `with` block, which would be two more calls for each frame
             # Many frames would not fit into a socket, and may have to be encoded again for some members.
             is_short = messages[-1].offset - head[0] < _JOINED_BYTES
             if send_to_all is not None and view.joined is not None and is_short:
                 data = view.joined(messages, self.station, view.types, view.fields)
-                rest = group.send_at_once(data, send_to_all) if data else []
+                rest = group.send_at_once(data, send_to_all) if data else {}
             if rest is None or rest:
-                entries = view.entries(messages, self.station, fps, known, are_shared=self._have_several_groups)
-                if send_to_all is not None and rest is None:
-                    data = b"".join(map(data_of, entries))
-                    if len(data) <= CHUNK_BYTES:
-                        rest = group.send_at_once(data, send_to_all) if data else []
-                if rest is None or rest:
-                    encoded = chunks(entries)
+                encoded = chunks(view.entries(messages, self.station, game.frames_per_second, known))
+            if rest is None and send_to_all is not None and len(encoded) == 1:
+                data = encoded[0][0]
+                rest = group.send_at_once(data, send_to_all)
         except BaseException as error:  # noqa: BLE001 -- raised again if it isn't to be contained
             error_id = self._containment.caught(error)
             for member in [*members]:  # all of them want these bytes
-                member.recipient.fail(error_id)
+                member.subscriber.fail(error_id)
             return
-        if encoded:
-            if rest is None:
-                rest = [(member, 0) for member in members]
-            for subscriber, refused in self._send_one_by_one(rest, data, encoded, group, bases_before):
-                self.set_back(subscriber, game, _before(messages, refused, head))
+        if not encoded:
+            return
+        taken_bytes = dict.fromkeys(members, 0) if rest is None else rest
 
-    def _send_one_by_one(
-        self,
-        receivers: Iterable[tuple[LiveSubscriber, int]],
-        data: bytes,
-        encoded: Sequence[Chunk],
-        group: _Group,
-        bases_before: DeltaBases,
-    ) -> list[tuple[LiveSubscriber, LogMessage]]:
-        """Send a batch to some members of a group. `receivers` has how many bytes of `data` each of them has already.
-
-        Before the batch, the group had the bases `bases_before`. Returns each member that is lossless and has run out
-        of room, with the message that didn't fit.
-        """
-        fallen: list[tuple[LiveSubscriber, LogMessage]] = []
-        has_deltas = group.view.has_deltas
-        # Like `_for_each`, but without a function call for each of perhaps a thousand subscribers.
-        remaining = iter(receivers)
-        while True:
-            with self._containment as contained:
-                for subscriber, taken in remaining:
-                    if taken:
-                        subscriber.keep_rest(data, taken)
-                        continue
-                    if has_deltas:
-                        group.separate_bases(subscriber, bases_before)
-                    refused = subscriber.take(encoded)
-                    if refused is not None:
-                        fallen.append((subscriber, refused))
-                    elif has_deltas:
-                        group.share_bases(subscriber)
-                return fallen
-            subscriber.recipient.fail(contained.error_id or "")
-
-    def _for_each(self, subscribers: Iterable[LiveSubscriber], act: Callable[[LiveSubscriber], None]) -> None:
-        """Call `act` with each subscriber.
-
-        If this raises an unexpected exception, only the subscription that caused it ends.
-        """
-        remaining = iter(subscribers)
-        while True:
-            with self._containment as contained:
-                for subscriber in remaining:
-                    act(subscriber)
+        def send(member: StationDelivery) -> None:
+            if taken_bytes[member]:
+                member.outbox.keep_rest(data, taken_bytes[member])
                 return
-            subscriber.recipient.fail(contained.error_id or "")
+            if view.deltas:
+                group.separate_bases(member, bases_before)
+            refused = member.take(encoded)
+            if refused is not None:
+                taken = [message.position for message in messages if message.position < refused.position]
+                self.set_back(member, game, taken[-1] if taken else Position(*head))
+            elif view.deltas:
+                group.share_bases(member)
 
+        self._for_each(taken_bytes, send)
 
-def _before(messages: Sequence[LogMessage], message: LogMessage, head: tuple[int, int]) -> Position:
-    """Return the position of the message before `message`.
-
-    For the first one this is `head`, the position before the batch.
-    """
-    at = next(i for i, candidate in enumerate(messages) if candidate is message)
-    return messages[at - 1].position if at else Position(*head)
+    def _for_each(self, members: Iterable[StationDelivery], act: Callable[[StationDelivery], None]) -> None:
+        """Call `act` with each subscriber. An unexpected exception only ends the subscription that caused it."""
+        remaining = iter(members)
+        while True:
+            with self._containment as contained:
+                for member in remaining:
+                    act(member)
+                return
+            member.subscriber.fail(contained.error_id or "")
 
 
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -435,28 +501,17 @@ class WantedChannels:
     """
 
     def __init__(self, hub: Hub, stations: Sequence[str] | None) -> None:
-        self._hub = hub
+        self.hub = hub
         self._stations = stations
+        self.follow_on_air = stations is not None and ON_AIR in stations
+        """Whether the channels change whenever another station goes on air."""
 
     def __iter__(self) -> Iterator[Channel]:
-        channels = self._hub.channels
-        names = channels if self._stations is None else dict.fromkeys(map(self._resolved, self._stations))
-        return iter([channels[name] for name in names if name in channels])
-
-    def _resolved(self, name: str) -> str | None:
-        return self._hub.on_air.station_id if name == ON_AIR and self._hub.on_air is not None else name
-
-    def sources(self, types: Iterable[str]) -> dict[str, MessageSource]:
-        """Return the sources of the given types of messages. Unknown types are ignored."""
-        return {kind: self._hub.sources[kind] for kind in types if kind in self._hub.sources}
-
-    @property
-    def follow_on_air(self) -> bool:
-        """Whether the subscription follows the station on air.
-
-        If so, its channels change whenever another station goes on air.
-        """
-        return self._stations is not None and ON_AIR in self._stations
+        channels, on_air = self.hub.channels, self.hub.on_air
+        names = channels if self._stations is None else self._stations
+        shown = None if on_air is None else on_air.station_id
+        resolved = dict.fromkeys(shown if name == ON_AIR else name for name in names)
+        return iter([channels[name] for name in resolved if name in channels])
 
     def names(self, station: str) -> bool:
         """Whether the subscription asks for the given station directly, by its name or by asking for all stations.
@@ -472,7 +527,7 @@ class WantedChannels:
         """
         if self._stations is None or self.follow_on_air:
             return False
-        return not any(name in self._hub.channels for name in self._stations)
+        return not any(name in self.hub.channels for name in self._stations)
 
     def on_air_message(self) -> dict[str, Any] | None:
         """Return the `on_air` message if the subscription should get one, and otherwise `None`.
@@ -480,11 +535,7 @@ class WantedChannels:
         A subscription should get it if it follows the station on air. If it asks for all stations, it gets the message
         as soon as there has been a station on air.
         """
-        on_air = self._hub.on_air
+        on_air = self.hub.on_air
         if on_air is None or not (self.follow_on_air or (self._stations is None and on_air.since is not None)):
             return None
         return on_air.message()
-
-    async def changed(self) -> None:
-        """Wait until a channel is added or removed, or until the station on air changes."""
-        await self._hub.changed()

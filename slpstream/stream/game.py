@@ -53,25 +53,14 @@ class LogReader(Protocol):
 class GameLog:
     """The newest messages of one mode of a game. Together, they take at most `ring_bytes`."""
 
-    __slots__ = (
-        "_dropped_count",
-        "_dropped_offset",
-        "_messages",
-        "_ring_bytes",
-        "_size_bytes",
-        "_sizes_bytes",
-        "count",
-        "newest_frame",
-        "offset",
-    )
-
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
-        # Made on demand: each known game has two logs, most of them empty.
-        self._messages: list[LogMessage] | None = None
-        self._sizes_bytes: list[int] | None = None
-        self._size_bytes = 0
-        self._dropped_offset, self._dropped_count = START
+        self._messages: list[LogMessage] = []
+        self._sizes_bytes: list[int] = []
+        self.size_bytes = 0
+        """Approximately how much memory the ring uses."""
+        self.dropped_through = START
+        """Position of the newest message that the ring has dropped."""
         self.offset, self.count = START
         """The parts of `head`. Each frame changes them, but hardly anybody asks for the position."""
         self.newest_frame: LogMessage | None = None
@@ -86,15 +75,6 @@ class GameLog:
     def head(self, position: Position) -> None:
         self.offset, self.count = position
 
-    @property
-    def dropped_through(self) -> Position:
-        """Position of the newest message that the ring has dropped."""
-        return Position(self._dropped_offset, self._dropped_count)
-
-    @dropped_through.setter
-    def dropped_through(self, position: Position) -> None:
-        self._dropped_offset, self._dropped_count = position
-
     def append(self, messages: Sequence[LogMessage]) -> Sequence[LogMessage]:
         """Append messages that come after the head. If this exceeds the size limit, the oldest messages are dropped.
 
@@ -102,40 +82,39 @@ class GameLog:
         """
         if not messages:
             return ()
-        if self._messages is None or self._sizes_bytes is None:
-            self._messages, self._sizes_bytes = [], []
         self._messages += messages
         others: list[LogMessage] = []
         for message in messages:
             content, kind = message.content, message.type
-            # What `LogMessage.size_bytes` returns, but without a call for nearly all messages.
-            if type(content) is not bytes:
-                size_bytes = OVERHEAD_BYTES + content.size_bytes  # type: ignore[union-attr]
-            else:
-                size_bytes = OVERHEAD_BYTES if kind == "finalized" else OVERHEAD_BYTES + len(content)
-            self._sizes_bytes += (size_bytes,)
-            self._size_bytes += size_bytes
+            size_bytes = OVERHEAD_BYTES
             if kind == "frame":
                 self.newest_frame = message
             elif kind != "finalized":
                 others.append(message)
+            # `isinstance` is slow here, because msgspec's metaclass is that of abstract classes.
+            if type(content) is not bytes:
+                size_bytes += content.size_bytes  # type: ignore[union-attr]
+            elif kind != "finalized":  # it has only a few bytes
+                size_bytes += len(content)
+            self._sizes_bytes += (size_bytes,)
+            self.size_bytes += size_bytes
         self.offset, self.count = message.offset, message.count
-        if self._size_bytes > self._ring_bytes:
-            self._drop_oldest(self._messages, self._sizes_bytes)
+        if self.size_bytes > self._ring_bytes:
+            self._drop_oldest()
         return others
 
-    def _drop_oldest(self, ring: list[LogMessage], sizes_bytes: list[int]) -> None:
+    def _drop_oldest(self) -> None:
         """Drop the oldest messages, and some more, because otherwise each frame would have to drop some."""
         target_bytes = self._ring_bytes - self._ring_bytes // _SPARE_PART
         dropped = 0
-        for size_bytes in sizes_bytes[:-1]:
-            if self._size_bytes <= target_bytes:
+        for size_bytes in self._sizes_bytes[:-1]:
+            if self.size_bytes <= target_bytes:
                 break
-            self._size_bytes -= size_bytes
+            self.size_bytes -= size_bytes
             dropped += 1
         if dropped:
-            self._dropped_offset, self._dropped_count = ring[dropped - 1].offset, ring[dropped - 1].count
-            del ring[:dropped], sizes_bytes[:dropped]
+            self.dropped_through = self._messages[dropped - 1].position
+            del self._messages[:dropped], self._sizes_bytes[:dropped]
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """Return the messages after `position`, or `None` if the ring has already dropped some of them."""
@@ -143,20 +122,13 @@ class GameLog:
             return []
         if position < self.dropped_through:
             return None
-        ring = self._messages or []
-        return ring[bisect_right(ring, position, key=_position) :]
+        return self._messages[bisect_right(self._messages, position, key=_position) :]
 
     def forget(self) -> None:
         """Empty the ring. The head stays the same."""
-        self._messages = self._sizes_bytes = None
-        self._size_bytes = 0
+        self._messages, self._sizes_bytes, self.size_bytes = [], [], 0
         self.newest_frame = None
         self.dropped_through = self.head
-
-    @property
-    def size_bytes(self) -> int:
-        """Approximately how much memory the ring uses."""
-        return self._size_bytes
 
 
 class FileState(Enum):
@@ -191,23 +163,6 @@ _PLAYED, _SECONDARY = Role.PLAYED, Role.SECONDARY
 
 class Game:
     """A game of a station, with its two logs and the messages from which we make a snapshot."""
-
-    __slots__ = (
-        "_resumed_state",
-        "catching_up",
-        "ended",
-        "file_state",
-        "frames_per_second",
-        "game_id",
-        "log_reader",
-        "logs",
-        "newest_stats",
-        "order",
-        "primary",
-        "role",
-        "start",
-        "summary",
-    )
 
     def __init__(self, game_id: str, log_reader: LogReader, *, ring_bytes: int, order: Order) -> None:
         self.game_id = game_id

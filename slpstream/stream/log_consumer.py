@@ -9,7 +9,7 @@ that.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,8 +20,9 @@ from slpstream.model.errors import CursorGone, NoSuchGame, ProtocolViolation
 from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import Cursor, FramesMode, LogMessage, parse_cursor
 from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS, Topic
-from slpstream.stream.game import Game
-from slpstream.stream.games import StationGames, StationReader, Unread
+from slpstream.stream.channel import Channel
+from slpstream.stream.game import FIRST_PLAYED, Game
+from slpstream.stream.station_reader import StationReader
 from slpstream.stream.subscription import Start
 
 _KEPT_OFFSETS = 16
@@ -98,7 +99,7 @@ class LogConsumer:
 
     def __init__(
         self,
-        channel: StationGames,
+        channel: Channel,
         *,
         frames: FramesMode = "live",
         topics: frozenset[Topic] = frozenset(TOPICS),
@@ -113,7 +114,6 @@ class LogConsumer:
         messages. If you prefer larger batches, set `collect_seconds`. The consumer then waits for this time after a
         message has arrived.
         """
-        self.station = channel.station
         self._channel = channel
         self._frames = frames
         self._types = frozenset(kind for kind, topic in TOPIC_OF_TYPE.items() if topic in topics)
@@ -128,22 +128,21 @@ class LogConsumer:
         return self
 
     async def __anext__(self) -> ConsumedBatch:
-        reader = self._reader
-        if reader is None:
-            reader = self._reader = await self._begin()
+        if self._reader is None:
+            self._reader = await self._begin()
+        if self._reports:
+            return self._reports.popleft()
         waited = False
-        while not self._reports:
-            batch = await self._next(reader)
+        while True:
+            batch = await self._next(self._reader)
             if batch is not None:
                 if not waited:
                     await trio.lowlevel.checkpoint()
                 return batch
-            if not self._reports:
-                waited = True
-                await self._channel.changed()
-                if self._collect_seconds:
-                    await trio.sleep(self._collect_seconds)
-        return self._reports.popleft()
+            waited = True
+            await self._channel.changed()
+            if self._collect_seconds:
+                await trio.sleep(self._collect_seconds)
 
     async def _begin(self) -> StationReader:
         reader = StationReader(self._channel, self._frames)
@@ -160,7 +159,7 @@ class LogConsumer:
                 known_end |= offset.over
         if not found:
             if self._start == "start":
-                reader.from_first_played()
+                reader.first = FIRST_PLAYED
             else:
                 reader.from_heads()
             return reader
@@ -169,9 +168,17 @@ class LogConsumer:
         games = {game.game_id: game for game in self._channel.games}
         for offset in self._offsets:
             game = games.get(offset.cursor.game_id)
-            if game is not None and offset.cursor.position is not None and offset.cursor.mode == self._frames:
-                await self._resume(reader, game, offset)
-        reader.from_game(min(found, key=lambda game: game.order))
+            if game is None or offset.cursor.mode != self._frames:
+                continue
+            try:
+                position = await reader.position_of(game, offset.cursor)
+            except CursorGone as error:
+                self._reports.append(ConsumedBatch(game.game_id, (), error.what))
+                position = game.logs[self._frames].head
+            reader.positions[game] = reader.resumed[game.game_id] = position
+            if offset.over and game.archived:
+                reader.skip(game)
+        reader.first = min(found, key=lambda game: game.order)
         return reader
 
     async def _locate(self, cursor: Cursor) -> Game | None:
@@ -189,54 +196,34 @@ class LogConsumer:
             await trio.sleep(RETRY_SECONDS)
         return None
 
-    async def _resume(self, reader: StationReader, game: Game, offset: ConsumerOffset) -> None:
-        try:
-            position = await reader.position_of(game, offset.cursor)
-        except CursorGone as error:
-            self._reports.append(ConsumedBatch(game.game_id, (), error.what))
-            position = game.logs[self._frames].head
-        reader.positions[game] = reader.resumed[game.game_id] = position
-        if offset.over and game.archived:
-            reader.skip(game)
-
     async def _next(self, reader: StationReader) -> ConsumedBatch | None:
         """Return the next batch, or `None` if there's nothing to read.
 
-        In the second case, there was no checkpoint after the heads were compared.
+        In the second case, there was no checkpoint after the heads were compared. If a file can't be read, this tries
+        again for a while before it skips the file and reports it, because a network share can be unavailable for some
+        time, and because the process might have too many open files.
         """
+        tries: Counter[Game] = Counter()
         while True:
-            unread = await self._unread(reader)
+            try:
+                unread = await reader.next()
+            except CursorGone as error:
+                game = reader.stuck_in
+                tries[game] += 1
+                if game.lost or tries[game] == _TRIES:
+                    reader.skip(game)
+                    return ConsumedBatch(game.game_id, (), error.what)
+                await trio.sleep(RETRY_SECONDS)
+                continue
             if unread is None:
                 return None
             game, messages = unread
             if not messages:
                 return ConsumedBatch(game.game_id, (), "the file was lost")
-            last = messages[-1]
-            reader.advance_to(game, last)
-            reader.resumed[game.game_id] = last.position
+            reader.positions[game] = reader.resumed[game.game_id] = messages[-1].position
             while len(reader.resumed) > _REMEMBERED_GAMES:
                 del reader.resumed[next(iter(reader.resumed))]
             wanted = messages if self._all else [m for m in messages if m.type in self._types]
             if wanted:
                 return ConsumedBatch(game.game_id, wanted)
-
-    async def _unread(self, reader: StationReader) -> Unread | None:
-        """Like `StationReader.next`, but if a file can't be read, this tries again for a while before it skips the file
-        and reports it.
-
-        We do this because a network share can be unavailable for some time, and because the process might have too many
-        open files.
-        """
-        tries: dict[Game | None, int] = {}
-        while True:
-            try:
-                return await reader.next()
-            except CursorGone as error:
-                game = reader.stuck_in
-                tries[game] = tries.get(game, 0) + 1
-                if game is not None and (game.lost or tries[game] == _TRIES):
-                    reader.skip(game)
-                    reader.report_lost(game)
-                    self._reports.append(ConsumedBatch(game.game_id, (), error.what))
-                    return None
-                await trio.sleep(RETRY_SECONDS)
+            tries.clear()

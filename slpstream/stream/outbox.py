@@ -21,11 +21,8 @@ class _Readiness:
     frame.
     """
 
-    __slots__ = ("version",)
-
-    def __init__(self) -> None:
-        self.version = object()
-        """Another object after each change."""
+    version = object()
+    """Another object after each change."""
 
 
 readiness = _Readiness()
@@ -60,17 +57,20 @@ class Outbox:
         socket: Socket,
         *,
         limit_bytes: int,
+        wake_writer: Callable[[], object],
         tell_missed: Callable[[int], bytes],
-        on_missed: Callable[[], None] | None = None,
+        on_missed: Callable[[], object] = lambda: None,
     ) -> None:
-        """`tell_missed` encodes the notice about dropped entries. It is called with their number.
+        """`wake_writer` is called when there is unsent data, which should be flushed once the socket is writable.
 
-        `on_missed` is called each time an entry is dropped. You can use it to count them, because a subscriber that
-        never reads its socket doesn't receive the notice either.
+        `tell_missed` encodes the notice about dropped entries. It is called with their number. `on_missed` is called
+        each time an entry is dropped. You can use it to count them, because a subscriber that never reads its socket
+        doesn't receive the notice either.
         """
         self.socket = socket
         """While the outbox is `empty`, other code may write to it directly."""
         self._limit_bytes = limit_bytes
+        self._wake_writer = wake_writer
         self._tell_missed = tell_missed
         self._on_missed = on_missed
         self._rest: bytes | memoryview = b""  # of a partial write
@@ -85,25 +85,12 @@ class Outbox:
         """Whether all data was sent."""
         return self.queued_bytes == 0
 
-    def send(self, data: bytes) -> bool:
-        """Write to the socket and keep the rest, if any. Returns whether the socket took everything.
-
-        You must only call this while the outbox is `empty`.
-        """
-        taken = self.socket.write_now(data)
-        if taken == len(data):
-            return True
-        self.keep_rest(data, taken)
-        return False
-
     def keep_rest(self, data: bytes, taken: int) -> None:
-        """Keep the rest of some data of which the socket took only the first `taken` bytes.
-
-        You must only call this while the outbox is `empty`.
-        """
+        """Keep the rest of some data that was written to the socket of an `empty` outbox, which took `taken` bytes."""
         self._rest = memoryview(data)[taken:]
         self.queued_bytes = len(data) - taken
         readiness.version = object()
+        self._wake_writer()
 
     def put(self, data: bytes, key: Hashable = None) -> bool:
         """Send the data now or, if there is other unsent data, queue it. Returns whether the data was accepted.
@@ -112,7 +99,9 @@ class Outbox:
         a key is never dropped. Instead, it is refused if there isn't enough room for it.
         """
         if self.queued_bytes == 0:
-            self.send(data)
+            taken = self.socket.write_now(data)
+            if taken < len(data):
+                self.keep_rest(data, taken)
             return True
         if key in self._droppable:
             self._drop(key)
@@ -129,6 +118,7 @@ class Outbox:
             self._queue[key] = data
             self._droppable[key] = None
         self.queued_bytes += len(data)
+        self._wake_writer()
         return True
 
     def flush(self) -> bool:
@@ -161,8 +151,9 @@ class Outbox:
         each time it runs, it pauses the whole daemon.
         """
         self._rest = b""
-        self.clear()  # this changes `readiness` too
-        self.socket, self._tell_missed, self._on_missed = _CLOSED, _nothing, None
+        self.clear()
+        self.socket = _CLOSED
+        self._wake_writer = self._tell_missed = self._on_missed = _nothing
 
     def _next(self) -> bytes:
         """Return the next entry. If entries before it were dropped, it begins with a notice about that."""
@@ -184,11 +175,10 @@ class Outbox:
 
     def _miss(self) -> None:
         self._missed += 1
-        if self._on_missed is not None:
-            self._on_missed()
+        self._on_missed()
 
 
-def _nothing(missed: int) -> bytes:
+def _nothing(missed: int = 0) -> bytes:
     return b""
 
 

@@ -1,7 +1,7 @@
 """One subscriber, which gets messages when they are published or, if it can't keep up, reads the logs at its own pace.
 
 In each station, a subscriber is either *live* or *catching up*. If it is live, it belongs to a group of the channel,
-which writes new messages straight to its socket. If it is catching up, its `run` task works through the logs with a
+which writes new messages straight to its socket. If it is catching up, it works through the logs with a
 `StationReader`. As soon as it has reached every head, it becomes live. There is no checkpoint in between, so it can't
 miss a message. Every subscriber starts by catching up.
 
@@ -12,97 +12,102 @@ message that was queued.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import trio
 
 from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
-from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage
+from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
 from slpstream.stream.channel import Channel, MessageSource, WantedChannels
-from slpstream.stream.game import Game
-from slpstream.stream.games import StationReader
-from slpstream.stream.live_subscriber import LiveSubscriber, Recipient
+from slpstream.stream.game import FIRST_PLAYED, Game
 from slpstream.stream.outbox import Outbox
-from slpstream.stream.subscription import Start, Subscription
-from slpstream.stream.view import Encoding
+from slpstream.stream.station_reader import StationReader
+from slpstream.stream.subscription import Delivery, Start, Subscription
+from slpstream.stream.view import Chunk, DeltaBases, Encoding, Entry, View
 from slpstream.system.internal_errors import InternalErrors
 
 _MESSAGES_PER_CHECKPOINT = 8  # hundreds of subscribers that catch up must not delay the live ones
 
 
-class Subscriber(Recipient):
-    """The subscription of one connection, which can be for any number of stations.
+class Subscriber:
+    """The subscription of one connection, which can be for any number of stations."""
 
-    Call `run` to follow the stations. It keeps running until it is cancelled or raises an error.
-    """
-
-    def __init__(
-        self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
-    ) -> None:
-        super().__init__(subscription, encoding, outbox, wake_writer)
+    def __init__(self, subscription: Subscription, encoding: Encoding, outbox: Outbox) -> None:
+        self.subscription = subscription
+        self.view = View(subscription, encoding)
+        self.outbox = outbox
+        self.delivery: Delivery = subscription.delivery
         self.sources: dict[str, MessageSource] = {}
         self._stations: list[StationDelivery] = []
         self._possible_owners = 0  # stations that may still own the cursor
         self._told_on_air: dict[str, Any] | None = None
+        self._drained = trio.Event()
+        self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
+        self._failed = trio.Event()
+        self._failure: SubscriberError | None = None  # the reason, unless the connection is too slow
+        self._left = False
 
-    async def run(self, channels: WantedChannels) -> None:
-        """Follow the channels until cancelled. It is fine if channels appear or disappear in the meantime.
+    async def run(self, channels: WantedChannels, errors: InternalErrors) -> SubscriberError | None:
+        """Follow the channels, and return the error that ends the subscription. Until then, it is fine if channels
+        appear or disappear.
 
-        This can raise `NoSuchGame`, `CursorGone`, `TooSlow` and `SubscriptionFailed`. They are always wrapped in
-        exception groups.
-        """
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._follow, channels, nursery)
-                await self._failed.wait()
-                raise self._failure or TooSlow("the connection is too slow for messages that must not be dropped")
-        finally:
-            self._stations = []  # they refer back to this object, and only the garbage collector frees cycles
-
-    async def run_until_refused(self, channels: WantedChannels, errors: InternalErrors) -> SubscriberError | None:
-        """Like `run`, but returns the error that ended the subscription.
-
-        If the reason was a bug, you get a `SubscriptionFailed`. With `strict` errors, the bug is raised instead.
+        The error can be a `NoSuchGame`, `CursorGone` or `TooSlow`. If the reason is a bug, you get a
+        `SubscriptionFailed`. With `strict` errors, the bug is raised instead.
         """
         refused: SubscriberError | None = None
         with errors.contain("stream") as contained:
             try:
-                await self.run(channels)
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._follow, channels, nursery)
+                    await self._failed.wait()
+                    raise self._failure or TooSlow("the connection is too slow for messages that must not be dropped")
             except* SubscriberError as group:
                 refused = first_refusal(group)
+            finally:
+                self._stations = []  # they refer back to this object, and only the garbage collector frees cycles
         return refused if contained.error_id is None else SubscriptionFailed(contained.error_id)
 
     async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
         """Run a `StationDelivery` for each channel, and keep track of channels that are added and removed."""
         left_at: dict[str, Cursor | None] = {}
         self._tell_on_air(channels)
-        self.sources = channels.sources(self.subscription.also)
-        self._stations = [StationDelivery(self, channel) for channel in channels]
-        self._possible_owners = len(self._stations) + channels.follow_on_air  # the next one on air may own it
-        for station in self._stations:
-            nursery.start_soon(station.run)
+        sources = channels.hub.sources
+        self.sources = {kind: sources[kind] for kind in self.subscription.also if kind in sources}
+        self._possible_owners = len(list(channels)) + channels.follow_on_air  # the next one on air may own it
+        is_late = False
         while not self._left:
             wanted = list(channels)
             for station in [station for station in self._stations if station.channel not in wanted]:
                 self._stations.remove(station)
-                left_at[station.channel.station] = station.cursor() or left_at.get(station.channel.station)
-                station.tell_state(station.channel.state_message())
+                left_at[station.channel.station] = station.reader.cursor() or left_at.get(station.channel.station)
+                station.tell(station.channel.state_message())
                 station.end()
             if channels.over:
                 raise NoSuchGame("the station has been removed")
             self._tell_on_air(channels)
             known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                # A station that returns on air begins live: its messages in between were not wanted. One that the
-                # subscription names continues at its last position.
-                late = LateDelivery(
-                    self, channel, left_at.get(channel.station), begins_live=not channels.names(channel.station)
-                )
-                self._stations.append(late)
-                nursery.start_soon(late.run)
-            await channels.changed()
+                start: Start | Cursor | None = self.subscription.cursor_of(channel.station)
+                if is_late:
+                    start = self._late_start(channels, channel.station, left_at.get(channel.station))
+                self._stations.append(StationDelivery(self, channel, start, is_late=is_late))
+                nursery.start_soon(self._stations[-1].run)
+            is_late = True
+            await channels.hub.changed()
+
+    def _late_start(self, channels: WantedChannels, station: str, left_at: Cursor | None) -> Start | Cursor | None:
+        """Return where to begin in a station that appeared, or came back, after the subscription had begun.
+
+        `left_at` is the position that the subscriber had when the station was removed. `None` stands for the first game
+        that was played.
+        """
+        # A station that returns on air begins live: its messages in between were not wanted.
+        if self.delivery == "conflate" or not channels.names(station):
+            return "start" if self.subscription.cursor_of(station) == "start" else "live"
+        cursor = left_at or self.subscription.cursors.get(station)
+        return cursor if isinstance(cursor, Cursor) else None
 
     def _tell_on_air(self, channels: WantedChannels) -> None:
         """Send the station on air, if the subscription wants to know and if it is another one than before."""
@@ -113,9 +118,15 @@ class Subscriber(Recipient):
 
     def stop(self) -> None:
         """Leave all channels. Nothing is sent after this."""
-        super().stop()
+        self._left = True
         for station in self._stations:
             station.leave()
+
+    def fail(self, error_id: str) -> None:
+        """End the subscription because of a bug. `error_id` is the id under which the bug was logged."""
+        self.stop()
+        self._failure = SubscriptionFailed(error_id)
+        self._failed.set()
 
     def disown(self, error: NoSuchGame) -> None:
         """Note that a station doesn't own the cursor. If this was the last one that could, raise `error`."""
@@ -123,31 +134,107 @@ class Subscriber(Recipient):
         if not self._possible_owners:
             raise error
 
+    def send_status(self, payload: dict[str, Any]) -> None:
+        """Send a status message. Status messages are never dropped.
 
-class StationDelivery(LiveSubscriber):
+        If a lossless subscriber has no room, we wait until it does. In the meantime, we only keep the newest message of
+        each type and station.
+        """
+        if self._left:
+            return
+        data = self.view.status(payload)
+        if self.delivery == "conflate":
+            self._put(data, None)
+        elif self._late or not self.outbox.put(data):
+            # `on_air` messages replace each other whatever their station. The newest message of a key is sent last.
+            key = (payload["type"], "" if payload["type"] == "on_air" else payload["station"])
+            self._late.pop(key, None)
+            self._late[key] = data
+
+    def put(self, data: bytes, message: LogMessage, station: str) -> bool:
+        """Queue a log message for a live subscriber. Returns False if the subscriber is lossless and has no room for
+        it.
+
+        If a status message is already waiting for room, then log messages have to wait too, because it might be the
+        snapshot that comes before them.
+        """
+        if self.delivery == "lossless":
+            return not self._late and self.outbox.put(data)
+        droppable = message.type in DROPPABLE_TYPES
+        self._put(data, (station, message.game_id, message.type) if droppable else None)
+        return True
+
+    async def put_slowly(self, data: bytes) -> None:
+        """Wait until the outbox is empty, and then queue a message that was read back from the log."""
+        while not self.outbox.empty or self._left:
+            if self._drained.is_set():
+                self._drained = trio.Event()
+            await self._drained.wait()
+        self.outbox.put(data)
+
+    async def send_unlogged(self, kind: str, station: str, payload: Mapping[str, Any]) -> None:
+        """Send a message that isn't in a log. A slow conflating subscriber only gets the newest of its type."""
+        data = self.view.status({"type": kind, "station": station, **payload})
+        if self.delivery == "lossless":
+            await self.put_slowly(data)
+        else:
+            self._put(data, (station, kind))
+            await trio.lowlevel.checkpoint()
+
+    def flushed(self) -> None:
+        """Note that the connection has written everything that was in the outbox."""
+        late, self._late = self._late, {}
+        for data in late.values():
+            self.outbox.put(data)
+        self._drained.set()
+
+    def _put(self, data: bytes, key: Hashable) -> None:
+        # After a message that did not fit, nothing more is sent: a cursor promises that all earlier messages were sent.
+        if not self._left and not self.outbox.put(data, key):
+            self.stop()
+            self._failed.set()
+
+
+class StationDelivery:
     """The part of a subscription that concerns one station.
 
-    It finds out where to begin, and catches up whenever the subscriber isn't live.
+    It finds out where to begin, and catches up whenever the subscriber isn't live. While it is live, the channel sends
+    it messages as soon as they are published.
     """
 
-    def __init__(self, subscriber: Subscriber, channel: Channel) -> None:
-        reads_secondary = subscriber.delivery == "lossless"
-        reader = StationReader(channel, subscriber.view.mode, reads_secondary=reads_secondary)
-        super().__init__(subscriber, channel.station, reader)
+    def __init__(
+        self, subscriber: Subscriber, channel: Channel, start: Start | Cursor | None, *, is_late: bool = False
+    ) -> None:
+        """`start` is where to begin, where `None` stands for the first game that was played.
+
+        A station `is_late` if it appeared after the subscription had begun.
+        """
+        self.subscriber = subscriber
         self.channel = channel
-        self._subscriber = subscriber
+        self.view = subscriber.view
+        self.outbox = subscriber.outbox
+        self.delivery = subscriber.delivery
+        self.bases: DeltaBases = {}
+        """The bases of deltas that this subscriber has. If they are those of its group, it is the same dictionary."""
+        self._start = start
+        self._is_late = is_late
+        self.reader = StationReader(channel, self.view.mode, reads_secondary=self.delivery == "lossless")
+        self._told: dict[str, dict[str, Any]] = {}  # the last status messages, by their type
+        self._behind = trio.Event()
         self._scope = trio.CancelScope()
 
     async def run(self) -> None:
         """Find out where to begin, and then catch up whenever the subscriber isn't live."""
         with self._scope:
             try:
+                self._tell_status()
+                await self.reader.settle()
                 await self._begin()
-                asked = self._subscriber.subscription.cursor_of(self._station)
-                start: Start | Cursor = self.cursor() or ("start" if asked == "start" else "live")
+                asked = self.subscriber.subscription.cursor_of(self.channel.station)
+                start: Start | Cursor = self.reader.cursor() or ("start" if asked == "start" else "live")
                 async with trio.open_nursery() as nursery:
-                    for kind, source in self._subscriber.sources.items():
-                        send = partial(self._subscriber.send_unlogged, kind, self._station)
+                    for kind, source in self.subscriber.sources.items():
+                        send = partial(self.subscriber.send_unlogged, kind, self.channel.station)
                         nursery.start_soon(source, self.channel, start, send)
                     while True:
                         await self._catch_up()
@@ -162,66 +249,61 @@ class StationDelivery(LiveSubscriber):
 
     def leave(self) -> None:
         """Leave the groups of the channel."""
-        if self._reader.live:
+        if self.reader.live:
             self.channel.detach(self)
-            self._reader.live = False
+            self.reader.live = False
 
-    def cursor(self) -> Cursor | None:
-        """Return the subscriber's cursor in the newest game from which it has received a message."""
-        return self._reader.cursor()
+    def tell(self, message: dict[str, Any] | None) -> None:
+        """Send a status message of the station, unless it is the one of its type that we sent last."""
+        if message is not None and message != self._told.get(message["type"]):
+            self._told[message["type"]] = message
+            self.subscriber.send_status(message)
 
     def _tell_status(self) -> None:
-        self.tell_state(self.channel.state_message())
-        self.tell_set(self.channel.set_message())
+        self.tell(self.channel.state_message())
+        self.tell(self.channel.set_message())
 
     async def _begin(self) -> None:
-        self._tell_status()
-        await self._reader.settle()
-        await self._find_beginning()
-
-    async def _find_beginning(self) -> None:
-        subscription = self._subscriber.subscription
-        cursor = subscription.cursor_of(self._station)
-        if isinstance(cursor, Cursor):
+        """Find out where to begin. Raises `NoSuchGame` or `CursorGone` if that isn't possible."""
+        start, channel, reader = self._start, self.channel, self.reader
+        if isinstance(start, Cursor):
             try:
-                await self._begin_after(cursor)
+                await self._begin_after(start)
             except NoSuchGame as error:
-                if self._station in subscription.cursors:
+                if self._is_late:
+                    start = None
+                elif channel.station in self.subscriber.subscription.cursors:
                     raise
-                self._subscriber.disown(error)
-                cursor = "live"
-            else:
-                return
-        await self._begin_at(cursor)
+                else:
+                    self.subscriber.disown(error)
+                    start = "live"
+        if start == "start":
+            reader.from_start()
+        elif start is None:
+            reader.first = FIRST_PLAYED
+        elif start == "live":
+            while any(game.catching_up for game in channel.games):
+                await channel.changed()
+            reader.from_heads()
+            if channel.current is not None and channel.current.in_progress:
+                self.subscriber.send_status(channel.snapshot(channel.current, self.view.mode))
 
     async def _begin_after(self, cursor: Cursor) -> None:
-        """Begin after a cursor. Raises `NoSuchGame` or `CursorGone` if that isn't possible."""
         game = await self.channel.locate(cursor.game_id)
-        self._reader.resume_in(game)
-        position = await self._reader.position_of(game, cursor)
-        await self._reader.check_end(game, position)
-        self._reader.positions[game] = position
-
-    async def _begin_at(self, start: Start) -> None:
-        channel = self.channel
-        if start == "start":
-            self._reader.from_start()
-            return
-        while any(game.catching_up for game in channel.games):
-            await channel.changed()
-        self._reader.from_heads()
-        if channel.current is not None and channel.current.in_progress:
-            self._subscriber.send_status(channel.snapshot(channel.current, self.view.mode))
+        self.reader.resume_in(game)
+        position = await self.reader.position_of(game, cursor)
+        await self.reader.check_end(game, position)
+        self.reader.positions[game] = position
 
     async def _catch_up(self) -> None:
         """Read every game until all heads are reached, and then become live."""
         self._behind = trio.Event()
-        reader = self._reader
+        reader = self.reader
         while True:
             self._tell_status()
             unread = await reader.next()
             if unread is not None:
-                await self._deliver(unread.game, unread.messages)
+                await self._deliver(*unread)
             elif any(reader.waits_for(game) for game in reader.games()):
                 await self.channel.changed()
             else:
@@ -234,49 +316,58 @@ class StationDelivery(LiveSubscriber):
         for count, message in enumerate(self._conflated(messages)):
             if count % _MESSAGES_PER_CHECKPOINT == 0:
                 await trio.lowlevel.checkpoint()
-            for entry in self.view.entries([message], self._station, game.frames_per_second, self.bases):
-                await self._subscriber.put_slowly(entry.data)
-                self._reader.advance_to(game, message)  # now, because the station can end before the next message
+            for entry in self.view.entries([message], self.channel.station, game.frames_per_second, self.bases):
+                await self.subscriber.put_slowly(entry.data)
+                # Not only after the last message, because the station can end before that.
+                self.reader.positions[game] = message.position
         if messages:
-            self._reader.advance_to(game, messages[-1])
+            self.reader.positions[game] = messages[-1].position
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
-        """Return the messages that should be sent.
-
-        A conflating subscriber only gets the newest of each droppable type.
-        """
+        """Return the messages to send. A conflating subscriber only gets the newest of each droppable type."""
         if self.delivery == "lossless":
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
         return [m for m in messages if m.type not in DROPPABLE_TYPES or newest[m.type] is m]
 
+    def fall_behind(self, game: Game, position: Position | None = None) -> None:
+        """Stop being live. Read `game` from `position` on, and all other live games from their heads on.
 
-class LateDelivery(StationDelivery):
-    """Like `StationDelivery`, but for a station that appeared, or came back, after the subscription had begun."""
-
-    def __init__(
-        self, subscriber: Subscriber, channel: Channel, left_at: Cursor | None, *, begins_live: bool = False
-    ) -> None:
-        """`left_at` is the position that the subscriber had when the station was removed.
-
-        If you set `begins_live`, then even a lossless subscriber doesn't receive any earlier messages.
+        If `position` is `None`, the reader continues where it was in `game`. The channel must have detached the
+        subscriber before it calls this.
         """
-        super().__init__(subscriber, channel)
-        self._left_at = left_at
-        self._begins_live = begins_live
+        if self.reader.live:
+            self.reader.fall_behind(game, position)
+            self._behind.set()
 
-    async def _find_beginning(self) -> None:
-        subscription = self._subscriber.subscription
-        asked = subscription.cursor_of(self._station)
-        if subscription.delivery == "conflate" or self._begins_live:
-            await self._begin_at("start" if asked == "start" else "live")
-            return
-        cursor = self._left_at or subscription.cursors.get(self._station)
-        if isinstance(cursor, Cursor):
-            try:
-                await self._begin_after(cursor)
-            except NoSuchGame:
-                pass
-            else:
-                return
-        self._reader.from_first_played()
+    def take(self, chunks: Iterable[Chunk]) -> LogMessage | None:
+        """Send some chunks of messages, or queue them if there is unsent data.
+
+        If the subscriber is lossless and runs out of room, this stops and returns the message that didn't fit.
+        """
+        station = self.channel.station
+        for data, entries in chunks:
+            if self.outbox.queued_bytes == 0:
+                self.outbox.put(b"".join(map(self._read, entries)) if self.view.deltas else data)
+                continue
+            for entry in entries:
+                if self.delivery == "conflate":
+                    self.bases.pop(entry.message.type, None)  # it can still be dropped, so no delta can be based on it
+                readable = self.view.readable(entry, self.bases, station)
+                if not self.subscriber.put(readable, entry.message, station):
+                    return entry.message
+                if self.delivery == "lossless" and entry.base is not None:
+                    self.bases[entry.message.type] = entry.base
+        return None
+
+    def _read(self, entry: Entry) -> bytes:
+        """Return the bytes of an entry that is going to be sent, and note its base."""
+        data = self.view.readable(entry, self.bases, self.channel.station)
+        if entry.base is not None:
+            self.bases[entry.message.type] = entry.base
+        return data
+
+    def put_loose(self, message: LogMessage) -> None:
+        """Queue a diagnostic that doesn't belong to any game, if the subscription wants it."""
+        for entry in self.view.entries([message], self.channel.station, 60, {}):
+            self.subscriber.put(entry.data, message, self.channel.station)

@@ -47,10 +47,6 @@ class Subscription(msgspec.Struct, frozen=True):
     cursor: Start | Cursor = "live"
     cursors: Mapping[str, Start | Cursor] = msgspec.field(default_factory=dict)
 
-    def wants(self, station: str) -> bool:
-        """Whether the subscription is for the given station."""
-        return self.stations is None or station in self.stations
-
     def cursor_of(self, station: str) -> Start | Cursor:
         """Return the cursor that says where the subscription begins in the given station."""
         return self.cursors.get(station, self.cursor)
@@ -144,11 +140,8 @@ def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
     Returns `None` if the query doesn't ask for a subscription. Raises `ProtocolViolation` if a value is wrong.
     """
     known = set(SubscribeRequest.__struct_fields__) - {"op"}
-    asked: dict[str, Any] = {}
-    for key, value in pairs:
-        name = "stations" if key == "station" else key
-        if name in known:
-            asked[name] = value
+    renamed = (("stations" if key == "station" else key, value) for key, value in pairs)
+    asked: dict[str, Any] = {key: value for key, value in renamed if key in known}
     if not asked:
         return None
     for key in _LIST_KEYS:

@@ -16,7 +16,7 @@ from slpstream.model import delta
 from slpstream.model.delta import delta_message
 from slpstream.model.events import Form
 from slpstream.model.messages import LogMessage, envelope, to_messagepack
-from slpstream.stream.delta_bases import DeltaBase
+from slpstream.stream.view import DeltaBase
 
 _FIN = 0x80
 _SIZE_IN_2_BYTES, _SIZE_IN_8_BYTES = 126, 127

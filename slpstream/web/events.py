@@ -55,6 +55,7 @@ class ServerSentEventsEncoding:
     """Encodes messages as server-sent events."""
 
     key = "events"
+    joined = None
 
     def log(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         """Encode a log message as an event. You can cut a `frame` message down to some fields."""
@@ -130,7 +131,13 @@ class EventsSession:
         self._headers = headers
         self._observer = observer
         self._errors = errors
-        self._outbox = Outbox(connection, limit_bytes=outbox_bytes, tell_missed=_lagged, on_missed=observer.on_lagged)
+        self._outbox = Outbox(
+            connection,
+            limit_bytes=outbox_bytes,
+            wake_writer=self._wake,
+            tell_missed=_lagged,
+            on_missed=observer.on_lagged,
+        )
         self._work = trio.Event()
         self._ending = False
         """Whether the session ends once the outbox is empty."""
@@ -156,7 +163,7 @@ class EventsSession:
         """Send events until the client leaves or the session is closed."""
         head = _HEAD + b"".join(b"%b: %b\r\n" % header for header in self._headers) + b"\r\n"
         self._outbox.put(head + b"retry: %d\n\n" % _RETRY_MILLISECONDS)
-        subscriber = self._subscriber = Subscriber(subscription, _ENCODING, self._outbox, self._wake)
+        subscriber = self._subscriber = Subscriber(subscription, _ENCODING, self._outbox)
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
@@ -169,7 +176,7 @@ class EventsSession:
             self._outbox.discard()
 
     async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
-        error = await subscriber.run_until_refused(channels, self._errors)
+        error = await subscriber.run(channels, self._errors)
         if error is not None:
             self._stop()
             self._outbox.clear()

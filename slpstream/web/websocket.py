@@ -97,7 +97,11 @@ class WebsocketSession:
             subprotocols=[Subprotocol(name) for name in ENCODINGS], max_size=MAX_MESSAGE_BYTES
         )
         self._outbox = Outbox(
-            connection, limit_bytes=outbox_bytes, tell_missed=self._lagged, on_missed=observer.on_lagged
+            connection,
+            limit_bytes=outbox_bytes,
+            wake_writer=self._wake,
+            tell_missed=self._lagged,
+            on_missed=observer.on_lagged,
         )
         self._work = trio.Event()
         self._closing = False
@@ -266,7 +270,7 @@ class WebsocketSession:
 
     async def _follow(self, subscribed: _Subscribed, channels: WantedChannels) -> None:
         with subscribed.scope:
-            error = await subscribed.subscriber.run_until_refused(channels, self._errors)
+            error = await subscribed.subscriber.run(channels, self._errors)
             if error is not None and self._subscribed is subscribed:
                 self._refuse(error)
 
@@ -309,7 +313,7 @@ class WebsocketSession:
             self._refuse(error)
             return
         self._unsubscribe()
-        subscriber = Subscriber(subscription, self._encoding, self._outbox, self._wake)
+        subscriber = Subscriber(subscription, self._encoding, self._outbox)
         self._subscribed = _Subscribed(subscriber, trio.CancelScope())
         nursery.start_soon(self._follow, self._subscribed, channels)
 
@@ -335,7 +339,6 @@ class WebsocketSession:
 
     def _send_status(self, payload: dict[str, Any]) -> None:
         self._outbox.put(self._encoding.status(payload))
-        self._wake()
 
     def _wake(self) -> None:
         self._work.set()
@@ -352,8 +355,6 @@ class WebsocketSession:
             closed = self._protocol.close_sent
             if not self._closing and closed is not None and self._protocol.close_rcvd is None:
                 self._observer.on_closed(closed.code)  # the client violated the protocol, or its message was too big
-        if not self._outbox.empty:
-            self._wake()
 
 
 class _ServerProtocol(ServerProtocol):

@@ -15,7 +15,7 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DELTA_TYPES, delta_message
 from slpstream.model.messages import LogMessage, to_messagepack
 from slpstream.model.topics import TOPICS
-from slpstream.stream.delta_bases import DeltaBase, DeltaBases, predecessor
+from slpstream.stream.view import DeltaBase, DeltaBases
 from tests.bench.report import Figure, Form
 from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
@@ -62,7 +62,7 @@ def _measure(name: str, log: Iterable[LogMessage]) -> tuple[Sizes, Sizes]:
     every, frames = [0, 0], [0, 0]
     for message in log:
         line = message.json(_STATION)
-        base, before = DeltaBase(message, None), predecessor(known, message)
+        base, before = DeltaBase(message, None), known.get(message.type)
         if before is None or message.type not in DELTA_TYPES:
             size = len(to_messagepack(line))
         else:

@@ -53,10 +53,8 @@ from slpstream.sources.tail.events import CaughtUp, Grew, Lost, Opened, Refused,
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.store import GameIndex, old_files
 from slpstream.store.tables.games import Games
-from slpstream.stream.channel import Channel
-from slpstream.stream.outbox import Outbox
-from slpstream.stream.subscriber import Subscriber
-from slpstream.stream.view import View
+from slpstream.stream.channel import Channel, Group
+from slpstream.stream.subscriber import StationDelivery, Subscriber
 from slpstream.system.internal_errors import CORE_LABELS
 from slpstream.web import app as app_module
 from slpstream.web import server as server_module
@@ -193,14 +191,14 @@ async def test_bug_in_a_stream(tmp_path: Path) -> None:
             assert re.fullmatch(r"internal error [0-9a-f]{8}", closed.value.rcvd.reason)
 
         bugs: list[tuple[str, Any, str, Any]] = [
-            ("stream", Subscriber, "run", follow_events),
+            ("stream", Subscriber, "_follow", follow_events),
             ("request", server_module, "find_channels", ask_events),
             ("stream", websocket, "Subscriber", open_websocket),
             ("stream", websocket, "parse_subscription", open_websocket),
         ]
         for part, owner, name, act in bugs:
             await here.play(name, part, partial(once, owner, name), act)
-        sending: list[tuple[Any, str]] = [(View, "entries"), (Outbox, "send")]
+        sending: list[tuple[Any, str]] = [(Group, "send_at_once"), (StationDelivery, "tell")]
         for owner, name in sending:
             victim = await here.play(name, "subscriber", partial(once_for_a_station, owner, name))
             await here.until(lambda victim=victim: 1011 in victim.closed, "closed with 1011")  # type: ignore[misc]

@@ -21,7 +21,7 @@ from slpstream.model.delta import DELTA_TYPES, DeltaDecoder, Image, delta_messag
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, to_messagepack
 from slpstream.model.topics import TOPICS
-from slpstream.stream.delta_bases import DeltaBase
+from slpstream.stream.view import DeltaBase
 from tests.replays import NOT_REPLAYS, real_replays, replay_path
 from tests.synthetic.match import synthetic_match
 

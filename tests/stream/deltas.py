@@ -9,7 +9,7 @@ import msgspec
 
 from slpstream.model.delta import DeltaDecoder, delta_message
 from slpstream.model.messages import to_messagepack
-from slpstream.stream.delta_bases import DeltaBase
+from slpstream.stream.view import DeltaBase
 from tests.stream.fakes import Client, LineEncoding
 
 

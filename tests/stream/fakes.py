@@ -282,7 +282,7 @@ class Client:
             self.descriptor = next(self._descriptors)
             self._by_descriptor[self.descriptor] = self
         self.error: SubscriberError | None = None
-        self.outbox = Outbox(self, limit_bytes=limit_bytes, tell_missed=self._lagged)
+        self.outbox = Outbox(self, limit_bytes=limit_bytes, wake_writer=self._wake_writer, tell_missed=self._lagged)
         self.max_queued = 0
         self._split_bytes = 0
         self._all_lines: list[bytes] = []
@@ -319,7 +319,7 @@ class Client:
     @asynccontextmanager
     async def subscribed(self, hub: Hub, request: Subscription, *, settled: bool = True) -> AsyncIterator[Client]:
         """Follow the subscription inside the `async with` block. If not `settled`, the block begins immediately."""
-        subscriber = Subscriber(request, self.encoding, self.outbox, self._wake_writer)
+        subscriber = Subscriber(request, self.encoding, self.outbox)
         self._subscriber = subscriber
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._pump, subscriber)
@@ -330,14 +330,7 @@ class Client:
             nursery.cancel_scope.cancel()
 
     async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
-        try:
-            await subscriber.run(channels)
-        except* SubscriberError as group:
-            error: BaseException = group
-            while isinstance(error, BaseExceptionGroup):
-                error = error.exceptions[0]
-            assert isinstance(error, SubscriberError)
-            self.error = error
+        self.error = await subscriber.run(channels, InternalErrors())
 
     async def _pump(self, subscriber: Subscriber) -> None:
         while True:

@@ -145,7 +145,7 @@ async def lossless_schedule(seed: int, known_games: int) -> None:
 @pytest.mark.parametrize("known_games", [16, 2])
 @pytest.mark.parametrize("seeds", seed_ranges(), ids=str)
 def test_lossless_delivers_each_message_once(seeds: range, known_games: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", known_games)
+    monkeypatch.setattr("slpstream.stream.channel.KNOWN_GAMES", known_games)
     for seed in seeds:
         trio.run(lossless_schedule, seed, known_games)
 

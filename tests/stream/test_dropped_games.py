@@ -15,7 +15,7 @@ KNOWN = 3
 
 @pytest.fixture(autouse=True)
 def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", KNOWN)
+    monkeypatch.setattr("slpstream.stream.channel.KNOWN_GAMES", KNOWN)
 
 
 def next_game(station: FakeStation, number: int) -> Game:

@@ -136,7 +136,7 @@ async def schedule(seed: int) -> None:
 
 @pytest.mark.parametrize("first", range(0, SCHEDULES, 10))
 def test_each_message_is_consumed_once_in_order(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", 1 if first % 20 else 16)
+    monkeypatch.setattr("slpstream.stream.channel.KNOWN_GAMES", 1 if first % 20 else 16)
     for seed in range(first, first + 10):
         trio.run(schedule, seed, clock=trio.testing.MockClock(autojump_threshold=0))
 

@@ -30,13 +30,16 @@ class Socket:
 
 
 def outbox(socket: Socket, limit_bytes: int = 100) -> Outbox:
-    return Outbox(socket, limit_bytes=limit_bytes, tell_missed=lambda missed: b"<missed %d>" % missed)
+    def tell_missed(missed: int) -> bytes:
+        return b"<missed %d>" % missed
+
+    return Outbox(socket, limit_bytes=limit_bytes, wake_writer=lambda: None, tell_missed=tell_missed)
 
 
 def test_data_is_not_queued_while_the_socket_has_room() -> None:
     socket = Socket(100)
     box = outbox(socket)
-    assert box.send(b"<a>")
+    assert box.put(b"<a>")
     assert box.put(b"<b>")
     assert box.put(b"<c>", "key")
     assert (box.empty, box.queued_bytes, socket.received, socket.writes) == (True, 0, b"<a><b><c>", 3)
@@ -45,7 +48,7 @@ def test_data_is_not_queued_while_the_socket_has_room() -> None:
 def test_newer_entry_replaces_older_and_the_gap_is_reported() -> None:
     socket = Socket(2)
     box = outbox(socket)
-    assert not box.send(b"<begun>")
+    assert box.put(b"<begun>")
     for text in (b"<f1>", b"<f2>"):
         box.put(text, "f")
     box.put(b"<e>")
@@ -61,7 +64,7 @@ def test_newer_entry_replaces_older_and_the_gap_is_reported() -> None:
 def test_batch_can_exceed_the_limit_of_an_empty_outbox() -> None:
     """An empty outbox sends a batch with one call; the limit applies to entries that are queued after it."""
     box = outbox(Socket(1), 10)
-    assert not box.send(b"<" + b"x" * 98 + b">")
+    assert box.put(b"<" + b"x" * 98 + b">")
     assert box.queued_bytes == 99
     assert not box.put(b"<e>")
     assert box.put(b"<f>", "f")
@@ -71,7 +74,7 @@ def test_batch_can_exceed_the_limit_of_an_empty_outbox() -> None:
 def test_clear_keeps_a_partly_written_message() -> None:
     socket = Socket(1)
     box = outbox(socket)
-    box.send(b"<abc>")
+    box.put(b"<abc>")
     box.put(b"<f>", "f")
     box.put(b"<e>")
     box.clear()
@@ -179,7 +182,7 @@ def test_outbox_matches_a_simple_model(actions: list[tuple[str, str | None, int]
 def test_dropped_entries_take_no_memory_while_the_socket_is_stuck() -> None:
     """Entries that newer ones replaced take no memory."""
     box = outbox(Socket(1), 1000)
-    box.send(b"<abc>")
+    box.put(b"<abc>")
     tracemalloc.start()
     for number in range(10_000):
         box.put(b"<%d>" % number, "f")

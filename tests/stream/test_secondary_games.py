@@ -165,7 +165,7 @@ async def test_log_consumer_reads_the_game_that_is_played_first() -> None:
 
 
 async def test_number_of_secondary_games_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", 4)
+    monkeypatch.setattr("slpstream.stream.channel.KNOWN_GAMES", 4)
     station, played = FakeStation(), FakeLog(1, batches=5)
     game = station.begin(played)
     for number in range(2, 30):

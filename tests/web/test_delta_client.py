@@ -15,7 +15,7 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
 from slpstream.model.messages import LogMessage
 from slpstream.model.topics import TOPICS
-from slpstream.stream.delta_bases import DeltaBase
+from slpstream.stream.view import DeltaBase
 from slpstream.web.encodings import DELTA
 from tests.stream.fakes import FakeLog
 from tests.synthetic.match import synthetic_match

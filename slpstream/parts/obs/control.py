@@ -23,8 +23,8 @@ from slpstream.parts.obs.desk import Desk, Kept, WishKey
 from slpstream.parts.obs.link import ObsLink, OpenStream
 from slpstream.parts.obs.rules import Actions, Occasion, Rule, placeholders
 from slpstream.stream.channel import Channel, Hub
-from slpstream.stream.games import StationReader
 from slpstream.stream.log_consumer import LogConsumer
+from slpstream.stream.station_reader import StationReader
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 

@@ -29,9 +29,8 @@ from slpstream.parts.fanout.gateway.broker import Broker
 from slpstream.parts.fanout.gateway.history import History, messages_of
 from slpstream.parts.fanout.gateway.lines import message_in, object_in, payload_of
 from slpstream.parts.fanout.streams import MODES, StationKeys, Turn, by_game, just_before
-from slpstream.stream.channel import Channel
+from slpstream.stream.channel import Channel, Locate
 from slpstream.stream.game import Game, Role
-from slpstream.stream.games import Locate
 from slpstream.system.internal_errors import InternalErrors
 
 _INITIAL_MESSAGES = 128

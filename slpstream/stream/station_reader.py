@@ -1,0 +1,273 @@
+"""A reader that works its way through the logs of a station.
+
+Subscribers that catch up, and outputs (by way of `log_consumer`), read the logs at their own pace. To do this, they use
+a `StationReader`, which remembers a position in each game and fetches the messages after it. These come from the ring
+or, if the ring has already dropped them, from the file.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from slpstream.model.errors import CursorGone
+from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.game import FIRST_PLAYED, Game, Order
+
+if TYPE_CHECKING:
+    from slpstream.stream.channel import Channel
+
+
+class StationReader:
+    """Reads the logs of the games of one station, and remembers a position in each of them.
+
+    To use it, first choose where to begin by setting `first` or calling `from_start`, `from_heads` or `resume_in`, and
+    then call `next` repeatedly. After you have delivered a message, store its position in `positions`. If you have
+    fetched messages but didn't manage to deliver them, you get them again.
+    """
+
+    def __init__(self, channel: Channel, mode: FramesMode, *, reads_secondary: bool = True) -> None:
+        """Pass `reads_secondary=False` if you are only interested in the games that are being played."""
+        self._channel = channel
+        self.mode = mode
+        self._reads_secondary = reads_secondary
+        self.positions: dict[Game, Position] = {}
+        """The last message that was consumed of each game."""
+        self.resumed: dict[str, Position] = {}
+        """Positions by game id, for games that the station finds again as another `Game`."""
+        self.live = False
+        """Whether the channel sends the owner new messages, so that nothing is left to read."""
+        self.first: Game | Order = (0, 0, "")
+        """Where to begin. If you set it to a game, and don't want to read that from its start, set its position too."""
+        self._exhausted: set[Game] = set()  # archived games read to their end: they cannot grow
+        self._pass: deque[Game] = deque()
+        self._passed_time = False
+        self._reported_lost: set[Game] = set()
+        channel.publish_held()
+        channel.readers.add(self)
+
+    async def settle(self) -> None:
+        """Wait until the source was searched for the first time."""
+        while not self._channel.settled:
+            await self._channel.changed()
+
+    def from_start(self) -> None:
+        """Begin with the first message of the current game. If there isn't one, begin with the next game."""
+        current = self._channel.current
+        self.first = self._channel.next_order() if current is None else current
+
+    def from_heads(self) -> None:
+        """Begin with the next messages of the games that are in progress now, and then read all later games."""
+        running = [game for game in self._channel.games if game.in_progress]
+        self.first = min(running, key=lambda game: game.order) if running else self._channel.next_order()
+        for game in self._channel.games:
+            if self.wants(game):
+                self.positions[game] = game.logs[self.mode].head
+
+    def resume_in(self, game: Game) -> None:
+        """Begin with the given game. Use this if you don't know your positions in the other games.
+
+        If the game is secondary, then its primary game is read again from the beginning, because otherwise you might
+        miss some of its messages.
+        """
+        self.first = game
+        played = game.primary
+        if not self._reads_secondary or played is None or played not in self._channel.games:
+            return
+        self.first = played
+        for other in self._channel.games:
+            if other.secondary and other.order < game.order:  # secondary games are read one after the other
+                if other.archived:
+                    self._exhausted.add(other)
+                else:
+                    self.positions[other] = other.logs[self.mode].head
+
+    async def position_of(self, game: Game, cursor: Cursor) -> Position:
+        """Return the position in `game` that a cursor refers to. Raises `CursorGone` if it can't be read any more."""
+        position = cursor.position
+        while game.catching_up and (position is None or position > game.logs[self.mode].head):
+            await self._channel.changed()
+        if position is None:
+            return await game.log_reader.find_frame(self.mode, cursor.frame or 0)
+        if position > game.logs[self.mode].head and not game.archived and not game.in_progress:
+            raise CursorGone("the game has ended before this place")
+        return position
+
+    async def check_end(self, game: Game, position: Position) -> None:
+        """Check that there can still be messages after a position. If not, raise `CursorGone`.
+
+        This is the case if the position is past the end of an archived game that is over. If an archived game has no
+        end, on the other hand, it can still grow.
+        """
+        messages, mode = game.log_reader.messages, self.mode
+        if not game.archived or await messages(mode, position):
+            return
+        if await messages(mode, Position(position.offset, position.count - 1)):
+            return
+        end, over = START, False
+        while found := await messages(mode, end):
+            over = over or any(message.type == "game_end" for message in found)
+            end = found[-1].position
+        if over and position > end:
+            raise CursorGone("the game has ended before this place")
+
+    def position(self, game: Game) -> Position:
+        """Return the position of the reader in the given game."""
+        position = self.positions.get(game) or self.resumed.get(game.game_id)
+        if position is None:
+            # An archived game whose file has grown is another `Game` with the same log.
+            same = (p for other, p in self.positions.items() if other.archived and other.game_id == game.game_id)
+            position = next(same, START)
+        return position
+
+    def cursor(self) -> Cursor | None:
+        """Return the cursor of the reader in the newest game from which it has read something."""
+        for game in reversed(self.games()):
+            at_head = self.live and not game.archived
+            position = game.logs[self.mode].head if at_head else self.position(game)
+            if position > START:
+                return Cursor(game.game_id, self.mode, position)
+        return None
+
+    def games(self) -> list[Game]:
+        """Return the games to read, in the order of the station."""
+        first = self._first_order
+        return [game for game in self._channel.games if game.order >= first and self.wants(game)]
+
+    def wants(self, game: Game) -> bool:
+        """Whether this reader is going to read the game at all, once it gets there."""
+        return self._reads_secondary or not game.secondary or game is self.first
+
+    async def next(self) -> tuple[Game, Sequence[LogMessage]] | None:
+        """Return a game with its next unread messages, or `None` if the heads of all logs are reached.
+
+        If there are no messages, the file of the game was lost, so there won't be any more.
+
+        This works through one game after the other. If it returns `None`, there was no checkpoint since the heads were
+        compared, so you can go live without missing anything in between. If it raises `CursorGone`, you can find the
+        game in `stuck_in`, and pass it to `skip` if you want to do without it.
+        """
+        if self._pass and self._pass[0].secondary:
+            self._pass.clear()  # the game that is played has priority
+        while True:
+            if not self._pass:
+                self._pass.extend(self.games())
+                self._passed_time = False
+            while self._pass:
+                game = self._pass[0]
+                messages = await self._following(game)
+                if messages is not None:
+                    self._passed_time = True
+                    if messages:
+                        return game, messages
+                    continue
+                self._pass.popleft()
+                if game.lost and game not in self._reported_lost:
+                    self._reported_lost.add(game)
+                    self._passed_time = True  # the caller can wait before the next call
+                    return game, ()
+            if not self._passed_time:
+                return None
+
+    @property
+    def stuck_in(self) -> Game:
+        """The game that `next` was reading when it raised an exception."""
+        return self._pass[0]
+
+    async def _following(self, game: Game) -> Sequence[LogMessage] | None:
+        """Return some of the messages after the position in the given game.
+
+        An empty result means that the log was read back and has no more messages. If this returns `None`, there are no
+        more messages either, but it came to this conclusion without a checkpoint. Raises `CursorGone`.
+        """
+        if game in self._exhausted:
+            return None
+        position = self.position(game)
+        messages: Sequence[LogMessage] | None = None if game.archived else game.logs[self.mode].since(position)
+        if messages is None:
+            messages = await game.log_reader.messages(self.mode, position)
+            if not messages:
+                if not game.archived:
+                    raise CursorGone("the replay no longer has the messages after this place")
+                self._exhausted.add(game)
+                if not any(other.needs(game) for other in self._channel.readers):
+                    game.log_reader.forget()  # each of hundreds of old games would keep megabytes
+            return messages
+        return messages or None
+
+    def waits_for(self, game: Game) -> bool:
+        """Whether the log of the game still has to grow until it reaches the position of this reader, or the end of its
+        file.
+        """
+        return game.catching_up or (not game.archived and self.position(game) > game.logs[self.mode].head)
+
+    def needs(self, game: Game) -> bool:
+        """Whether there are messages in a game that this reader hasn't read yet."""
+        if self.live or game in self._exhausted or game.order < self._first_order or not self.wants(game):
+            return False
+        return game.archived or self.position(game) < game.logs[self.mode].head
+
+    def drop(self, oldest: Sequence[Game], secondary: Collection[Game]) -> None:
+        """Forget games that the station has dropped: its oldest ones, and secondary ones among the later games.
+
+        The reader begins after the oldest ones, so that there is nothing to read again if they are looked up later.
+        """
+        if oldest and self._first_order <= oldest[-1].order:
+            ordinal, place, name = oldest[-1].order
+            self.first = (ordinal, place, name + "\0")
+        for game in (*oldest, *secondary):
+            self.positions.pop(game, None)
+            self._exhausted.discard(game)
+            self._reported_lost.discard(game)
+
+    def take_back(self, game: Game) -> None:
+        """Read the further messages of an old game that the station has resumed."""
+        if game.order < self._first_order:
+            for other in self._channel.games:
+                if game.order <= other.order < self._first_order:
+                    self.positions[other] = other.logs[self.mode].head
+            self.first = game.order
+
+    def go_live(self) -> None:
+        """Become live, which means that from now on the channel sends you the new messages of all games.
+
+        This includes older games that continue.
+        """
+        first = self._first_order
+        older = [game for game in self._channel.games if FIRST_PLAYED <= game.order < first]
+        self.positions |= {game: game.logs[self.mode].head for game in older}
+        if older:
+            self.first = min(older, key=lambda game: game.order)
+        self.live = True
+
+    def fall_behind(self, game: Game, position: Position | None) -> None:
+        """Stop being live. The position in `game` becomes `position`, and in all other live games it becomes the head.
+
+        If `position` is `None`, the position in `game` stays as it is.
+        """
+        self.live = False
+        positions = {other: self.position(other) for other in self._channel.games}
+        for other in positions:
+            if not (other.archived or other.catching_up or other is game):
+                positions[other] = other.logs[self.mode].head
+        if position is not None:
+            positions[game] = position
+        self.positions = positions
+
+    def skip(self, game: Game) -> None:
+        """Skip the part of a game that can't be read, and continue with the messages that are still in the ring.
+
+        It isn't reported any more that the game was lost.
+        """
+        self._reported_lost.add(game)
+        if game.archived:
+            self._exhausted.add(game)
+        else:
+            log = game.logs[self.mode]
+            self.positions[game] = max(self.position(game), log.dropped_through)
+
+    @property
+    def _first_order(self) -> Order:
+        # A game can move in the order, so its sort key is looked up each time.
+        return self.first.order if isinstance(self.first, Game) else self.first
