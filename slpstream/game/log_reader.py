@@ -25,6 +25,7 @@ import trio
 
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import of_name
+from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.events import GameStart, first_of
@@ -44,8 +45,6 @@ _BATCH_FRAMES = 512
 _PEEK_BYTES = 16 * 1024
 _FIRST_PEEK_BYTES = 1536
 """Enough for the Game Start of a Slippi replay. Decoding the frames after it would take most of the time."""
-MODES: tuple[FramesMode, ...] = ("live", "finalized")
-
 ReadUnwritten = Callable[[Path, int, int], bytes]
 """Called in a worker thread with a file, an offset and a size limit. Returns bytes of the file that the disk has not
 taken yet."""
