@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Format, Preview, Reader, WholeGame
-from slpstream.formats.registry import of_name
+from slpstream.formats.registry import new_stats, of_name
 from slpstream.formats.slplog.open_log import is_log
 from slpstream.game.described import DescribedGame
-from slpstream.game.pipeline import Deriver, Pipeline
+from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import FormatError, Unreadable, UnsupportedFile
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metadata, first_of
 from slpstream.model.messages import FramesMode, LogMessage
@@ -345,16 +345,10 @@ def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
             found = DescribedGame(preview.start)
             found.take(preview[1:])
             return found
-    reader, deriver = open_replay(path).new_reader(), Deriver() if stats else None
-    game: DescribedGame | None = None
-    for events in _read_to_end(path, reader):
-        derived = events if deriver is None else deriver.derive(events)
-        if game is None:
-            game = DescribedGame.of(derived)
-        else:
-            game.take(derived)
+    pipeline = Pipeline(open_replay(path).new_reader(), make_stats=new_stats if stats else lambda start: None)
+    game = DescribedGame.of(event for batch in _read_to_end(path, pipeline) for event in batch.notable)
     if game is None:
-        raise reader.failure or FormatError("no game in it", offset=0)
+        raise pipeline.failure or FormatError("no game in it", offset=0)
     return game
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import io
 import os
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ import trio
 
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import of_name
+from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.events import GameStart, first_of
@@ -43,9 +45,6 @@ _BATCH_FRAMES = 512
 _PEEK_BYTES = 16 * 1024
 _FIRST_PEEK_BYTES = 1536
 """Enough for the Game Start of a Slippi replay. Decoding the frames after it would take most of the time."""
-MODES: tuple[FramesMode, ...] = ("live", "finalized")
-
-
 ReadUnwritten = Callable[[Path, int, int], bytes]
 """Called in a worker thread with a file, an offset and a size limit. Returns bytes of the file that the disk has not
 taken yet."""
@@ -58,10 +57,152 @@ class Slice(NamedTuple):
     end: int
 
 
-class GrowingLogReader:
+class _Cached:
+    """The pipelines and slices of one file that we keep."""
+
+    __slots__ = ("ahead", "checkpoints", "ends", "lock", "slices", "spacing")
+
+    def __init__(self) -> None:
+        self.lock = trio.Lock()
+        """Held by the task that computes or uses this."""
+        self.checkpoints: dict[int, Pipeline] = {}
+        """Keyed by the number of bytes read, or by the index of the slice that they compute, in a file that is written
+        in one go. The event loop adds checkpoints while a worker thread reads this."""
+        self.spacing = 1
+        """The distance of the checkpoints, as a multiple of the usual one."""
+        self.ahead: OrderedDict[int, Pipeline] = OrderedDict()
+        """The pipelines that computed the last few whole slices, by the number of bytes read."""
+        self.slices: OrderedDict[int, Slice] = OrderedDict()
+        self.ends: list[Mapping[FramesMode, Position]] = []
+        """The last message of each slice that was computed, in a file that is written in one go."""
+
+    def add_checkpoint(self, pipeline: Pipeline) -> None:
+        """Keep a pipeline.
+
+        When there are too many, every second one is dropped, and new ones are farther apart from then on.
+        """
+        self.checkpoints[pipeline.bytes_read] = pipeline
+        if len(self.checkpoints) > _MAX_CHECKPOINTS:
+            self.spacing *= 2
+            for offset in sorted(self.checkpoints)[1::2]:
+                self.checkpoints.pop(offset, None)
+
+    def nearest(self, offset: int, path: Path) -> Pipeline:
+        """Return the pipeline that has to read the fewest bytes to get to `offset`."""
+        start = max((at for at in tuple(self.checkpoints) if at <= offset), default=0)
+        ahead = max((at for at in self.ahead if start <= at <= offset), default=None)
+        if ahead is not None:
+            return self.ahead.pop(ahead)
+        checkpoint = self.checkpoints.get(start)
+        if checkpoint is not None:
+            return checkpoint.copy()
+        name = replay_name(path)
+        return Pipeline(of_name(name).new_reader(name), MODES)
+
+
+class FileLogReader(ABC):
+    """Reads back the log of a game from its file, in slices, of which the newest are kept."""
+
+    __slots__ = ("_cached", "_game_id", "_limiter", "_path", "_published")
+
+    def __init__(
+        self,
+        path: Callable[[], Path],
+        published: Callable[[FramesMode], Position | None],
+        game_id: str,
+        limiter: trio.CapacityLimiter,
+    ) -> None:
+        """`path` is called each time we read, because files can be renamed.
+
+        `published` returns the position of the last message that readers are allowed to see, or `None` if they can see
+        all of those that we read.
+        """
+        self._path = path
+        self._published = published
+        self._game_id = game_id
+        self._limiter = limiter
+        self._cached: _Cached | None = None
+
+    @property
+    def _cache(self) -> _Cached:
+        """Only created when it's needed, because there can be thousands of files, and most of them are never read."""
+        if self._cached is None:
+            self._cached = _Cached()
+        return self._cached
+
+    def forget(self) -> None:
+        """Free the caches, unless they are in use. If they're needed again, they are filled again."""
+        if self._cached is not None and not self._cached.lock.locked():
+            self._cached = None
+
+    async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
+        """Return some of the messages after `position`. At the end of the known log, the result is empty.
+
+        Raises `CursorGone` if the log can't be read any more.
+        """
+        index = self._index_after(mode, position)
+        limit = self._published(mode)
+        while (part := await self._slice(index)) is not None:
+            found = [message for message in part.logs[mode] if message.position > position]
+            if found:
+                return found if limit is None else [message for message in found if message.position <= limit]
+            index += 1
+        return []
+
+    async def find_frame(self, mode: FramesMode, number: int) -> Position:
+        """Return the position before the first `frame` that has this number or a higher one.
+
+        Raises `CursorGone` if there's no such frame, or if the log can't be read any more.
+        """
+        index = self._index_before(number)
+        over = False
+        while (part := await self._slice(index)) is not None:
+            for message in part.logs[mode]:
+                over = over or message.type == "game_end"
+                if message.frame is not None and message.frame >= number:
+                    return Position(message.offset, message.count - 1)
+            index += 1
+        raise CursorGone(f"frame {number} is not in the game{'' if over else ' yet'}")
+
+    async def _slice(self, index: int) -> Slice | None:
+        """Return one slice, or `None` if it is beyond the end."""
+        cache = self._cache
+        async with cache.lock:
+            found = cache.slices.get(index)
+            if found is None or not self._is_current(index, found):
+                try:
+                    found = await trio.to_thread.run_sync(self._read_slice, cache, index, limiter=self._limiter)
+                except OSError as error:
+                    raise CursorGone(f"the replay cannot be read any more: {error.strerror}") from error
+                if found is None:
+                    return None
+                cache.slices[index] = found
+            cache.slices.move_to_end(index)
+            while len(cache.slices) > _CACHED_SLICES:
+                cache.slices.popitem(last=False)
+            return found
+
+    @abstractmethod
+    def _index_after(self, mode: FramesMode, position: Position) -> int:
+        """Return the index of the slice with the first message after `position`, or of one before it."""
+
+    def _index_before(self, number: int) -> int:
+        """Return the index of a slice before the frame `number`, or of the one with it."""
+        return 0
+
+    def _is_current(self, index: int, part: Slice) -> bool:
+        """Whether a slice from the cache still has all messages that it should have."""
+        return True
+
+    @abstractmethod
+    def _read_slice(self, cache: _Cached, index: int) -> Slice | None:
+        """Compute one slice, or return `None` if it is beyond the end. This runs in a worker thread."""
+
+
+class GrowingLogReader(FileLogReader):
     """Reads back the log of a file that is written event by event. It doesn't matter whether the file is finished."""
 
-    __slots__ = ("_cached", "_game_id", "_keep_from", "_limit_bytes", "_limiter", "_path", "_read_unwritten")
+    __slots__ = ("_keep_from", "_limit_bytes", "_read_unwritten")
 
     def __init__(
         self,
@@ -71,17 +212,13 @@ class GrowingLogReader:
         limiter: trio.CapacityLimiter,
         read_unwritten: ReadUnwritten | None = None,
     ) -> None:
-        """`path` and `limit_bytes` are called each time we read, because files can be renamed, and live ones grow.
-
-        `limit_bytes` returns the offset up to which the file can be read, or `None` if we can read all of it.
+        """`limit_bytes` is called each time we read, and returns the offset up to which the file can be read, or `None`
+        if we can read all of it.
         """
+        super().__init__(path, lambda mode: None, game_id, limiter)
         self._read_unwritten = read_unwritten
-        self._path = path
         self._limit_bytes = limit_bytes
-        self._game_id = game_id
-        self._limiter = limiter
         self._keep_from = _SLICES_PER_KEPT * SLICE_BYTES
-        self._cached: _Cached | None = None
 
     def keep(self, pipeline: Pipeline) -> int:
         """Offer the pipeline that follows the file. At regular distances, this keeps a copy of it.
@@ -93,90 +230,32 @@ class GrowingLogReader:
             self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES * self._cache.spacing
         return self._keep_from
 
-    @property
-    def _cache(self) -> _Cached:
-        if self._cached is None:
-            self._cached = _Cached()
-        return self._cached
+    def _index_after(self, mode: FramesMode, position: Position) -> int:
+        return max(0, position.offset - 1) // SLICE_BYTES
 
-    async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Return some of the messages after `position`. At the end of the known log, the result is empty.
-
-        Raises `CursorGone` if the log can't be read any more.
-        """
-        index = max(0, position.offset - 1) // SLICE_BYTES
-        while True:
-            part = await self._slice(index)
-            if part is None:
-                return []
-            found = [message for message in part.logs[mode] if message.position > position]
-            if found:
-                return found
-            index += 1
-
-    def forget(self) -> None:
-        """Free the caches, unless they are in use. If they're needed again, they are filled again."""
-        if self._cached is not None and not self._cached.lock.locked():
-            self._cached = None
-
-    async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """Return the position before the first `frame` that has this number or a higher one.
-
-        Raises `CursorGone` if there's no such frame, or if the log can't be read any more.
-        """
-        cache = self._cache
-        async with cache.lock:
-            before = [
-                offset
-                for offset, pipeline in cache.checkpoints.items()
-                if pipeline.last_frame is None or pipeline.last_frame < number - 1
-            ]
-            index = max(before, default=0) // SLICE_BYTES
-        over = False
-        while True:
-            part = await self._slice(index)
-            if part is None:
-                raise CursorGone(f"frame {number} is not in the game{'' if over else ' yet'}")
-            for message in part.logs[mode]:
-                over = over or message.type == "game_end"
-                if message.frame is not None and message.frame >= number:
-                    return Position(message.offset, message.count - 1)
-            index += 1
+    def _index_before(self, number: int) -> int:
+        before = [
+            offset
+            for offset, pipeline in tuple(self._cache.checkpoints.items())
+            if pipeline.last_frame is None or pipeline.last_frame < number - 1
+        ]
+        return max(before, default=0) // SLICE_BYTES
 
     async def _slice(self, index: int) -> Slice | None:
-        """Return one slice, or `None` if it is beyond the end."""
-        cache = self._cache
-        async with cache.lock:
-            limit = self._limit_bytes()
-            if limit is not None and limit <= index * SLICE_BYTES:
-                return None
-            cached = cache.slices.get(index)
-            if cached is None or cached.end != _end_of(index, limit):
-                try:
-                    cached = await trio.to_thread.run_sync(
-                        self._read_slice, cache, index, cached, limiter=self._limiter
-                    )
-                except OSError as error:
-                    raise CursorGone(f"the replay cannot be read any more: {error.strerror}") from error
-                if cached is None:
-                    return None
-                cache.slices[index] = cached
-            cache.slices.move_to_end(index)
-            while len(cache.slices) > _CACHED_SLICES:
-                cache.slices.popitem(last=False)
-            return cached
+        limit = self._limit_bytes()
+        return None if limit is not None and limit <= index * SLICE_BYTES else await super()._slice(index)
 
-    def _read_slice(self, cache: _Cached, index: int, cached: Slice | None) -> Slice | None:
-        """Return the slice.
+    def _is_current(self, index: int, part: Slice) -> bool:
+        return part.end == _end_of(index, self._limit_bytes())
 
-        If the cached one doesn't reach its end, it is computed again. This runs in a worker thread.
-        """
+    def _read_slice(self, cache: _Cached, index: int) -> Slice | None:
         limit = self._limit_bytes()
         path = self._path()
         with self._open(path) as file:
             size = limit or 0 if self._read_unwritten is not None else file.seek(0, os.SEEK_END)
             file.seek(0)
             end = _end_of(index, size if limit is None else min(size, limit))
+            cached = cache.slices.get(index)
             if cached is not None and cached.end == end:
                 return cached
             if end <= index * SLICE_BYTES:
@@ -235,169 +314,39 @@ def _end_of(index: int, limit: int | None) -> int:
     return end if limit is None else min(end, limit)
 
 
-class _Cached:
-    """The pipelines and slices of one file that we keep.
-
-    This is only created when it's needed, because there can be thousands of files, and most of them are never read.
-    """
-
-    __slots__ = ("ahead", "checkpoints", "lock", "slices", "spacing")
-
-    def __init__(self) -> None:
-        self.lock = trio.Lock()
-        """Held by the task that computes or uses this."""
-        self.checkpoints: dict[int, Pipeline] = {}
-        """Keyed by the number of bytes read. The event loop adds checkpoints while a worker thread reads this."""
-        self.spacing = 1
-        """The distance of the checkpoints, as a multiple of the usual one."""
-        self.ahead: OrderedDict[int, Pipeline] = OrderedDict()
-        """The pipelines that computed the last few whole slices, by the number of bytes read."""
-        self.slices: OrderedDict[int, Slice] = OrderedDict()
-
-    def add_checkpoint(self, pipeline: Pipeline) -> None:
-        """Keep a pipeline.
-
-        When there are too many, every second one is dropped, and new ones are farther apart from then on.
-        """
-        self.checkpoints[pipeline.bytes_read] = pipeline
-        if len(self.checkpoints) > _MAX_CHECKPOINTS:
-            self.spacing *= 2
-            for offset in sorted(self.checkpoints)[1::2]:
-                self.checkpoints.pop(offset, None)
-
-    def nearest(self, offset: int, path: Path) -> Pipeline:
-        """Return the pipeline that has to read the fewest bytes to get to `offset`."""
-        start = max((at for at in tuple(self.checkpoints) if at <= offset), default=0)
-        ahead = max((at for at in self.ahead if start <= at <= offset), default=None)
-        if ahead is not None:
-            return self.ahead.pop(ahead)
-        checkpoint = self.checkpoints.get(start)
-        if checkpoint is not None:
-            return checkpoint.copy()
-        return _new_pipeline(path)
-
-
-def _read_whole(path: Path) -> bytes:
-    """Read a file that its game writes in one go. Raises `OSError` if that fails."""
-    if not is_packed(path):
-        return read_regular(path)
-    with open_replay_file(path) as file:
-        return file.read()
-
-
-def _new_pipeline(path: Path) -> Pipeline:
-    name = replay_name(path)
-    return Pipeline(of_name(name).new_reader(name), MODES)
-
-
-class WholeFileLogReader:
+class WholeFileLogReader(FileLogReader):
     """Reads back the log of a file that is written in one go.
 
-    The file is read as a whole, and its frames are expanded batch by batch. We keep the pipeline before each batch,
-    which doesn't cost much, because all of them share the bytes of the file.
+    The file is read as a whole, and its frames are expanded batch by batch, each of which is a slice. We keep the
+    pipeline before each batch, which doesn't cost much, because all of them share the bytes of the file. `published`
+    prevents readers from running ahead of a game that is being published in real time.
     """
 
-    def __init__(
-        self,
-        path: Callable[[], Path],
-        published: Callable[[FramesMode], Position | None],
-        game_id: str,
-        limiter: trio.CapacityLimiter,
-    ) -> None:
-        """`published` returns the position of the last message that readers are allowed to see, or `None` for the whole
-        log.
+    __slots__ = ()
 
-        This prevents readers from running ahead of a game that is being published in real time.
-        """
-        self._path = path
-        self._published = published
-        self._game_id = game_id
-        self._limiter = limiter
-        self._lock = trio.Lock()
-        self._starts: list[Pipeline] = []  # the pipeline before each batch that was reached
-        self._ends: list[Mapping[FramesMode, Position]] = []  # the last message of each batch that was computed
-        self._batches: OrderedDict[int, Mapping[FramesMode, Sequence[LogMessage]]] = OrderedDict()
+    def _index_after(self, mode: FramesMode, position: Position) -> int:
+        return sum(end[mode] <= position for end in self._cache.ends)
 
-    async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """Return some of the messages after `position`. At the end of the known log, the result is empty.
-
-        Raises `CursorGone` if the log can't be read any more.
-        """
-        index = sum(end[mode] <= position for end in self._ends)
-        limit = self._published(mode)
-        while (batch := await self._batch(index)) is not None:
-            found = [
-                message
-                for message in batch[mode]
-                if message.position > position and (limit is None or message.position <= limit)
-            ]
-            if found or (limit is not None and self._ends[index][mode] > limit):
-                return found
-            index += 1
-        return []
-
-    def forget(self) -> None:
-        """Free the caches, unless they are in use. If they're needed again, they are filled again."""
-        if not self._lock.locked():
-            self._starts.clear()
-            self._ends.clear()
-            self._batches.clear()
-
-    async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """Return the position before the first `frame` that has this number or a higher one.
-
-        Raises `CursorGone` if there's no such frame, or if the log can't be read any more.
-        """
-        index = 0
-        while (batch := await self._batch(index)) is not None:
-            for message in batch[mode]:
-                if message.frame is not None and message.frame >= number:
-                    return Position(message.offset, message.count - 1)
-            index += 1
-        raise CursorGone(f"frame {number} is not in the game")
-
-    async def _batch(self, index: int) -> Mapping[FramesMode, Sequence[LogMessage]] | None:
-        """Return the messages of one batch, or `None` if it is beyond the end."""
-        async with self._lock:
-            batch = self._batches.get(index)
-            if batch is None:
-                try:
-                    batch = await trio.to_thread.run_sync(self._compute, index, limiter=self._limiter)
-                except OSError as error:
-                    raise CursorGone(f"the replay cannot be read any more: {error.strerror}") from error
-                if batch is None:
-                    return None
-                self._batches[index] = batch
-            self._batches.move_to_end(index)
-            while len(self._batches) > _CACHED_SLICES:
-                self._batches.popitem(last=False)
-            return batch
-
-    def _compute(self, index: int) -> Mapping[FramesMode, Sequence[LogMessage]] | None:
-        """Run the pipeline up to the end of one batch. This runs in a worker thread."""
-        if not self._starts:
+    def _read_slice(self, cache: _Cached, index: int) -> Slice | None:
+        starts, ends = cache.checkpoints, cache.ends
+        if not starts:
             path = self._path()
-            data = _read_whole(path)
+            data = open_replay_file(path).read() if is_packed(path) else read_regular(path)
             name = replay_name(path)
-            pipeline = Pipeline(of_name(name, data[:SNIFFED_BYTES], len(data)).new_reader(name), MODES)
-            pipeline.feed(data)
-            self._starts.append(pipeline)
-        logs: Mapping[FramesMode, Sequence[LogMessage]] | None = None
-        for i in range(min(index, len(self._starts) - 1), index + 1):
-            pipeline = self._starts[i].copy()
+            starts[0] = Pipeline(of_name(name, data[:SNIFFED_BYTES], len(data)).new_reader(name), MODES)
+            starts[0].feed(data)
+        for i in range(min(index, len(ends)), index + 1):
+            pipeline = starts[i].copy()
             if i and not pipeline.pending:
                 return None
-            logs = (pipeline.more(_BATCH_FRAMES) if i else pipeline.finish()).logs
+            batch = pipeline.more(_BATCH_FRAMES) if i else pipeline.finish()
             if pipeline.game_id != self._game_id:
                 raise CursorGone("another game is in the file now")
-            if i == len(self._ends):
-                before = self._ends[-1] if self._ends else dict.fromkeys(MODES, START)
-                self._ends.append({m: logs[m][-1].position if logs[m] else before[m] for m in MODES})
-                self._starts.append(pipeline)
-        return logs
-
-
-FileLogReader = GrowingLogReader | WholeFileLogReader
+            if i == len(ends):
+                before = ends[-1] if ends else dict.fromkeys(MODES, START)
+                ends.append({m: log[-1].position if log else before[m] for m, log in batch.logs.items()})
+                starts[i + 1] = pipeline
+        return Slice(batch.logs, pipeline.bytes_read)
 
 
 def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:

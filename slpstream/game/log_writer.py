@@ -7,54 +7,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from slpstream.formats.interface import StatsComputer
 from slpstream.formats.kernel import kernel
 from slpstream.game.batch import Batch
 from slpstream.model.events import Event, Frame, FrameFinalized, PackedEntry
 from slpstream.model.messages import START, Content, FramesMode, LogMessage, content_of
 
-_ORDER: tuple[FramesMode, ...] = ("live", "finalized")
+MODES: tuple[FramesMode, ...] = ("live", "finalized")
+"""All modes, in the order in which a message is written to their logs."""
 
 WriteOther = Callable[[Batch, Event], object]
 """Takes an event that is the same in all logs. It is given the batch that is being written."""
-
-
-class Derives(Protocol):
-    """Has what derives events from final frames."""
-
-    @property
-    def computer(self) -> StatsComputer | None:
-        """Computes events from final frames. This is `None` if there's nothing to compute."""
-
-
-class LogWriter(Protocol):
-    """Writes the messages of a game, for each `frames` mode that it was created with."""
-
-    @property
-    def last_frame(self) -> int | None:
-        """Highest frame number so far."""
-
-    def copy(self) -> Self:
-        """Return a copy that is at the same positions, but independent from then on."""
-
-    def begin_game(self, game_id: str, /) -> None:
-        """Give the messages from now on the id of their game."""
-
-    def write_events(self, events: list[Event], deriver: Derives, write_other: WriteOther, /) -> Batch:
-        """Return a new batch with the messages of these events.
-
-        A frame that has become complete is written to the live log, and also which frames have become final. Each final
-        frame is written to the finalized log. After that, `write_other` is called for each event that the computer of
-        `deriver` derives from it. It is also called for all events that aren't about frames, and can call `write`.
-        """
-
-    def write(self, content: Content, offset: int, /) -> None:
-        """Write a message to all logs, with what `content_of` returns for its event.
-
-        `offset` is the offset in the file just after the bytes that caused it.
-        """
 
 
 class _Log:
@@ -74,17 +38,17 @@ class _Log:
         self.messages.append(LogMessage(kind, game_id, self._mode, self._offset, self._count, body, frame))
 
 
-class PythonLogWriter:
-    """A `LogWriter` that doesn't need the kernel."""
+class LogWriter:
+    """Writes the messages of a game, for each `frames` mode that it was created with."""
 
     def __init__(self, modes: Sequence[FramesMode]) -> None:
-        self._logs = {mode: _Log(mode) for mode in _ORDER if mode in modes}
+        self._logs = {mode: _Log(mode) for mode in MODES if mode in modes}
         self._game_id: str | None = None
         self.last_frame: int | None = None
         """Highest frame number so far."""
 
     def copy(self) -> Self:
-        """Return a copy that is independent from then on."""
+        """Return a copy that is at the same positions, but independent from then on."""
         twin = copy.copy(self)
         twin._logs = {mode: copy.copy(log) for mode, log in self._logs.items()}
         return twin
@@ -93,8 +57,14 @@ class PythonLogWriter:
         """Give the messages from now on the id of their game."""
         self._game_id = game_id
 
-    def write_events(self, events: list[Event], deriver: Derives, write_other: WriteOther, /) -> Batch:
-        """Return a new batch with the messages of these events."""
+    def write_events(self, events: list[Event], deriver: Any, write_other: WriteOther, /) -> Batch:
+        """Return a new batch with the messages of these events.
+
+        A frame that has become complete is written to the live log, and also which frames have become final. Each final
+        frame is written to the finalized log. After that, `write_other` is called for each event that the `computer` of
+        `deriver` (a `StatsComputer` or `None`) derives from it. It is also called for all events that aren't about
+        frames, and can call `write`.
+        """
         for log in self._logs.values():
             log.messages = []
         batch = Batch({mode: log.messages for mode, log in self._logs.items()})
@@ -116,7 +86,10 @@ class PythonLogWriter:
         return batch
 
     def write(self, content: Content, offset: int, /) -> None:
-        """Write a message to all logs."""
+        """Write a message to all logs, with what `content_of` returns for its event.
+
+        `offset` is the offset in the file just after the bytes that caused it.
+        """
         for log in self._logs.values():
             log.write(self._game_id, content, offset)
 
@@ -130,8 +103,8 @@ _TYPES: tuple[Any, ...] = (LogMessage, PackedEntry, Frame, FrameFinalized, Batch
 
 
 def new_log_writer(modes: Sequence[FramesMode]) -> LogWriter:
-    """Create the writer of logs that are still empty."""
+    """Create the writer of logs that are still empty. With the kernel, it is the kernel's."""
     if kernel is None:
-        return PythonLogWriter(modes)
+        return LogWriter(modes)
     writer: LogWriter = kernel.LogWriter(tuple(modes), _TYPES)
     return writer

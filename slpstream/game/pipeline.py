@@ -28,7 +28,6 @@ from slpstream.model.events import (
     DESCRIBING,
     Diagnostic,
     Event,
-    FrameFinalized,
     GameEnd,
     GameEvent,
     GameStart,
@@ -40,47 +39,6 @@ _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
 
 MakeStats = Callable[[GameStart], StatsComputer | None]
 """Creates the stats computer of a game, given its Game Start. Returns `None` for a game without stats."""
-
-
-class Deriver:
-    """Computes stats and derived events from the events of a reader."""
-
-    def __init__(self, make_stats: MakeStats = new_stats) -> None:
-        self._make_stats = make_stats
-        self.computer: StatsComputer | None = None
-        """The stats computer, or `None` before Game Start, and in games without stats."""
-
-    def copy(self) -> Self:
-        """Return a copy that is independent from now on."""
-        twin = copy.copy(self)
-        twin.computer = None if self.computer is None else self.computer.copy()
-        return twin
-
-    def begin(self, start: GameStart) -> None:
-        """Begin with the stats, unless they have begun before."""
-        if self.computer is None:
-            self.computer = self._make_stats(start)
-
-    def finish(self, end: GameEnd) -> list[Event]:
-        """Return the events that come before the end of the game."""
-        return [] if self.computer is None else self.computer.finish(end)
-
-    def derive(self, events: list[Event]) -> list[Event]:
-        """Return the same events, with the derived ones inserted: each after its frame has become final, but before the
-        end.
-        """
-        derived: list[Event] = []
-        for event in events:
-            kind = type(event)
-            if kind is GameEnd:
-                derived += self.finish(event)  # type: ignore[arg-type]
-            derived.append(event)
-            if kind is GameStart:
-                self.begin(event)  # type: ignore[arg-type]
-            elif kind is FrameFinalized and self.computer is not None:
-                for frame in event.frames:  # type: ignore[attr-defined]
-                    derived += self.computer.feed(frame, event.end_offset)
-        return derived
 
 
 class Pipeline:
@@ -99,7 +57,9 @@ class Pipeline:
         self.reader = reader
         self.modes = tuple(modes)
         self._writer = new_log_writer(self.modes)
-        self._deriver = Deriver(make_stats)
+        self._make_stats = make_stats
+        self.computer: StatsComputer | None = None
+        """Computes stats and derived events from final frames; `None` before Game Start, and in games without stats."""
         self.game_id: str | None = None
         self.bytes_read = 0
         self.ended = False
@@ -110,7 +70,7 @@ class Pipeline:
         """Return a copy of this pipeline. It has the same state, but is independent from then on."""
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
-        twin._deriver = self._deriver.copy()
+        twin.computer = None if self.computer is None else self.computer.copy()
         twin._writer = self._writer.copy()
         return twin
 
@@ -143,7 +103,7 @@ class Pipeline:
         if self.ended and self.closed:
             self._fed_after_close = True
         self.bytes_read += len(data)
-        return self._writer.write_events(self.reader.feed(data), self._deriver, self._write_other)
+        return self._writer.write_events(self.reader.feed(data), self, self._write_other)
 
     def rewrite(self, header: bytes) -> Batch:
         """Take the first bytes of the file again, because they have changed."""
@@ -171,16 +131,17 @@ class Pipeline:
         In each log, a frame comes before everything that is derived from it, even if several frames become final at the
         same time.
         """
-        return self._writer.write_events(events, self._deriver, self._write_other)
+        return self._writer.write_events(events, self, self._write_other)
 
     def _write_other(self, batch: Batch, event: Event) -> None:
         """Write an event that is the same in both logs."""
         if type(event) is GameStart:
             batch.start, self.game_id = event, event.game_id
             self._writer.begin_game(event.game_id)
-            self._deriver.begin(event)
+            if self.computer is None:
+                self.computer = self._make_stats(event)
         elif type(event) is GameEnd:
-            for derived in self._deriver.finish(event):
+            for derived in [] if self.computer is None else self.computer.finish(event):
                 self._write_other(batch, derived)
             batch.end, self.ended = event, True
         if type(event) in _NOTABLE or (type(event) is GameEvent and event.kind == highlight.KIND):

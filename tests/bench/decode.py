@@ -19,7 +19,7 @@ from slpstream.formats import kernel as room
 from slpstream.formats.registry import new_stats
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.write_schedule import Timeline
-from slpstream.game.log_reader import MODES
+from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.topics import TOPIC_OF_TYPE
 from slpstream.web.encodings import WebsocketEncoding

@@ -16,7 +16,7 @@ from slpstream.api import messages
 from slpstream.daemon.station.services import Timing
 from slpstream.daemon.station.station import Station
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.log_reader import MODES
+from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.stream.log_consumer import LogConsumer

@@ -28,7 +28,7 @@ from websockets.trio.client import connect
 from slpstream.config import Config, Server, StationConfig, Store, Watch
 from slpstream.config.sections import Recordings
 from slpstream.daemon.daemon import Daemon
-from slpstream.formats.slippi.another_game import as_another_game
+from slpstream.formats.slippi.edited import as_another_game
 from slpstream.parts.bracket.part import Bracket
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.controllers.part import Controllers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from slpstream.formats.slippi.another_game import as_another_game
+from slpstream.formats.slippi.edited import as_another_game
 from tests.faults.scene import Outcome, Scene, log_lines
 from tests.synthetic.match import synthetic_match
 

@@ -278,7 +278,7 @@ STAGES: list[tuple[Any, str]] = [
     (SlippiReader, "take_command_counts"),
     (pipeline.Pipeline, "feed"),
     (pipeline.Pipeline, "rewrite"),
-    (pipeline.Deriver, "finish"),
+    (SlippiStats, "finish"),
     (pipeline, "content_of"),
     (SlippiStats, "feed"),
     (FollowedFile, "describe"),

@@ -13,7 +13,7 @@ from msgspec import structs
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.batch import Batch
-from slpstream.game.log_writer import LogWriter, PythonLogWriter, new_log_writer
+from slpstream.game.log_writer import LogWriter, new_log_writer
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEvent, PackedEntry
 from slpstream.model.messages import FramesMode, LogMessage, Position, content_of
 from tests.project import IN_CI
@@ -72,7 +72,7 @@ def event(offset: int, what: int) -> Event:
 def test_batches_are_the_same_with_and_without_the_kernel(
     modes: tuple[FramesMode, ...], batches: list[list[tuple[int, int]]], derived: int
 ) -> None:
-    writers: list[LogWriter] = [new_log_writer(modes), PythonLogWriter(modes)]
+    writers: list[LogWriter] = [new_log_writer(modes), LogWriter(modes)]
     for number, steps in enumerate(batches):
         if number == 1:
             for writer in writers:
@@ -108,7 +108,7 @@ def test_positions_count_the_messages_of_an_offset() -> None:
 
 
 def test_highest_frame_number_is_kept() -> None:
-    for writer in (new_log_writer(MODES), PythonLogWriter(MODES)):
+    for writer in (new_log_writer(MODES), LogWriter(MODES)):
         for number, highest in ((-123, -123), (7, 7), (-5, 7), (8, 8)):
             written(writer, [structs.replace(FRAMES[0], number=number)])
             assert writer.last_frame == highest
@@ -123,7 +123,7 @@ def test_derived_events_come_after_their_frame() -> None:
     assert [message.type for message in logs["finalized"]] == ["frame", "event", "frame", "event"]
 
 
-@pytest.mark.parametrize("make", [PythonLogWriter, new_log_writer])
+@pytest.mark.parametrize("make", [LogWriter, new_log_writer])
 def test_copies_and_batches_are_independent(make: Callable[[Sequence[FramesMode]], LogWriter]) -> None:
     writer = make(["live"])
     writer.begin_game(GAME)
@@ -144,7 +144,7 @@ def test_errors_of_others_pass_through() -> None:
 
     failing: Any = Derived()
     failing.feed = fail
-    for writer in (new_log_writer(MODES), PythonLogWriter(MODES)):
+    for writer in (new_log_writer(MODES), LogWriter(MODES)):
         with pytest.raises(LookupError):
             writer.write_events([event(5, 4)], Derived(), fail)
         with pytest.raises(LookupError):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from slpstream.formats.slippi.another_game import as_another_game
+from slpstream.formats.slippi.edited import as_another_game
 from slpstream.parts.demo.bundled import bundled_match
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running

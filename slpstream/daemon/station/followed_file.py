@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from slpstream.formats.registry import of_name
-from slpstream.game.log_reader import MODES, FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
+from slpstream.game.log_reader import FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
+from slpstream.game.log_writer import MODES
 from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
 from slpstream.stream.game import Game, Role
 from slpstream.system.files import WHOLE_FILE_BYTES

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.formats.registry import of_name
-from slpstream.game.log_reader import MODES, ReadUnwritten
+from slpstream.game.log_reader import ReadUnwritten
+from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.record import record_of
 from slpstream.sources.tail.events import TailedFile

@@ -14,7 +14,7 @@ import trio
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
 from slpstream.formats.registry import choose
 from slpstream.game.batch import Batch
-from slpstream.game.log_reader import MODES
+from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.system.files import printable, read_regular
 from slpstream.system.logs import get_logger

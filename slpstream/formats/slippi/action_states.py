@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
 from slpstream.formats.slippi.names import FOLDER
 
-_COMMON = "common"
+_COMMON = -1
 
 
 class StateSet:
@@ -46,42 +45,28 @@ def states_called(pattern: str) -> StateSet:
     It doesn't matter how a fighter spells it, because case is ignored.
     """
     matches = re.compile(pattern, re.IGNORECASE).fullmatch
-    common: frozenset[int] = frozenset()
-    by_fighter: dict[int, frozenset[int]] = {}
-    for table in _tables().values():
-        found = frozenset(state for state, name in _names(table) if matches(name))
-        if table.get("fighters"):
-            if found:
-                by_fighter |= dict.fromkeys(table["fighters"], found)
-        elif table is _tables()[_COMMON]:
-            common = found
-    return StateSet(common, by_fighter)
+    found = {
+        fighter: frozenset(state for state, name in names.items() if matches(name))
+        for fighter, names in _names().items()
+    }
+    common = found.pop(_COMMON)
+    return StateSet(common, {fighter: states for fighter, states in found.items() if states})
 
 
 def state_name(internal_id: int, state: int) -> str | None:
     """Return the name of a fighter's state, or `None` if the id doesn't have one."""
-    own = _by_fighter().get(internal_id)
-    name = None if own is None else own.get(state)
-    return name or _common_names().get(state)
+    return _names().get(internal_id, {}).get(state) or _names()[_COMMON].get(state)
 
 
 @functools.cache
-def _by_fighter() -> Mapping[int, Mapping[int, str]]:
-    """Return the names of those states that only some fighters have, by internal character id."""
-    return {fighter: dict(_names(table)) for table in _tables().values() for fighter in table.get("fighters", ())}
-
-
-@functools.cache
-def _common_names() -> Mapping[int, str]:
-    return dict(_names(_tables()[_COMMON]))
-
-
-@functools.cache
-def _tables() -> Mapping[str, Any]:
-    tables: Mapping[str, Any] = msgspec.json.decode((FOLDER / "action_states.json").read_bytes())["tables"]
-    return tables
-
-
-def _names(table: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
-    for first, names in table["blocks"].items():
-        yield from ((int(first, 16) + index, name) for index, name in enumerate(names))
+def _names() -> Mapping[int, Mapping[int, str]]:
+    """Return the names of the states that only some fighters have, by internal character id, and those of all under
+    `_COMMON`.
+    """
+    tables = msgspec.json.decode((FOLDER / "action_states.json").read_bytes())["tables"]
+    tables["common"]["fighters"] = [_COMMON]
+    return {
+        fighter: {int(first, 16) + i: name for first, block in table["blocks"].items() for i, name in enumerate(block)}
+        for table in tables.values()
+        for fighter in table.get("fighters", ())
+    }

@@ -1,4 +1,4 @@
-"""Make copies of a `.slp` that have other names or another start time.
+"""Make copies of a `.slp` that have other names, another start time, or another random seed.
 
 Display names are in Game Start since 3.9.0. They are also in the metadata, where older replays have the names of
 netplay games. The start time is only in the metadata. A copy always has a raw length and metadata, because this is what
@@ -13,78 +13,63 @@ from typing import Any
 
 from slpstream.formats.interface import Edits
 from slpstream.formats.slippi import container, metadata
-from slpstream.formats.slippi.commands import GAME_END, GAME_START
-from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
-from slpstream.formats.slippi.game_start import PLAYER_FIELDS, PLAYERS
+from slpstream.formats.slippi.commands import GAME_END
+from slpstream.formats.slippi.framing import walk_events
+from slpstream.formats.slippi.game_start import PLAYER_FIELDS, PLAYERS, set_field
+from slpstream.formats.slippi.reader import read_head
 from slpstream.formats.slippi.text import encode_name
-from slpstream.formats.slippi.writer import RawWriter
-from slpstream.model.errors import FieldError, FramingError, WrongFormat
 
 _PLAYED_ON = "nintendont"
 """The source in new metadata: only consoles write replays without metadata, when they are switched off."""
 _DISPLAY_NAME = next(field for field in PLAYER_FIELDS if field.name == "display_name")
 
 
-def edited(data: bytes, edits: Edits) -> Sequence[bytes | memoryview]:
-    """Return the parts of the copy, as described in `Format.edited`. Raises `FormatError` if there's no Game Start."""
-    container.check_magic(data)
-    if len(data) <= container.HEADER_BYTES:
-        raise WrongFormat("the replay has no events", offset=len(data))
-    width = width_of_event_payloads(data, container.HEADER_BYTES, container.HEADER_BYTES)
-    start_at = container.HEADER_BYTES + (width or 0)
-    widths = read_event_payloads(data[container.HEADER_BYTES : start_at]).widths
-    start_end = start_at + widths[GAME_START]
-    if width is None or len(data) < start_end or data[start_at] != GAME_START or not widths[GAME_START]:
-        raise FramingError("the first event is no Game Start", offset=start_at, command=GAME_START)
-    raw_end = _raw_end(data, start_at, widths)
-    writer = RawWriter()
-    events = memoryview(data)
-    parts = [
-        writer.raw(data[container.HEADER_BYTES : start_at]),
-        writer.raw(_named(data[start_at:start_end], edits.names)),
+def edited(data: bytes, edits: Edits, *, random_seed: int | None = None) -> Sequence[bytes | memoryview]:
+    """Return the parts of the copy, as described in `Format.edited`. Raises `FormatError` if there's no Game Start.
+
+    If you pass a `random_seed`, the copy gets that one.
+    """
+    head = read_head(data)
+    game_start = bytearray(head.game_start.data)
+    start_at = head.at - len(game_start)
+    raw_end = _raw_end(data, head.at, head.payloads.widths)
+    for index, name in edits.names.items():
+        if 0 <= index < PLAYERS:
+            set_field(game_start, _DISPLAY_NAME.name, encode_name(name, _DISPLAY_NAME.kind.width_bytes), index)
+    if random_seed is not None:
+        set_field(game_start, "random_seed", random_seed)
+    values = _changed(metadata.read_element(data, raw_end), edits, _DISPLAY_NAME.end <= len(game_start))
+    return [
+        container.header(raw_end - container.HEADER_BYTES),
+        data[container.HEADER_BYTES : start_at],
+        bytes(game_start),
+        memoryview(data)[head.at : raw_end],
+        metadata.MARKER + metadata.encode(values) + container.CLOSE,
     ]
-    writer.raw_length_bytes += raw_end - start_end
-    values = _metadata(data, raw_end)
-    has_names = _DISPLAY_NAME.end <= widths[GAME_START]
-    return [writer.header(), *parts, events[start_end:raw_end], writer.close(_changed(values, edits, has_names))]
 
 
-def _raw_end(data: bytes, start_at: int, widths: Sequence[int]) -> int:
+def as_another_game(replay: bytes, *, random_seed: int, started_at: datetime) -> bytes:
+    """Return a copy of a replay that counts as another game, so that a match can be played again.
+
+    A game id is a hash of Game Start, so we need another random seed. `started_at` is in UTC. Raises `FormatError` if
+    there's no Game Start.
+    """
+    return b"".join(edited(replay, Edits(started_at_ms=int(started_at.timestamp()) * 1000), random_seed=random_seed))
+
+
+def _raw_end(data: bytes, frames_at: int, widths: Sequence[int]) -> int:
     """Return the offset just after the events. If there's no raw length, we have to walk over the events to find it."""
-    said = container.HEADER_BYTES + container.raw_length(data[: container.HEADER_BYTES])
+    said = container.HEADER_BYTES + container.raw_length(data)
     if container.HEADER_BYTES < said <= len(data):
         return said
-    end = start_at
-    for command, _, event_end in walk_events(data, start_at, len(data), widths):
+    end = frames_at
+    for command, _, event_end in walk_events(data, frames_at, len(data), widths):
         if data.startswith(metadata.MARKER, end) and not widths[metadata.MARKER[0]]:
             break
         end = event_end
         if command == GAME_END.command and data[end : end + 1] != bytes([GAME_END.command]):
             break
     return end
-
-
-def _metadata(data: bytes, raw_end: int) -> dict[str, Any] | None:
-    """Return the metadata of the original, or `None` if it is missing, incomplete or damaged."""
-    if not data.startswith(metadata.MARKER, raw_end):
-        return None
-    rest = data[raw_end + len(metadata.MARKER) :]
-    try:
-        length = metadata.MetadataScan(raw_end + len(metadata.MARKER)).advance(rest)
-        return None if length is None else metadata.decode(rest[:length], offset=raw_end).values
-    except FieldError:
-        return None
-
-
-def _named(game_start: bytes, names: Mapping[int, str]) -> bytes:
-    """Return Game Start with other display names. If it has no fields for them, it stays the same."""
-    changed = bytearray(game_start)
-    width = _DISPLAY_NAME.kind.width_bytes
-    for index, name in names.items():
-        at = _DISPLAY_NAME.offset + _DISPLAY_NAME.stride_bytes * index
-        if 0 <= index < PLAYERS and at + width <= len(changed):
-            changed[at : at + width] = encode_name(name, width)
-    return bytes(changed)
 
 
 def _changed(values: Mapping[str, Any] | None, edits: Edits, has_names: bool) -> dict[str, Any]:

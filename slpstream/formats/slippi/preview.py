@@ -39,13 +39,12 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     the end. If its events lead exactly to Game End, its boundaries are right. Raises `FormatError` if there's no Game
     Start.
     """
-    reader, at, early = read_head(head)
+    reader, payloads, _, at, early = read_head(head)
     start = first_of(GameStart, early)
-    payloads = reader.event_payloads
     if reader.settings is not None and not reader.settings.takes_stocks:
         return None
     raw_end = container.HEADER_BYTES + reader.raw_length_bytes
-    if start is None or payloads is None or not reader.raw_length_bytes or reader.stage is not Stage.EVENTS:
+    if start is None or not reader.raw_length_bytes or reader.stage is not Stage.EVENTS:
         return None
     end_at = raw_end - payloads.widths[GAME_END.command] - tail_offset
     if not payloads.widths[GAME_END.command] or end_at <= 0 or tail_offset < at:

@@ -84,7 +84,7 @@ class SlippiReader:
         """Whether to wait for the rest of a frame that is cut off, instead of taking its events one by one."""
         self._game: GameEvents | None = None
         """`None` before the end of Event Payloads."""
-        self._scan: metadata.MetadataScan | None = None
+        self._metadata: metadata.MetadataDecoder | None = None
         self._length_confirmed = False
         self._diagnostics = DiagnosticLimiter()
 
@@ -96,7 +96,7 @@ class SlippiReader:
         twin = copy.copy(self)
         twin._diagnostics = self._diagnostics.copy()
         twin._game = None if self._game is None else self._game.copy(twin._diagnostics)
-        twin._scan = None if self._scan is None else self._scan.copy()
+        twin._metadata = None if self._metadata is None else self._metadata.copy()
         return twin
 
     def resumed_after_frames(
@@ -360,29 +360,27 @@ class SlippiReader:
             return False
         self.events_end = self._base
         self._consume(len(marker))
-        self._scan = metadata.MetadataScan(self._base)
+        self._metadata = metadata.MetadataDecoder(self._base)
         self.stage = Stage.METADATA
         return True
 
     def _read_metadata(self, out: list[Event]) -> bool:
-        scan = self._scan
-        if scan is None:
+        if self._metadata is None:
             return False
         try:
-            length = scan.advance(self._buffer)
-            if length is None:
-                return False
-            values, bad_text = metadata.decode(self._buffer[:length], offset=self._base)
+            decoded = self._metadata.advance(self._buffer)
         except FieldError as error:
             self._warn("bad_metadata", error.what, error.offset, out)
             self._abandon()
             return False
+        if decoded is None:
+            return False
         start = self._base
-        self._consume(length)
-        if bad_text is not None:
-            self._warn(BAD_TEXT, "a text in the metadata has bytes that are not UTF-8", start + bad_text, out)
-        self._scan = None
-        out.append(events.Metadata(self._base, values))
+        self._consume(decoded.length_bytes)
+        if decoded.bad_text is not None:
+            self._warn(BAD_TEXT, "a text in the metadata has bytes that are not UTF-8", start + decoded.bad_text, out)
+        self._metadata = None
+        out.append(events.Metadata(self._base, decoded.values))
         self.stage = Stage.CLOSE
         return True
 
@@ -459,7 +457,7 @@ class SlippiReader:
 
     def _abandon(self) -> None:
         self._consume(len(self._buffer))
-        self._scan = None
+        self._metadata = None
         self.stage = Stage.ABANDONED
 
     def _fail(self, error: FormatError, out: list[Event]) -> None:
@@ -475,10 +473,13 @@ class SlippiReader:
 
 
 class Head(NamedTuple):
-    """A reader that has read everything up to the end of Game Start, the position after it, and the events."""
+    """A reader that has read everything up to the end of Game Start, and what it has found."""
 
     reader: SlippiReader
+    payloads: EventPayloads
+    game_start: GameStartPayload
     at: int
+    """The position after Game Start."""
     events: list[Event]
 
 
@@ -503,6 +504,6 @@ def read_head(data: bytes) -> Head:
         at = past
         if at >= len(data) and reader.game_start is None:
             events += reader.finish()
-    if reader.failure is not None:
-        raise reader.failure
-    return Head(reader, at, events)
+    if reader.failure is not None or reader.event_payloads is None or reader.game_start is None:
+        raise reader.failure or FramingError("the file ends before Game Start", offset=len(data))
+    return Head(reader, reader.event_payloads, reader.game_start, at, events)

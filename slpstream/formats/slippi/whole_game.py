@@ -48,13 +48,7 @@ class WholeGame:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        found = _after_game_start(data)
-        if found is None:
-            head = self._head
-            payloads, game_start = head.reader.event_payloads, head.reader.game_start
-            if payloads is None or game_start is None:
-                raise FramingError("the file ends before Game Start", offset=len(data))
-            found = payloads, game_start, head.at
+        found = _after_game_start(data) or (self._head.payloads, self._head.game_start, self._head.at)
         self._payloads, self._game_start, self._frames_start = found
 
     @cached_property

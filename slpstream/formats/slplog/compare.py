@@ -33,7 +33,7 @@ from slpstream.formats.slippi.framing import (
     walk_events,
     width_of_event_payloads,
 )
-from slpstream.model.errors import FieldError, FormatError
+from slpstream.model.errors import FormatError
 from slpstream.model.fields import Field, Kind
 
 CONTEXT_FRAMES = 2
@@ -313,22 +313,11 @@ def _after_events(left: _Walk, right: _Walk) -> Found | None:
     a, b = left.data[left.end :], right.data[right.end :]
     if a == b:
         return None
-    ours, theirs = _metadata(a), _metadata(b)
+    ours, theirs = metadata.read_element(a, 0), metadata.read_element(b, 0)
     if ours is not None and theirs is not None and ours != theirs:
         name, x, y = _in_values(ours, theirs)
         return Found("metadata", name, x, y, left.end)
     return _bytes("metadata" if ours is not None and theirs is not None else "file", a, b, left.end, "bytes")
-
-
-def _metadata(data: bytes) -> Mapping[str, Any] | None:
-    marker = metadata.MARKER
-    if not data.startswith(marker):
-        return None
-    try:
-        length = metadata.MetadataScan(0).advance(data[len(marker) :])
-        return None if length is None else metadata.decode(data[len(marker) :][:length], offset=0).values
-    except FieldError:
-        return None
 
 
 def _in_values(a: Any, b: Any, name: str = "metadata") -> tuple[str, str, str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from datetime import datetime
 from importlib.resources import files
 
-from slpstream.formats.slippi.another_game import as_another_game
+from slpstream.formats.slippi.edited import as_another_game
 from slpstream.formats.slplog.reader import ReplayLog
 
 MATCHES = (

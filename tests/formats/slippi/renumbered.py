@@ -20,9 +20,7 @@ def renumbered(data: bytes, number_of: Callable[[int], int]) -> bytes:
         copy[at : at + 4] = number_of(number).to_bytes(4, "big", signed=True)
 
     head = read_head(data)
-    payloads = head.reader.event_payloads
-    assert payloads is not None
-    for command, start, end in walk_events(data, head.at, len(data), payloads.widths):
+    for command, start, end in walk_events(data, head.at, len(data), head.payloads.widths):
         if command in TABLES and command != GAME_END.command:
             change(start + 1)
         if command == FRAME_BOOKEND.command and end - start > 8:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.formats.interface import Edits
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.edited import edited
+from slpstream.formats.slippi.edited import as_another_game, edited
 from slpstream.formats.slippi.text import decode_name, encode_name
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
@@ -127,6 +129,16 @@ def test_other_metadata_stays() -> None:
 def test_without_edits_the_copy_is_the_original() -> None:
     data = Built((3, 18, 0)).frames(-123, -100).end().closed()
     assert copy_of(data, Edits()) == data
+
+
+def test_another_game_differs_in_its_random_seed_and_start() -> None:
+    data = Built((3, 18, 0)).frames(-123, -100).end().closed()
+    copy = as_another_game(data, random_seed=7, started_at=datetime.fromtimestamp(STARTED_MS / 1000, UTC))
+    before, after = start_of(data), start_of(copy)
+    assert after.settings == msgspec.structs.replace(before.settings, random_seed=7)
+    assert after.game_id != before.game_id
+    assert metadata_of(copy) == {**metadata_of(data), "startAt": STARTED}
+    assert len(copy) == len(data)
 
 
 def test_other_files_are_refused() -> None:

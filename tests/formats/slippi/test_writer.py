@@ -62,12 +62,7 @@ class TakenApart:
         return table.layout(len(event) - 1).decode(event, 0) if table is not None and known else event
 
     def metadata(self) -> dict[str, Any] | None:
-        if not self.rest.startswith(metadata.MARKER):
-            return None
-        values = self.rest[len(metadata.MARKER) :]
-        length = metadata.MetadataScan(0).advance(values)
-        assert length is not None
-        return metadata.decode(values[:length], offset=0).values
+        return metadata.read_element(self.rest, 0)
 
 
 def written_again(data: bytes) -> bytes:

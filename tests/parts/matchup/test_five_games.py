@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Page, expect
 
-from slpstream.formats.slippi.another_game import as_another_game
+from slpstream.formats.slippi.edited import as_another_game
 from slpstream.model.messages import timestamp
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from slpstream.api import open_replay
-from slpstream.formats.slippi.another_game import as_another_game
+from slpstream.formats.slippi.edited import as_another_game
 from slpstream.parts.odds.cli import command
 from slpstream.parts.odds.model import PACKAGED, read_model
 from slpstream.parts.odds.played_games import COLUMNS, NotCounted, game_of, read_table

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.formats.slippi import names as melee
-from slpstream.formats.slippi.another_game import as_another_game
+from slpstream.formats.slippi.edited import as_another_game
 from slpstream.parts.scenes.pages import STATION_SCENES, TICKER
 from tests.browsers.held import Held
 from tests.browsers.pages import LONG_MS, WatchedPage, open_page, screenshot

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from slpstream.formats.registry import of_name
-from slpstream.game.log_reader import MODES
+from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.parts.verify.replay_check import ReplayCheck
 from tests.daemons.station import until

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.hash_chain import Chain, ReplayedLog
-from slpstream.game.log_reader import MODES
+from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.parts.verify.replay_check import ReplayCheck
 from tests.cli.command_line import exit_code
