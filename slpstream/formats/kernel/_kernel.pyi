@@ -6,11 +6,11 @@ from typing_extensions import Buffer
 class Frames:
     """Recognizes whole frames of a game, and counts their events.
 
-    `widths`, `rules` and `places` are those of `Walk`. Only the player indices in `players` occur in whole frames. The
-    latest finalized frame is at `finalized_offset` in the last event, or nowhere if that is -1. `makes` has what `take`
-    calls: the class of the contents of frames, their third argument, how many bytes the message of a frame has for each
-    byte of the frame, and the classes of frames and of events that frames are final. `take` notes frames in which one
-    of the values at `noted_places` of a player's second update is `noted_value`.
+    `events` is a tuple of `widths`, `rules` and `places`, as `Walk` explains them. Only the player indices in `players`
+    occur in whole frames. The latest finalized frame is at `finalized_offset` in the last event, or nowhere if that is
+    -1. `makes` has what `take` calls: the class of the contents of frames, their third argument, how many bytes the
+    message of a frame has for each byte of the frame, and the classes of frames and of events that frames are final.
+    `take` notes frames in which one of the values at `noted_places` of a player's second update is `noted_value`.
 
     A frame is whole if all of its events have a frame number, which is the same, and if they come in the usual order:
     the first event, if the replay declares it; the characters in ascending order, each with both of its updates; and
@@ -20,9 +20,7 @@ class Frames:
 
     def __new__(
         cls,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
+        events: _Events,
         players: bytes,
         finalized_offset: int,
         makes: tuple[Callable[..., Any], Any, int, Callable[..., Any], Callable[..., Any]],
@@ -79,9 +77,7 @@ class Template:
 
     def __new__(
         cls,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
+        events: _Events,
         form: str,
         pieces: tuple[tuple[bytes, bytes, int, int], ...],
         of_counted: tuple[tuple[int, tuple[tuple[bytes, bytes, int], ...]], ...],
@@ -121,15 +117,7 @@ class Fields:
     `fields` has the kind and offset of each value. They are passed to `make`.
     """
 
-    def __new__(
-        cls,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
-        rule: bytes,
-        fields: tuple[tuple[bytes, int], ...],
-        make: Callable[..., Any],
-    ) -> Fields: ...
+    def __new__(cls, events: _Events, rule: bytes, fields: _Places, make: Callable[..., Any]) -> Fields: ...
     def read(self, data: bytes, before: bytes | None = None, /) -> dict[int, Any]:
         """What `make` returns for each player that is in the frame, by player index; for the first event, by 0.
 
@@ -151,9 +139,7 @@ class Watch:
 
     def __new__(
         cls,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
+        events: _Events,
         players: bytes,
         fields: tuple[_Places, _Places, _Places, _Places, _Places, _Places, _Places],
         numbers: tuple[float, float, float, int, float, float],
@@ -271,6 +257,7 @@ def send_to_all(descriptors: list[int], data: bytes, /) -> list[tuple[int, int]]
     Returns the index of each socket that did not take all of them, and how many bytes it took, which is 0 after an
     error. Negative descriptors take nothing."""
 
+_Events = tuple[list[int], bytes, tuple[int, int, int]]
 _Places = tuple[tuple[bytes, int], ...]
 _Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
 _Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]

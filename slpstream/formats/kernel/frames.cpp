@@ -86,6 +86,7 @@ Place::Place(PyObject *kind_object, Py_ssize_t offset, std::int32_t width) : off
 }
 
 std::vector<Place> places_in(PyObject *described, std::int32_t width) {
+    if (!PyTuple_Check(described)) raise(PyExc_TypeError, "not a tuple: %R", described);
     std::vector<Place> places;
     for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) {
         PyObject *kind;
@@ -122,11 +123,11 @@ struct Sequence {
 class Frames {
   public:
     explicit Frames(PyObject *arguments) {
-        PyObject *widths, *rules, *places, *players, *content, *shared_by_all, *whole, *final, *noted_places = nullptr;
+        PyObject *events, *players, *content, *shared_by_all, *whole, *final, *noted_places = nullptr;
         Py_ssize_t finalized;
-        parse(arguments, "OOOOn(OOnOO)|O!L", &widths, &rules, &places, &players, &finalized, &content, &shared_by_all,
-              &message_bytes_per_byte_, &whole, &final, &PyTuple_Type, &noted_places, &noted_value_);
-        layout_ = Layout(widths, rules, places);
+        parse(arguments, "OOn(OOnOO)|OL", &events, &players, &finalized, &content, &shared_by_all,
+              &message_bytes_per_byte_, &whole, &final, &noted_places, &noted_value_);
+        layout_ = Layout(events);
         players_ = bits_of_players(Bytes(players));
         if (finalized >= 0 && finalized + 4 <= layout_.width_of(Rule::last)) finalized_offset_ = finalized;
         content_ = shared(content);
@@ -278,9 +279,9 @@ Owned object_at(const unsigned char *at, Kind kind) {
 class Fields {
   public:
     explicit Fields(PyObject *arguments) {
-        PyObject *widths, *rules, *places, *rule_text, *fields, *make;
-        parse(arguments, "OOOOO!O", &widths, &rules, &places, &rule_text, &PyTuple_Type, &fields, &make);
-        layout_ = Layout(widths, rules, places);
+        PyObject *events, *rule_text, *fields, *make;
+        parse(arguments, "OOOO", &events, &rule_text, &fields, &make);
+        layout_ = Layout(events);
         make_ = shared(make);
         const Bytes rule(rule_text);
         rule_ = rule.size == 1 ? static_cast<Rule>(rule.begin[0]) : Rule::plain;

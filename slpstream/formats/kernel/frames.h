@@ -57,7 +57,7 @@ inline Rule rule_of(std::size_t slot, bool has_first) {
 inline std::uint32_t bits_of_players(const Bytes &indices) {
     std::uint32_t bits = 0;
     for (Py_ssize_t i = 0; i < indices.size; ++i)
-        if (static_cast<unsigned char>(indices.begin[i]) < max_players) bits |= 1U << indices.begin[i];
+        if (indices.data()[i] < max_players) bits |= 1U << indices.data()[i];
     return bits;
 }
 
@@ -81,7 +81,9 @@ struct Layout {
     bool has_first = false, has_last = false;
 
     Layout() = default;
-    Layout(PyObject *widths, PyObject *rules, PyObject *places) {
+    explicit Layout(PyObject *described) {  // by a tuple of widths, rules and places
+        PyObject *widths, *rules, *places;
+        parse(described, "OOO", &widths, &rules, &places);
         if (!read_events(widths, rules, places, events)) throw Raised();
         has_first = width_of(Rule::first) > 0;
         has_last = width_of(Rule::last) > 0;

@@ -66,8 +66,6 @@ inline std::uint32_t u32_at(const unsigned char *at) {
     return std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 | std::uint32_t{at[2]} << 8 | at[3];
 }
 
-inline std::uint64_t u64_at(const unsigned char *at) { return std::uint64_t{u32_at(at)} << 32 | u32_at(at + 4); }
-
 // The width of a value in bytes; -1 for an unknown letter.
 inline int width_of(Kind kind) {
     switch (kind) {

@@ -199,10 +199,10 @@ bool is_json_of(PyObject *form) {
 class Template {
   public:
     explicit Template(PyObject *arguments) {
-        PyObject *widths, *rules, *places, *form, *pieces, *of_counted;
-        parse(arguments, "OOOUO!O!", &widths, &rules, &places, &form, &PyTuple_Type, &pieces, &PyTuple_Type, &of_counted);
+        PyObject *events, *form, *pieces, *of_counted;
+        parse(arguments, "OUO!O!", &events, &form, &PyTuple_Type, &pieces, &PyTuple_Type, &of_counted);
         is_json = is_json_of(form);
-        layout = Layout(widths, rules, places);
+        layout = Layout(events);
         for (Py_ssize_t i = 0; i < PyTuple_Size(pieces); ++i) {
             PyObject *literal, *kind;
             Py_ssize_t slot, offset;

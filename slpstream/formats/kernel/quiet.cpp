@@ -24,12 +24,10 @@ struct InputsOfFrame {
 // The values to look at, and their bounds.
 struct Watched {
     explicit Watched(PyObject *arguments) {
-        PyObject *widths, *rules, *places, *player_indices, *fields[7];
-        parse(arguments, "OOOO(O!O!O!O!O!O!O!)(dddIdd)", &widths, &rules, &places, &player_indices, &PyTuple_Type,
-              &fields[0], &PyTuple_Type, &fields[1], &PyTuple_Type, &fields[2], &PyTuple_Type, &fields[3], &PyTuple_Type,
-              &fields[4], &PyTuple_Type, &fields[5], &PyTuple_Type, &fields[6], &edge, &below, &margin, &mask, &dead_zone,
-              &threshold);
-        layout = Layout(widths, rules, places);
+        PyObject *events, *player_indices, *fields[7];
+        parse(arguments, "OO(OOOOOOO)(dddIdd)", &events, &player_indices, &fields[0], &fields[1], &fields[2], &fields[3],
+              &fields[4], &fields[5], &fields[6], &edge, &below, &margin, &mask, &dead_zone, &threshold);
+        layout = Layout(events);
         players = bits_of_players(Bytes(player_indices));
         const std::int32_t inputs = layout.width_of(Rule::before), state = layout.width_of(Rule::after);
         clock = places_in(fields[0], layout.width_of(Rule::first));
