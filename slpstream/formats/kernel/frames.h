@@ -81,10 +81,7 @@ struct Layout {
     bool has_first = false, has_last = false;
 
     Layout() = default;
-    explicit Layout(PyObject *described) {  // by a tuple of widths, rules and places
-        PyObject *widths, *rules, *places;
-        parse(described, "OOO", &widths, &rules, &places);
-        if (!read_events(widths, rules, places, events)) throw Raised();
+    explicit Layout(PyObject *described) : events(read_events(described)) {
         has_first = width_of(Rule::first) > 0;
         has_last = width_of(Rule::last) > 0;
     }

@@ -15,12 +15,7 @@ State &state_of(PyObject *module) { return *static_cast<State *>(PyModule_GetSta
 
 int fill_module(PyObject *module) {
     const Owned filled(guarded([module] {
-        for (const auto add : {add_frames, add_messages, add_watch, add_log_writer}) add(module);
-        for (PyType_Spec *spec : {&walk_spec, &table_spec}) {
-            const Owned type = checked(PyType_FromModuleAndSpec(module, spec, nullptr));
-            check(PyModule_AddType(module, reinterpret_cast<PyTypeObject *>(type.get())));
-        }
-        state_of(module).offsets = checked(PyType_FromModuleAndSpec(module, &offsets_spec, nullptr)).release();
+        for (const auto add : {add_frames, add_messages, add_watch, add_log_writer, add_table}) add(module);
         const Owned zlib = checked(PyImport_ImportModule("zlib"));
         state_of(module).crc32 = attribute(zlib, interned("crc32")).release();
         return shared(module);
@@ -29,13 +24,11 @@ int fill_module(PyObject *module) {
 }
 
 int visit_module(PyObject *module, visitproc visit, void *arg) {
-    Py_VISIT(state_of(module).offsets);
     Py_VISIT(state_of(module).crc32);
     return 0;
 }
 
 int clear_module(PyObject *module) {
-    Py_CLEAR(state_of(module).offsets);
     Py_CLEAR(state_of(module).crc32);
     return 0;
 }
@@ -49,6 +42,7 @@ PyMethodDef module_functions[] = {
     method<&send_to_all, 2>("send_to_all"),
 #endif
     method<&read_growth, 5>("read_growth"),
+    method<&walk, 7>("walk"),
     {},
 };
 

@@ -57,8 +57,8 @@ struct Events {
     }
 };
 
-// Reads a list of widths, the rules and the three offsets. Sets an exception and returns false if they are wrong.
-bool read_events(PyObject *widths, PyObject *rules, PyObject *places, Events &made);
+// Reads a tuple of a list of widths, the rules and the three offsets.
+Events read_events(PyObject *described);
 
 // Big-endian integers, written so that compilers make one instruction of them.
 inline std::uint16_t u16_at(const unsigned char *at) { return static_cast<std::uint16_t>(at[0] << 8 | at[1]); }
@@ -280,16 +280,15 @@ bool is_instance(PyObject *object) {
 
 // The state of the module.
 struct State {
-    PyObject *offsets;  // a type that only the kernel makes instances of
-    PyObject *crc32;    // of zlib
+    PyObject *crc32;  // of zlib
 };
 
 void add_frames(PyObject *module);                   // frames.cpp
 void add_messages(PyObject *module);                 // messages.cpp
 void add_watch(PyObject *module);                    // quiet.cpp
 void add_log_writer(PyObject *module);               // log.cpp
-extern PyType_Spec walk_spec, offsets_spec;          // walk.cpp
-extern PyType_Spec table_spec;                       // table.cpp
+void add_table(PyObject *module);                    // table.cpp
+Owned walk(PyObject *module, Arguments);             // walk.cpp
 Owned read_growth(PyObject *module, Arguments);      // growth.cpp
 #ifndef _WIN32
 Owned send_to_all(PyObject *module, Arguments);      // sending.cpp
