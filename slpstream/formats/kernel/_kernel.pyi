@@ -228,12 +228,12 @@ class LogWriter:
     def write(self, content: tuple[str, Any, int | None], offset: int, /) -> None: ...
 
 def read_growth(
-    descriptor: int, offset: int, head: bytes, checksum: int, limit: int, /
+    descriptor: int, offset: int, head: bytes, checksum: int, limit: int, crc32: Callable[[bytes, int], int], /
 ) -> tuple[bytes, int, int, int] | None:
     """Read the bytes that were appended to a file at `offset`, without blocking, if nothing else has changed.
 
-    You get these bytes, the size of the file, `zlib.crc32` of all bytes so far, if `checksum` is that of those before
-    `offset`, and the modification time in nanoseconds.
+    You get these bytes, the size of the file, the checksum of all bytes so far, if `checksum` is that of those before
+    `offset`, and the modification time in nanoseconds. `crc32` is the function of this name in `zlib`.
 
     You get `None`, and have to find out more, if there are no new bytes, or more than `limit` or than the kernel has
     room for, or if `head` is longer than that; if the file doesn't begin with `head`; if it has been truncated or has

@@ -64,7 +64,7 @@ struct Growth {
 }  // namespace
 
 // The reads do not wait, so the GIL is kept.
-Owned read_growth([[maybe_unused]] PyObject *module, Arguments arguments) {
+Owned read_growth(PyObject *, Arguments arguments) {
     const auto descriptor = number_of<int>(arguments[0]);
     const auto offset = number_of<std::int64_t>(arguments[1]);
     const Bytes head(arguments[2]);
@@ -76,7 +76,7 @@ Owned read_growth([[maybe_unused]] PyObject *module, Arguments arguments) {
     if (growth.read(descriptor, offset, head, limit)) {
         const auto size = static_cast<Py_ssize_t>(growth.size);
         const Owned data = checked(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(growth.data.data()), size));
-        const Owned new_checksum = call(static_cast<State *>(PyModule_GetState(module))->crc32, data, integer(checksum));
+        const Owned new_checksum = call(arguments[5], data, integer(checksum));
         return checked(Py_BuildValue("OLOL", data.get(), static_cast<long long>(offset + size), new_checksum.get(),
                                      static_cast<long long>(growth.modified_ns)));
     }

@@ -11,29 +11,13 @@
 namespace kernel {
 namespace {
 
-State &state_of(PyObject *module) { return *static_cast<State *>(PyModule_GetState(module)); }
-
 int fill_module(PyObject *module) {
     const Owned filled(guarded([module] {
         for (const auto add : {add_frames, add_messages, add_watch, add_log_writer, add_table}) add(module);
-        const Owned zlib = checked(PyImport_ImportModule("zlib"));
-        state_of(module).crc32 = attribute(zlib, interned("crc32")).release();
         return shared(module);
     }));
     return filled ? 0 : -1;
 }
-
-int visit_module(PyObject *module, visitproc visit, void *arg) {
-    Py_VISIT(state_of(module).crc32);
-    return 0;
-}
-
-int clear_module(PyObject *module) {
-    Py_CLEAR(state_of(module).crc32);
-    return 0;
-}
-
-void free_module(void *module) { clear_module(static_cast<PyObject *>(module)); }
 
 PyModuleDef_Slot module_slots[] = {{Py_mod_exec, reinterpret_cast<void *>(fill_module)}, {0, nullptr}};
 
@@ -41,13 +25,13 @@ PyMethodDef module_functions[] = {
 #ifndef _WIN32
     method<&send_to_all, 2>("send_to_all"),
 #endif
-    method<&read_growth, 5>("read_growth"),
+    method<&read_growth, 6>("read_growth"),
     method<&walk, 7>("walk"),
     {},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel.", sizeof(State), module_functions,
-                          module_slots, visit_module, clear_module, free_module};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel.", 0, module_functions,
+                          module_slots, nullptr, nullptr, nullptr};
 
 }  // namespace
 }  // namespace kernel

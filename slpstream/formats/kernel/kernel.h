@@ -278,11 +278,6 @@ bool is_instance(PyObject *object) {
     return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == reinterpret_cast<void *>(destroyed<Instance<Class>>);
 }
 
-// The state of the module.
-struct State {
-    PyObject *crc32;  // of zlib
-};
-
 void add_frames(PyObject *module);                   // frames.cpp
 void add_messages(PyObject *module);                 // messages.cpp
 void add_watch(PyObject *module);                    // quiet.cpp
