@@ -6,11 +6,11 @@ from typing_extensions import Buffer
 class Frames:
     """Recognizes whole frames of a game, and counts their events.
 
-    `widths`, `rules` and `places` are those of `Walk`. Only the player indices in `players` occur in whole frames. The
-    latest finalized frame is at `finalized_offset` in the last event, or nowhere if that is -1. `makes` has what `take`
-    calls: the class of the contents of frames, their third argument, how many bytes the message of a frame has for each
-    byte of the frame, and the classes of frames and of events that frames are final. `take` notes frames in which one
-    of the values at `noted_places` of a player's second update is `noted_value`.
+    `events` is a tuple of `widths`, `rules` and `places`, as `walk` explains them. Only the player indices in `players`
+    occur in whole frames. The latest finalized frame is at `finalized_offset` in the last event, or nowhere if that is
+    -1. `makes` has what `take` calls: the class of the contents of frames, their third argument, how many bytes the
+    message of a frame has for each byte of the frame, and the classes of frames and of events that frames are final.
+    `take` notes frames in which one of the values at `noted_places` of a player's second update is `noted_value`.
 
     A frame is whole if all of its events have a frame number, which is the same, and if they come in the usual order:
     the first event, if the replay declares it; the characters in ascending order, each with both of its updates; and
@@ -20,9 +20,7 @@ class Frames:
 
     def __new__(
         cls,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
+        events: _Events,
         players: bytes,
         finalized_offset: int,
         makes: tuple[Callable[..., Any], Any, int, Callable[..., Any], Callable[..., Any]],
@@ -79,9 +77,7 @@ class Template:
 
     def __new__(
         cls,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
+        events: _Events,
         form: str,
         pieces: tuple[tuple[bytes, bytes, int, int], ...],
         of_counted: tuple[tuple[int, tuple[tuple[bytes, bytes, int], ...]], ...],
@@ -121,15 +117,7 @@ class Fields:
     `fields` has the kind and offset of each value. They are passed to `make`.
     """
 
-    def __new__(
-        cls,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
-        rule: bytes,
-        fields: tuple[tuple[bytes, int], ...],
-        make: Callable[..., Any],
-    ) -> Fields: ...
+    def __new__(cls, events: _Events, rule: bytes, fields: _Places, make: Callable[..., Any]) -> Fields: ...
     def read(self, data: bytes, before: bytes | None = None, /) -> dict[int, Any]:
         """What `make` returns for each player that is in the frame, by player index; for the first event, by 0.
 
@@ -151,9 +139,7 @@ class Watch:
 
     def __new__(
         cls,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
+        events: _Events,
         players: bytes,
         fields: tuple[_Places, _Places, _Places, _Places, _Places, _Places, _Places],
         numbers: tuple[float, float, float, int, float, float],
@@ -174,11 +160,21 @@ class Watch:
         buttons went down, how often each of the two sticks entered one of eight regions around its dead zone, and how
         many triggers rose to the threshold."""
 
-class Walk:
-    """The events of all frames of a game, found event by event up to the first that is not declared or not whole.
+def walk(
+    data: bytes,
+    start: int,
+    limit: int,
+    events: _Events,
+    max_counted: int,
+    max_offsets: int,
+    players: bytes | None,
+    /,
+) -> tuple[int, bool, int, int, int, _Arrays | None]:
+    """Find the events of all frames of a game, event by event up to the first that is not declared or not whole.
 
-    `widths` has the 256 widths of events by command byte, 0 for a command at which the walk ends. `rules` has a byte
-    for each command, the effect of its events on their sending:
+    `events` has the 256 widths of events by command byte, 0 for a command at which the walk ends; the rules; and the
+    offsets of frame number, player index and follower flag in an event. The rules have a byte for each command, the
+    effect of its events on their sending:
 
     - space: no frame number, and a sending does not begin with it; `.`: no frame number;
     - `s` begins a sending, `e` ends it;
@@ -186,56 +182,35 @@ class Walk:
       replaces the one before it in the same sending;
     - `0` to `9`: a sending can have any number of them, of which the first `max_counted` with the same digit count.
 
-    `places` has the offsets of frame number, player index and follower flag in an event. With more than `max_offsets`,
-    counted as slots times sendings, the offsets are not kept.
-
     `players` is for games whose sendings have no last event, and `None` in others. A sending is then complete when
     each of its characters has its `l`, and none of the sending before is missing; events of it that come later do not
     count. The first sending should have the players with the indices `players`.
+
+    Returns where the walk ended; whether the last sending has no end and is not complete; start of the first sending,
+    number of sendings, number of slots; and the arrays: frame numbers (32 bits); command, player index, follower flag
+    and offsets of each slot; command, offsets and firsts of each kind of event that a sending can have any number of
+    (64 bits). With more than `max_offsets`, counted as slots times sendings, there are no arrays.
     """
-
-    stop: int
-    """Where the walk ended."""
-
-    def __new__(
-        cls,
-        data: bytes,
-        start: int,
-        limit: int,
-        widths: list[int],
-        rules: bytes,
-        places: tuple[int, int, int],
-        max_counted: int,
-        max_offsets: int,
-        players: bytes | None,
-    ) -> Walk: ...
-    def finish(self, keep_open: bool, /) -> tuple[int, int, int, _Arrays | None]:
-        """Start of the first sending, number of sendings, number of slots, and the arrays: frame numbers (32 bits);
-        command, player index, follower flag and offsets of each slot; command, offsets and firsts of each kind of event
-        that a sending can have any number of (64 bits). `None` instead of more than `max_offsets`.
-
-        `keep_open` keeps the last sending even if it has no end and is not complete. Can be called once."""
 
 class Table:
-    """The columns of an Arrow table, each with its source, type (a letter of `struct`) and offset.
+    """The columns of a table, each with its source, type (a letter of `struct`) and offset.
 
-    Sources are the events by number; after them, the values that are given; -1 for a column without values. If there
-    are any `wanted` events, a row needs one of them to be in the table.
+    Sources are the events by number; after them, the values that are given; -1 for a column without values.
     """
 
-    def __new__(
-        cls, columns: tuple[tuple[int, bytes, int], ...], events: int, given: int, wanted: tuple[int, ...]
-    ) -> Table: ...
-    def fill(
-        self, data: bytes, groups: tuple[_Group, ...], selection: tuple[int, Buffer] | None, /
-    ) -> tuple[int, object]:
+    def __new__(cls, columns: tuple[tuple[int, bytes, int], ...], events: int, given: int, /) -> Table: ...
+    def fill(self, data: bytes, groups: tuple[_Group, ...], /) -> tuple[int, object]:
         """The address of an `ArrowArray` of the Arrow C data interface, and the object that frees it.
 
-        A group has the number of its rows; for each event the offsets in `data`, 64 bits each and negative for an
-        absent event, or `None` if it is absent in all rows; and each of the given values for every row, or one for all.
-        A `selection` has the number of offsets of each event, and which of them each row has (64 bits); without one,
-        rows and offsets are the same. Raises `ValueError` for buffers of another size, for a selection index
-        out of range, and for an event outside of `data`."""
+        A group has the number of its rows; the index of each row's offsets (64 bits), or `None` if they have the same
+        order; for each event the offsets in `data`, 64 bits each and negative for an absent event, or `None` if it is
+        absent in all rows; and each of the given values for every row, or one for all. Raises `ValueError` for buffers
+        of another size, and for rows and events outside of the offsets and the data."""
+
+    def read(self, data: bytes, offsets: Buffer, columns: tuple[Buffer, ...], /) -> None:
+        """Write the columns of a table with one event, and without flags, into arrays in the machine's byte order.
+
+        Floats are NaN and all other values are 0 where the event is absent. Raises `ValueError` like `fill`."""
 
 class LogWriter:
     """Writes the events of a game into its logs (`slpstream.game.log_writer`).
@@ -253,12 +228,12 @@ class LogWriter:
     def write(self, content: tuple[str, Any, int | None], offset: int, /) -> None: ...
 
 def read_growth(
-    descriptor: int, offset: int, head: bytes, checksum: int, limit: int, /
+    descriptor: int, offset: int, head: bytes, checksum: int, limit: int, crc32: Callable[[bytes, int], int], /
 ) -> tuple[bytes, int, int, int] | None:
     """Read the bytes that were appended to a file at `offset`, without blocking, if nothing else has changed.
 
-    You get these bytes, the size of the file, `zlib.crc32` of all bytes so far, if `checksum` is that of those before
-    `offset`, and the modification time in nanoseconds.
+    You get these bytes, the size of the file, the checksum of all bytes so far, if `checksum` is that of those before
+    `offset`, and the modification time in nanoseconds. `crc32` is the function of this name in `zlib`.
 
     You get `None`, and have to find out more, if there are no new bytes, or more than `limit` or than the kernel has
     room for, or if `head` is longer than that; if the file doesn't begin with `head`; if it has been truncated or has
@@ -271,6 +246,7 @@ def send_to_all(descriptors: list[int], data: bytes, /) -> list[tuple[int, int]]
     Returns the index of each socket that did not take all of them, and how many bytes it took, which is 0 after an
     error. Negative descriptors take nothing."""
 
+_Events = tuple[list[int], bytes, tuple[int, int, int]]
 _Places = tuple[tuple[bytes, int], ...]
-_Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
-_Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]
+_Group = tuple[int, Buffer | None, tuple[Buffer | None, ...], tuple[Buffer, ...]]
+_Arrays = tuple[bytearray, list[tuple[int, int, bool, bytearray]], list[tuple[int, bytearray, bytearray]]]

@@ -23,6 +23,7 @@ inline float float_at(const unsigned char *at) { return float_of(u32_at(at)); }
 inline std::int64_t integer_at(const unsigned char *at, Kind kind) {
     switch (kind) {
         case Kind::u8: return *at;
+        case Kind::boolean: return *at != 0;
         case Kind::i8: return static_cast<std::int8_t>(*at);
         case Kind::u16: return u16_at(at);
         case Kind::i16: return static_cast<std::int16_t>(u16_at(at));
@@ -31,23 +32,22 @@ inline std::int64_t integer_at(const unsigned char *at, Kind kind) {
     }
 }
 
-inline bool is_integer(Kind kind) { return kernel::width_of(kind) > 0 && kind != Kind::f32 && kind != Kind::boolean; }
-
 constexpr int max_players = 4;
-constexpr int max_events = 64;  // of a whole frame; games send at most 15 items
+constexpr std::size_t max_events = 64;  // of a whole frame; games send at most 15 items
 constexpr std::int32_t absent = -1;
 
 // The slots of events that a frame has at most once: the first event, both updates of each character, the last event.
-constexpr int first_slot = 0;
-constexpr int last_slot = 1 + 4 * max_players;
-constexpr int slots = last_slot + 1;
+constexpr std::size_t first_slot = 0;
+constexpr std::size_t last_slot = 1 + 4 * max_players;
+constexpr std::size_t slots = last_slot + 1;
 
-inline int slot_of(int player, bool is_follower, Rule update) {
-    return 1 + 2 * (player + (is_follower ? max_players : 0)) + (update == Rule::after ? 1 : 0);
+inline std::size_t slot_of(int player, bool is_follower, Rule update) {
+    const int character = player + (is_follower ? max_players : 0);
+    return static_cast<std::size_t>(1 + 2 * character + (update == Rule::after ? 1 : 0));
 }
 
 // The rule of the events in a slot. Without events that begin a sending, the first one is of a character.
-inline Rule rule_of(int slot, bool has_first) {
+inline Rule rule_of(std::size_t slot, bool has_first) {
     if (slot == last_slot) return Rule::last;
     if (slot == first_slot) return has_first ? Rule::first : Rule::before;
     return (slot & 1) != 0 ? Rule::before : Rule::after;
@@ -57,7 +57,7 @@ inline Rule rule_of(int slot, bool has_first) {
 inline std::uint32_t bits_of_players(const Bytes &indices) {
     std::uint32_t bits = 0;
     for (Py_ssize_t i = 0; i < indices.size; ++i)
-        if (static_cast<unsigned char>(indices.begin[i]) < max_players) bits |= 1U << indices.begin[i];
+        if (indices.data()[i] < max_players) bits |= 1U << indices.data()[i];
     return bits;
 }
 
@@ -69,7 +69,7 @@ struct Frame {
     std::array<std::int32_t, slots> at;  // offset of the event in each slot, or `absent`
     std::array<std::int32_t, max_events> counted;  // offsets of the events without a slot
     std::array<unsigned char, max_events> codes;
-    int counted_size, events;
+    std::size_t counted_size, events;
     std::int32_t number;
     std::uint32_t parts;
     Py_ssize_t end;
@@ -80,11 +80,10 @@ struct Layout {
     Events events;
     bool has_first = false, has_last = false;
 
-    bool read(PyObject *widths, PyObject *rules, PyObject *places) {
-        if (!read_events(widths, rules, places, events)) return false;
+    Layout() = default;
+    explicit Layout(PyObject *described) : events(read_events(described)) {
         has_first = width_of(Rule::first) > 0;
         has_last = width_of(Rule::last) > 0;
-        return true;
     }
 
     // The width of the narrowest events with this rule; 0 if there are none.
@@ -99,31 +98,20 @@ struct Layout {
     // Finds the events of the frame at `start`. Returns false if it is not whole. `players` has a bit for each player
     // that can be in it.
     bool find(const unsigned char *data, Py_ssize_t start, Py_ssize_t limit, std::uint32_t players, Frame &found) const;
+
+    // Finds the events of a frame that was recognized before, and returns its bytes. Raises ValueError if it is none.
+    const unsigned char *find_again(PyObject *data, Frame &found) const;
 };
 
 // A value in an event.
 struct Place {
+    Place(PyObject *kind, Py_ssize_t offset, std::int32_t width);  // of the event, or more
     Kind kind;
     std::int32_t offset;
 };
 
-// Parses the tuple that is item `i` of a tuple.
-template <typename... Out>
-bool parse_item(PyObject *tuple, Py_ssize_t i, const char *format, Out... out) {
-    PyObject *item = PyTuple_GetItem(tuple, i);
-    if (item != nullptr && PyTuple_Check(item)) return PyArg_ParseTuple(item, format, out...) != 0;
-    if (item != nullptr) PyErr_SetString(PyExc_TypeError, "events and their values are described by tuples");
-    return false;
-}
-
-// Reads a kind and an offset in events of at least `width` bytes.
-bool read_place(PyObject *kind, Py_ssize_t offset, std::int32_t width, Place &made);
-
 // Reads a tuple of kinds and offsets, each of a value that has a width.
-bool read_places(PyObject *described, std::int32_t width, std::vector<Place> &made);
-
-// Finds the events of a frame that was recognized before. Sets an exception and returns null if it is none.
-const unsigned char *found_again(const Layout &layout, PyObject *data, Frame &frame);
+std::vector<Place> places_in(PyObject *described, std::int32_t width);
 
 }  // namespace kernel
 

@@ -24,41 +24,6 @@ namespace {
 constexpr std::size_t max_growth_bytes = 1 << 14;  // on the stack; a frame has less than one kilobyte
 constexpr std::size_t max_head_bytes = 1 << 12;
 
-constexpr std::size_t step_bytes = 8;
-using Checksums = std::array<std::array<std::uint32_t, 256>, step_bytes>;
-
-// The CRC-32 of each byte, followed by as many zeros as the index of its row.
-constexpr Checksums checksums_of_bytes() {
-    constexpr std::uint32_t polynomial = 0xEDB88320;
-    Checksums made{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte) {
-        std::uint32_t value = byte;
-        for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ (value & 1 ? polynomial : 0);
-        made[0][byte] = value;
-    }
-    for (std::size_t row = 1; row < step_bytes; ++row)
-        for (std::size_t byte = 0; byte < 256; ++byte)
-            made[row][byte] = made[row - 1][byte] >> 8 ^ made[0][made[row - 1][byte] & 0xFF];
-    return made;
-}
-
-constexpr Checksums checksums = checksums_of_bytes();
-
-// The same as `zlib.crc32(data, checksum)`.
-std::uint32_t crc32(const unsigned char *data, std::size_t size, std::uint32_t checksum) {
-    std::uint32_t value = ~checksum;
-    for (; size >= step_bytes; size -= step_bytes, data += step_bytes) {
-        std::uint32_t next = 0;
-        for (std::size_t i = 0; i < step_bytes; ++i) {
-            const std::uint32_t before = i < sizeof value ? value >> 8 * i & 0xFF : 0;
-            next ^= checksums[step_bytes - 1 - i][data[i] ^ before];
-        }
-        value = next;
-    }
-    for (; size > 0; --size, ++data) value = value >> 8 ^ checksums[0][(value ^ *data) & 0xFF];
-    return ~value;
-}
-
 // Reads from the page cache. Returns less than 0 if that is not possible.
 ssize_t read_cached(int descriptor, unsigned char *buffer, std::size_t size, off_t offset) {
     const iovec part{buffer, size};
@@ -94,43 +59,29 @@ struct Growth {
     }
 };
 
-// The reads do not wait, so the GIL is kept.
-PyObject *growth_of(int descriptor, std::int64_t offset, const Bytes &head, std::uint32_t checksum, std::size_t limit) {
-    Growth growth;
-    if (!growth.read(descriptor, offset, head, limit)) return Py_NewRef(Py_None);
-    const auto size = static_cast<Py_ssize_t>(growth.size);
-    PyObject *data = PyBytes_FromStringAndSize(reinterpret_cast<const char *>(growth.data.data()), size);
-    if (data == nullptr) return nullptr;
-    return Py_BuildValue("NLIL", data, static_cast<long long>(offset + size), crc32(growth.data.data(), growth.size, checksum),
-                         static_cast<long long>(growth.modified_ns));
-}
-
-#else
-
-PyObject *growth_of(int, std::int64_t, const Bytes &, std::uint32_t, std::size_t) { return Py_NewRef(Py_None); }
-
 #endif
 
 }  // namespace
 
-// read_growth(descriptor, offset, head, checksum, limit)
-PyObject *read_growth(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 5 || !PyBytes_Check(arguments[2])) {
-        PyErr_SetString(PyExc_TypeError, "read_growth takes descriptor, offset, head (bytes), checksum and limit");
-        return nullptr;
+// The reads do not wait, so the GIL is kept.
+Owned read_growth(PyObject *, Arguments arguments) {
+    const auto descriptor = number_of<int>(arguments[0]);
+    const auto offset = number_of<std::int64_t>(arguments[1]);
+    const Bytes head(arguments[2]);
+    const auto checksum = number_of<std::uint32_t>(arguments[3]);
+    const auto limit = number_of<std::size_t>(arguments[4]);
+    if (descriptor < 0 || offset < 0) raise(PyExc_ValueError, "no growth of this file");
+#if defined(__linux__) && defined(RWF_NOWAIT)
+    Growth growth;
+    if (growth.read(descriptor, offset, head, limit)) {
+        const auto size = static_cast<Py_ssize_t>(growth.size);
+        const Owned data = checked(PyBytes_FromStringAndSize(reinterpret_cast<const char *>(growth.data.data()), size));
+        const Owned new_checksum = call(arguments[5], data, integer(checksum));
+        return checked(Py_BuildValue("OLOL", data.get(), static_cast<long long>(offset + size), new_checksum.get(),
+                                     static_cast<long long>(growth.modified_ns)));
     }
-    const long descriptor = PyLong_AsLong(arguments[0]);
-    const long long offset = PyLong_AsLongLong(arguments[1]);
-    const unsigned long checksum = PyLong_AsUnsignedLong(arguments[3]);
-    const Py_ssize_t limit = PyLong_AsSsize_t(arguments[4]);
-    if (PyErr_Occurred()) return nullptr;
-    if (descriptor < 0 || descriptor > std::numeric_limits<int>::max() || offset < 0 || limit < 0 ||
-        checksum > std::numeric_limits<std::uint32_t>::max()) {
-        PyErr_SetString(PyExc_ValueError, "no growth of this file");
-        return nullptr;
-    }
-    return growth_of(static_cast<int>(descriptor), offset, Bytes(arguments[2]), static_cast<std::uint32_t>(checksum),
-                     static_cast<std::size_t>(limit));
+#endif
+    return shared(Py_None);
 }
 
 }  // namespace kernel

@@ -7,170 +7,119 @@
 #include <bitset>
 #include <cmath>
 #include <limits>
-#include <new>
 
 namespace kernel {
 namespace {
 
 constexpr int input_kinds = 4;  // buttons, first stick, second stick, triggers
 
+using InputCounts = std::array<int, input_kinds>;
+
 struct InputsOfFrame {
     int player;
     std::int32_t number;
-    std::array<int, input_kinds> counts;
+    InputCounts counts;
 };
 
-struct WatchMade {
-    Layout layout;
-    std::uint32_t players = 0;
-    std::vector<Place> clock, same, rising, position, buttons, sticks, triggers;
-    double edge = 0, below = 0, margin = 0, dead_zone = 0, threshold = 0;
-    std::uint32_t mask = 0;
-
-    PyObject *before = nullptr;  // the bytes of the frame before; null while it does not watch
-    Frame frame_before;
-    std::uint32_t living = 0;
-    long left = 0, count = 0;
-    std::array<long, max_players> nearest{};
-    std::vector<InputsOfFrame> inputs;
-
-    WatchMade() = default;
-    WatchMade(const WatchMade &) = delete;
-    WatchMade &operator=(const WatchMade &) = delete;
-    ~WatchMade() { Py_XDECREF(before); }
-
-    void keep(PyObject *data, const Frame &frame) {
-        PyObject *old = before;
-        before = Py_NewRef(data);
-        frame_before = frame;
-        Py_XDECREF(old);
+// The values to look at, and their bounds.
+struct Watched {
+    explicit Watched(PyObject *arguments) {
+        PyObject *events, *player_indices, *fields[7];
+        parse(arguments, "OO(OOOOOOO)(dddIdd)", &events, &player_indices, &fields[0], &fields[1], &fields[2], &fields[3],
+              &fields[4], &fields[5], &fields[6], &edge, &below, &margin, &mask, &dead_zone, &threshold);
+        layout = Layout(events);
+        players = bits_of_players(Bytes(player_indices));
+        const std::int32_t inputs = layout.width_of(Rule::before), state = layout.width_of(Rule::after);
+        clock = places_in(fields[0], layout.width_of(Rule::first));
+        same = places_in(fields[1], state);
+        rising = places_in(fields[2], state);
+        position = places_in(fields[3], state);
+        buttons = places_in(fields[4], inputs);
+        sticks = places_in(fields[5], inputs);
+        triggers = places_in(fields[6], inputs);
+        if (position.size() != 2 || sticks.size() != 4)
+            raise(PyExc_ValueError, "a position has two coordinates, and two sticks have four");
     }
-};
 
-struct WatchObject {
-    PyObject_HEAD
-    WatchMade *made;
-};
-
-bool fill_watch(WatchMade &made, PyObject *const *fields) {
-    const std::int32_t first = made.layout.width_of(Rule::first);
-    const std::int32_t inputs = made.layout.width_of(Rule::before), state = made.layout.width_of(Rule::after);
-    if (!read_places(fields[0], first, made.clock) || !read_places(fields[1], state, made.same) ||
-        !read_places(fields[2], state, made.rising) || !read_places(fields[3], state, made.position) ||
-        !read_places(fields[4], inputs, made.buttons) || !read_places(fields[5], inputs, made.sticks) ||
-        !read_places(fields[6], inputs, made.triggers))
-        return false;
-    if (made.position.size() == 2 && made.sticks.size() == 4) return true;
-    PyErr_SetString(PyExc_ValueError, "a position has two coordinates, and two sticks have four");
-    return false;
-}
-
-// Watch(widths, rules, places, players, fields, numbers)
-PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *widths, *rules, *places, *players_object, *fields[7];
+    Layout layout;
+    std::uint32_t players;
+    std::vector<Place> clock, same, rising, position, buttons, sticks, triggers;
     double edge, below, margin, dead_zone, threshold;
     unsigned int mask;
-    if (!PyArg_ParseTuple(arguments, "OOOS(O!O!O!O!O!O!O!)(dddIdd)", &widths, &rules, &places, &players_object,
-                          &PyTuple_Type, &fields[0], &PyTuple_Type, &fields[1], &PyTuple_Type, &fields[2],
-                          &PyTuple_Type, &fields[3], &PyTuple_Type, &fields[4], &PyTuple_Type, &fields[5],
-                          &PyTuple_Type, &fields[6], &edge, &below, &margin, &mask, &dead_zone, &threshold))
-        return nullptr;
-    auto *self = allocated<WatchObject>(type);
-    if (self == nullptr) return nullptr;
-    try {
-        self->made = new WatchMade;
-        WatchMade &made = *self->made;
-        made.players = bits_of_players(Bytes(players_object));
-        made.edge = edge, made.below = below, made.margin = margin;
-        made.mask = mask, made.dead_zone = dead_zone, made.threshold = threshold;
-        if (!made.layout.read(widths, rules, places) || !fill_watch(made, fields)) {
-            Py_DECREF(self);
-            return nullptr;
-        }
-    } catch (const std::bad_alloc &) {
-        Py_DECREF(self);
-        return PyErr_NoMemory();
-    }
-    return reinterpret_cast<PyObject *>(self);
-}
-
-std::uint32_t bits_at(const unsigned char *event, const Place &place) {
-    const unsigned char *at = event + place.offset;
-    return place.kind == Kind::boolean ? *at : static_cast<std::uint32_t>(integer_at(at, place.kind));
-}
+};
 
 double number_at(const unsigned char *event, const Place &place) {
     const unsigned char *at = event + place.offset;
     if (place.kind == Kind::f32) return static_cast<double>(float_at(at));
-    if (place.kind == Kind::boolean) return *at != 0 ? 1.0 : 0.0;
     return static_cast<double>(integer_at(at, place.kind));
 }
 
 // Two frames. Once `follows` is true, both have the same players.
 struct Pair {
-    const WatchMade &made;
+    const Watched &watched;
+    std::uint32_t living;
     const unsigned char *before, *now;
     const Frame &frame_before, &frame;
 
-    const unsigned char *event_before(int slot) const { return before + frame_before.at[static_cast<std::size_t>(slot)]; }
-    const unsigned char *event(int slot) const { return now + frame.at[static_cast<std::size_t>(slot)]; }
+    const unsigned char *event_before(std::size_t slot) const { return before + frame_before.at[slot]; }
+    const unsigned char *event(std::size_t slot) const { return now + frame.at[slot]; }
 
     bool follows() const {
         if (frame_before.number == std::numeric_limits<std::int32_t>::max() || frame.number != frame_before.number + 1)
             return false;
-        if (((frame.parts ^ frame_before.parts) & made.players) != 0) return false;
-        for (const Place &place : made.clock)
+        if (((frame.parts ^ frame_before.parts) & watched.players) != 0) return false;
+        for (const Place &place : watched.clock)
             if (number_at(event(first_slot), place) != number_at(event_before(first_slot), place) + 1) return false;
         return true;
     }
 
     bool is_outside(const unsigned char *event) const {
-        const double x = number_at(event, made.position[0]), y = number_at(event, made.position[1]);
-        return x > made.edge || x < -made.edge || y < made.below;
+        const double x = number_at(event, watched.position[0]), y = number_at(event, watched.position[1]);
+        return x > watched.edge || x < -watched.edge || y < watched.below;
     }
 
     bool is_quiet(int player) const {
-        const int slot = slot_of(player, false, Rule::after);
+        const std::size_t slot = slot_of(player, false, Rule::after);
         const unsigned char *state_before = event_before(slot), *state = event(slot);
-        for (const Place &place : made.same)  // never true of NaN
+        for (const Place &place : watched.same)  // never true of NaN
             if (!(number_at(state, place) - number_at(state_before, place) == 0)) return false;
-        for (const Place &place : made.rising)
+        for (const Place &place : watched.rising)
             if (number_at(state, place) < number_at(state_before, place)) return false;
-        if ((made.living >> player & 1) != 0 && !std::isfinite(number_at(state, made.position[0]))) return false;
+        if ((living >> player & 1) != 0 && !std::isfinite(number_at(state, watched.position[0]))) return false;
         return is_outside(state) == is_outside(state_before);
     }
 
     // One of nine, 0 for the one in the middle.
     int region(const unsigned char *event, const Place *stick) const {
-        const auto third = [&](double value) { return value > made.dead_zone ? 1 : value < -made.dead_zone ? 2 : 0; };
+        const auto third = [&](double value) { return value > watched.dead_zone ? 1 : value < -watched.dead_zone ? 2 : 0; };
         return 3 * third(number_at(event, stick[0])) + third(number_at(event, stick[1]));
     }
 
-    std::array<int, input_kinds> inputs(int player) const {
-        const int slot = slot_of(player, false, Rule::before);
+    InputCounts inputs(int player) const {
+        const std::size_t slot = slot_of(player, false, Rule::before);
         const unsigned char *old = event_before(slot), *fresh = event(slot);
-        std::array<int, input_kinds> counts{};
-        for (const Place &place : made.buttons) {
-            const std::uint32_t pressed = bits_at(fresh, place) & ~bits_at(old, place) & made.mask;
-            counts[0] += static_cast<int>(std::bitset<32>(pressed).count());
+        InputCounts counts{};
+        for (const Place &place : watched.buttons) {
+            const std::int64_t pressed = integer_at(fresh + place.offset, place.kind) & ~integer_at(old + place.offset, place.kind);
+            counts[0] += static_cast<int>(std::bitset<32>(static_cast<std::uint32_t>(pressed) & watched.mask).count());
         }
         for (std::size_t i = 0; i < 2; ++i) {
-            const int entered = region(fresh, &made.sticks[2 * i]);
-            if (entered != 0 && entered != region(old, &made.sticks[2 * i])) ++counts[1 + i];
+            const int entered = region(fresh, &watched.sticks[2 * i]);
+            if (entered != 0 && entered != region(old, &watched.sticks[2 * i])) ++counts[1 + i];
         }
-        for (const Place &place : made.triggers)
-            if (number_at(old, place) < made.threshold && number_at(fresh, place) >= made.threshold) ++counts[3];
+        for (const Place &place : watched.triggers)
+            if (number_at(old, place) < watched.threshold && number_at(fresh, place) >= watched.threshold) ++counts[3];
         return counts;
     }
 
     // The living player who is nearer to x = 0 than all others, by more than the margin; -1 if there is none.
     int nearest() const {
         double least = std::numeric_limits<double>::infinity(), second = least;
-        int holder = -1, living = 0;
+        int holder = -1, candidates = 0;
         for (int player = 0; player < max_players; ++player) {
-            if ((made.living & 1U << player) == 0) continue;
-            const double x = std::fabs(number_at(event(slot_of(player, false, Rule::after)), made.position[0]));
-            ++living;
+            if ((living & 1U << player) == 0) continue;
+            const double x = std::fabs(number_at(event(slot_of(player, false, Rule::after)), watched.position[0]));
+            ++candidates;
             if (x < least) {
                 second = least;
                 least = x;
@@ -179,100 +128,87 @@ struct Pair {
                 second = x;
             }
         }
-        return living > 1 && second - least > made.margin ? holder : -1;
+        return candidates > 1 && second - least > watched.margin ? holder : -1;
     }
 };
 
-// begin(data, frames, living): watch the frames after this one.
-PyObject *watch_begin(PyObject *object, PyObject *const *arguments, Py_ssize_t argument_count) {
-    if (argument_count != 3) {
-        PyErr_SetString(PyExc_TypeError, "begin takes data, frames and living");
-        return nullptr;
-    }
-    WatchMade &made = *reinterpret_cast<WatchObject *>(object)->made;
-    const long left = PyLong_AsLong(arguments[1]), living = PyLong_AsLong(arguments[2]);
-    if (PyErr_Occurred()) return nullptr;
-    Frame frame;
-    if (found_again(made.layout, arguments[0], frame) == nullptr) return nullptr;
-    made.keep(arguments[0], frame);
-    made.living = static_cast<std::uint32_t>(living) & made.players & frame.parts;
-    made.left = left;
-    made.count = 0;
-    made.nearest.fill(0);
-    made.inputs.clear();
-    Py_RETURN_NONE;
-}
+class Watch {
+  public:
+    explicit Watch(PyObject *arguments) : watched_(arguments) {}
 
-// take(data): whether the next frame is quiet.
-PyObject *watch_take(PyObject *object, PyObject *data) {
-    WatchMade &made = *reinterpret_cast<WatchObject *>(object)->made;
-    if (made.before == nullptr || made.left <= 0) Py_RETURN_FALSE;
-    Frame frame;
-    const unsigned char *now = found_again(made.layout, data, frame);
-    if (now == nullptr) return nullptr;
-    const auto *before = reinterpret_cast<const unsigned char *>(PyBytes_AsString(made.before));
-    const Pair pair{made, before, now, made.frame_before, frame};
-    const auto is_in = [&](int player) { return (frame.parts & made.players & 1U << player) != 0; };
-    bool is_quiet = pair.follows();
-    for (int player = 0; is_quiet && player < max_players; ++player) is_quiet = !is_in(player) || pair.is_quiet(player);
-    if (!is_quiet) {
-        made.left = 0;
-        Py_RETURN_FALSE;
+    Owned begin(Arguments arguments) {
+        const auto left = number_of(arguments[1]);
+        const auto living = number_of<std::uint32_t>(arguments[2]);
+        Frame frame;
+        watched_.layout.find_again(arguments[0], frame);
+        before_ = shared(arguments[0]);
+        frame_before_ = frame;
+        living_ = living & watched_.players & frame.parts;
+        left_ = left;
+        count_ = 0;
+        nearest_.fill(0);
+        inputs_.clear();
+        return shared(Py_None);
     }
-    try {
+
+    Owned take(Arguments arguments) { return checked(PyBool_FromLong(is_next_quiet(arguments[0]))); }
+
+    Owned end(Arguments) {
+        left_ = 0;
+        const Owned inputs = checked(PyList_New(0));
+        for (const auto &[player, number, counts] : inputs_)
+            check(PyList_Append(inputs, checked(Py_BuildValue("iiiiii", player, static_cast<int>(number), counts[0],
+                                                              counts[1], counts[2], counts[3]))));
+        return checked(Py_BuildValue("OL(iiii)O", before_.get(), count_, nearest_[0], nearest_[1], nearest_[2],
+                                     nearest_[3], inputs.get()));
+    }
+
+  private:
+    bool is_next_quiet(PyObject *data) {
+        if (left_ <= 0) return false;
+        Frame frame;
+        const unsigned char *now = watched_.layout.find_again(data, frame);
+        const Pair pair{watched_, living_, Bytes(before_).data(), now, frame_before_, frame};
+        const auto is_in = [&](int player) { return (frame.parts & watched_.players & 1U << player) != 0; };
+        bool is_quiet = pair.follows();
+        for (int player = 0; is_quiet && player < max_players; ++player)
+            is_quiet = !is_in(player) || pair.is_quiet(player);
+        if (!is_quiet) {
+            left_ = 0;
+            return false;
+        }
         for (int player = 0; player < max_players; ++player) {
             if (!is_in(player)) continue;
-            const std::array<int, input_kinds> counts = pair.inputs(player);
-            if (counts != std::array<int, input_kinds>{}) made.inputs.push_back({player, frame.number, counts});
+            const InputCounts counts = pair.inputs(player);
+            if (counts != InputCounts{}) inputs_.push_back({player, frame.number, counts});
         }
-    } catch (const std::bad_alloc &) {
-        return PyErr_NoMemory();
+        const int nearest = pair.nearest();
+        if (nearest >= 0) ++nearest_[static_cast<std::size_t>(nearest)];
+        ++count_;
+        --left_;
+        before_ = shared(data);
+        frame_before_ = frame;
+        return true;
     }
-    const int nearest = pair.nearest();
-    if (nearest >= 0) ++made.nearest[static_cast<std::size_t>(nearest)];
-    ++made.count;
-    --made.left;
-    made.keep(data, frame);
-    Py_RETURN_TRUE;
-}
 
-// end(): the last quiet frame, their number, and what was counted in them.
-PyObject *watch_end(PyObject *object, PyObject *) {
-    WatchMade &made = *reinterpret_cast<WatchObject *>(object)->made;
-    made.left = 0;
-    PyObject *inputs = PyList_New(0);
-    for (const InputsOfFrame &entry : made.inputs) {
-        if (inputs == nullptr) break;
-        const auto &counts = entry.counts;
-        PyObject *value = Py_BuildValue("iiiiii", entry.player, static_cast<int>(entry.number), counts[0], counts[1],
-                                        counts[2], counts[3]);
-        if (value == nullptr || PyList_Append(inputs, value) < 0) Py_CLEAR(inputs);
-        Py_XDECREF(value);
-    }
-    if (inputs == nullptr) return nullptr;
-    const auto &nearest = made.nearest;
-    PyObject *before = made.before == nullptr ? Py_None : made.before;
-    return Py_BuildValue("Ol(llll)N", before, made.count, nearest[0], nearest[1], nearest[2], nearest[3], inputs);
-}
-
-PyMethodDef watch_methods[] = {
-    {"begin", as_method(watch_begin), METH_FASTCALL, "begin(data, frames, living): watch the frames after this one."},
-    {"take", as_method(watch_take), METH_O, "take(data): whether the next frame is quiet."},
-    {"end", as_method(watch_end), METH_NOARGS, "end(): the last quiet frame, their number, and what was counted."},
-    {nullptr, nullptr, 0, nullptr},
+    Watched watched_;
+    Owned before_ = shared(Py_None);  // the bytes of the frame before
+    Frame frame_before_{};
+    std::uint32_t living_ = 0;
+    long long left_ = 0, count_ = 0;
+    std::array<int, max_players> nearest_{};
+    std::vector<InputsOfFrame> inputs_;
 };
 
-PyType_Slot watch_slots[] = {
-    {Py_tp_new, reinterpret_cast<void *>(watch_new)},
-    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<WatchObject>)},
-    {Py_tp_methods, watch_methods},
-    {Py_tp_doc, const_cast<char *>("Watch(widths, rules, places, players, fields, numbers): finds quiet frames.")},
-    {0, nullptr},
+PyMethodDef methods[] = {
+    method<&Watch::begin, 3>("begin"),
+    method<&Watch::take, 1>("take"),
+    method<&Watch::end, 0>("end"),
+    {},
 };
 
 }  // namespace
 
-PyType_Spec watch_spec = {"slpstream.formats.kernel._kernel.Watch", sizeof(WatchObject), 0, Py_TPFLAGS_DEFAULT,
-                          watch_slots};
+void add_watch(PyObject *module) { add_type<Watch>(module, "slpstream.formats.kernel._kernel.Watch", methods); }
 
 }  // namespace kernel

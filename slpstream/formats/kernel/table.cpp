@@ -1,7 +1,7 @@
-// Table: the values of events as the columns of an Arrow table, in one pass over the events.
+// Table: the values of events as columns, in one pass over the events.
 //
-// Python declares the columns once, and passes for each table the offsets of the events
-// (`slpstream/formats/slippi/arrow.py`). The result is a struct array of the Arrow C data interface
+// Python declares the columns once, and passes the offsets of the events (`slpstream/formats/slippi/arrow.py` and
+// `columns.py`). The columns are written into arrays of Python, or become a struct array of the Arrow C data interface
 // (https://arrow.apache.org/docs/format/CDataInterface.html), all of whose columns share one block of memory.
 
 #include "kernel.h"
@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <tuple>
 #include <vector>
@@ -70,20 +69,26 @@ struct Step {
 };
 constexpr unsigned char no_byte = 0x80;
 
-struct Plan {
+class Table {
+  public:
+    // Table(columns, events, given)
+    explicit Table(PyObject *arguments);
+    // fill(data, groups): the address of an Arrow array, and the capsule that owns it.
+    Owned fill(Arguments arguments);
+    // read(data, offsets, columns): writes the values of the first event into arrays.
+    Owned read(Arguments arguments);
+
     std::vector<Column> columns;
-    std::vector<std::vector<Step>> steps;         // for each event, all of its columns
-    std::size_t events = 0, given = 0;            // in each group
-    std::vector<std::size_t> given_bytes;         // widths of the given values
-    std::vector<std::size_t> widths;              // for each event, the bytes up to the end of its last column
+    std::vector<std::vector<Step>> steps;  // for each event, all of its columns
+    std::size_t events = 0, given = 0;     // in each group
+    std::vector<std::size_t> given_bytes;  // widths of the given values
+    std::vector<std::size_t> widths;       // for each event, the bytes up to the end of its last column
     // For each event, the bytes that stand for an absent one, `window_bytes` or more.
     std::vector<std::vector<unsigned char>> none;
-    std::vector<bool> is_wanted;                  // a row needs one of these events; without any, all rows count
-};
 
-struct TableObject {
-    PyObject_HEAD
-    Plan *made;
+  private:
+    void add_column(PyObject *described);
+    void find_steps();
 };
 
 // The memory of a table, and how many arrays still use it.
@@ -120,12 +125,10 @@ class Buffers {
     ~Buffers() {
         for (Py_buffer &view : views_) PyBuffer_Release(&view);
     }
-    // The start of the object's bytes; null with an exception if it has none.
-    const Py_buffer *of(PyObject *object) {
+    Py_buffer of(PyObject *object, int flags = PyBUF_SIMPLE) {
         views_.emplace_back();
-        if (PyObject_GetBuffer(object, &views_.back(), PyBUF_SIMPLE) == 0) return &views_.back();
-        views_.pop_back();
-        return nullptr;
+        check(PyObject_GetBuffer(object, &views_.back(), flags));
+        return views_.back();
     }
 
   private:
@@ -139,45 +142,18 @@ struct Given {
 
 // Rows with the same sources, such as those of one character.
 struct Group {
-    std::size_t rows = 0, offsets = 0;  // numbers of them
+    std::size_t rows = 0, offsets = 0;     // numbers of them
+    const unsigned char *which = nullptr;  // for each row, the index of its offsets (64 bits); null if it is the row's
     // Offsets of the events, 64 bits each; negative for an absent one, and null if all are absent.
     std::vector<const unsigned char *> events;
     std::vector<Given> given;
-    const std::vector<std::size_t> *which = nullptr;  // for each row, which of the offsets; null for one after the other
-    std::vector<std::size_t> chosen;            // the rows that the table has; empty for all
-    std::size_t count = 0;                      // their number
-    std::size_t first = 0, written = 0;         // where they begin in the table, and how many are there
+    std::size_t first = 0;  // where they begin in the table
 };
 
-std::int64_t offset_at(const unsigned char *offsets, std::size_t row) {
-    std::int64_t offset;
-    std::memcpy(&offset, offsets + row * sizeof offset, sizeof offset);
-    return offset;
-}
-
-void choose_rows(const Plan &plan, Group &group) {
-    std::vector<const unsigned char *> wanted;
-    bool is_any_wanted = false;
-    for (std::size_t i = 0; i < plan.events; ++i) {
-        is_any_wanted = is_any_wanted || plan.is_wanted[i];
-        if (plan.is_wanted[i] && group.events[i] != nullptr) wanted.push_back(group.events[i]);
-    }
-    group.count = is_any_wanted && wanted.empty() ? 0 : group.rows;
-    const auto is_in_all = [&](const unsigned char *offsets) {
-        std::int64_t together = 0;
-        for (std::size_t i = 0; i < group.offsets; ++i) together |= offset_at(offsets, i);
-        return together >= 0;
-    };
-    if (wanted.empty() || std::any_of(wanted.begin(), wanted.end(), is_in_all)) return;
-    const auto is_in = [&](std::size_t row) {
-        for (const unsigned char *offsets : wanted)
-            if (offset_at(offsets, group.which == nullptr ? row : (*group.which)[row]) >= 0) return true;
-        return false;
-    };
-    group.chosen.reserve(group.rows);
-    for (std::size_t row = 0; row < group.rows; ++row)
-        if (is_in(row)) group.chosen.push_back(row);
-    group.count = group.chosen.size();
+std::int64_t integer_at(const unsigned char *integers, std::size_t index) {
+    std::int64_t integer;
+    std::memcpy(&integer, integers + index * sizeof integer, sizeof integer);
+    return integer;
 }
 
 struct Bits {
@@ -219,7 +195,8 @@ __attribute__((target("avx2"))) std::size_t write_together(const Step &step, con
                                                            std::size_t count, std::size_t first,
                                                            unsigned char *const *columns) {
     // Copies, because for all that the compiler knows, the columns could be written over the originals.
-    const auto [offset, columns_count, widths, order_bytes] = std::tuple(step.offset, step.count, step.widths, step.order);
+    const auto [offset, columns_count, widths, order_bytes] =
+        std::tuple(step.offset, step.count, step.widths, step.order);
     const __m256i order =
         _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(order_bytes.data())));
     std::array<unsigned char *, max_together> out{};
@@ -283,36 +260,19 @@ void write_step(const Step &step, const unsigned char *const *events, std::size_
     }
 }
 
-template <typename Value>
-void write_given_values(const Given &given, const Group &group, unsigned char *table) {
-    const auto value_at = [&](std::size_t row) {
-        Value value;
-        std::memcpy(&value, given.values + row * sizeof value, sizeof value);
-        return value;
-    };
-    Value *out = reinterpret_cast<Value *>(table) + group.first;
-    if (given.is_constant) {
-        std::fill_n(out, group.count, value_at(0));
-    } else if (group.chosen.empty()) {
-        std::copy_n(given.values, group.count * sizeof(Value), reinterpret_cast<unsigned char *>(out));
-    } else {
-        std::transform(group.chosen.begin(), group.chosen.end(), out, value_at);
+void write_given(Kind kind, const Given &given, const Group &group, unsigned char *column) {
+    if (kind == Kind::boolean) {
+        if (given.is_constant && *given.values != 0) Bits{column}.set(group.first, group.rows);
+        for (std::size_t i = 0; !given.is_constant && i < group.rows; ++i)
+            if (given.values[i] != 0) Bits{column}.set(group.first + i);
+        return;
     }
-}
-
-void write_given(const Column &column, const Given &given, const Group &group, unsigned char *out) {
-    Bits bits{out};
-    if (column.kind == Kind::boolean) {
-        if (given.is_constant && group.count > 0 && *given.values != 0) bits.set(group.first, group.count);
-        for (std::size_t i = 0; !given.is_constant && i < group.count; ++i)
-            if (given.values[group.chosen.empty() ? i : group.chosen[i]] != 0) bits.set(group.first + i);
-    } else if (width_of(column.kind) == 1) {
-        write_given_values<std::uint8_t>(given, group, out);
-    } else if (width_of(column.kind) == 2) {
-        write_given_values<std::uint16_t>(given, group, out);
-    } else {
-        write_given_values<std::uint32_t>(given, group, out);
-    }
+    const auto width = static_cast<std::size_t>(width_of(kind)), bytes = group.rows * width;
+    unsigned char *out = column + group.first * width;
+    std::size_t done = given.is_constant ? std::min(width, bytes) : bytes;
+    if (bytes > 0) std::memcpy(out, given.values, done);
+    for (; done < bytes; done += std::min(done, bytes - done))
+        std::memcpy(out + done, out, std::min(done, bytes - done));
 }
 
 inline void prefetch(const unsigned char *at) {
@@ -323,91 +283,51 @@ inline void prefetch(const unsigned char *at) {
 #endif
 }
 
-// The memory of a table while it is filled.
-class Made {
+// Writes the rows of a table into memory.
+class Writer {
   public:
-    Made(const Plan &plan, std::size_t rows) : plan_(plan), rows_(rows), storage_(new Storage) { allocate(); }
+    Writer(const Table &table, const Bytes &data)
+        : columns(table.columns.size()), valid(table.events), absent(table.events), table_(table), data_(data),
+          at_(tile_rows * table.events), narrow_(tile_rows * table.events * window_bytes) {}
 
-    // Writes all rows of the groups; false if an event is outside of the data.
-    bool write(std::vector<Group> &groups, const unsigned char *data, std::int64_t size);
-    std::unique_ptr<ArrowArray> finish();
+    // Writes all rows of the groups; false if a row or an event is outside of the data.
+    bool write(const std::vector<Group> &groups);
+
+    std::vector<unsigned char *> columns;  // where they begin; those without values are not written
+    std::vector<Bits> valid;               // for each event; null if they are not wanted
+    std::vector<std::int64_t> absent;      // for each event: rows without it
 
   private:
-    void allocate();
-    bool write_tile(Group &group, std::size_t end, const unsigned char *data, std::int64_t size);
-    bool locate(const Group &group, std::size_t event, const unsigned char *data, std::int64_t size);
+    bool write_tile(const Group &group, std::size_t begin);
+    bool locate(const Group &group, std::size_t event, std::size_t first);
 
-    const Plan &plan_;
-    std::size_t rows_;
-    std::unique_ptr<Storage> storage_;
-    std::vector<unsigned char *> columns_;     // null for a column without values
-    std::vector<Bits> valid_;                  // for each event
-    std::vector<std::int64_t> absent_;         // for each event: rows without it
-    std::vector<const unsigned char *> at_;    // of a tile: where its events are
-    std::vector<std::size_t> tile_;            // for each of its rows, which of the offsets
-    std::vector<unsigned char> narrow_;        // for each of its events, a copy if the data ends before `window_bytes`
-    unsigned char *nothing_ = nullptr;         // zeros: validity and values of columns that are null in all rows
+    const Table &table_;
+    const Bytes &data_;
+    std::vector<const unsigned char *> at_;  // of a tile: where its events are
+    std::vector<std::size_t> tile_;          // for each of its rows, which of the offsets
+    std::vector<unsigned char> narrow_;      // for each of its events, a copy if the data ends before `window_bytes`
 };
 
-void Made::allocate() {
-    // All counts are bounded: columns by their limit, and rows by the memory of the offsets.
-    std::size_t bytes = aligned_bytes;  // not 0, which stands for no memory
-    const auto room_for = [&bytes](std::size_t wanted) {
-        const std::size_t at = bytes;
-        bytes += (wanted + aligned_bytes - 1) / aligned_bytes * aligned_bytes;
-        return at;
-    };
-    const std::size_t bits = rows_ / 8 + 1;
-    std::vector<std::size_t> zeros, places;
-    for (std::size_t i = 0; i < plan_.events; ++i) zeros.push_back(room_for(bits));
-    std::size_t widest_nothing = 0;
-    bool has_nothing = false;
-    for (const Column &column : plan_.columns) {
-        const auto width = static_cast<std::size_t>(width_of(column.kind));
-        if (column.from == From::nowhere) {
-            has_nothing = true;
-            widest_nothing = width > widest_nothing ? width : widest_nothing;
-        }
-    }
-    const std::size_t nothing = has_nothing ? room_for(rows_ * widest_nothing + bits) : 0;
-    for (const Column &column : plan_.columns)
-        places.push_back(column.from != From::nowhere && column.kind == Kind::boolean ? room_for(bits) : 0);
-    const std::size_t zero_bytes = bytes;
-    for (std::size_t i = 0; i < plan_.columns.size(); ++i) {
-        const Column &column = plan_.columns[i];
-        if (column.from != From::nowhere && column.kind != Kind::boolean)
-            places[i] = room_for(rows_ * static_cast<std::size_t>(width_of(column.kind)));
-    }
-    storage_->memory.reset(static_cast<unsigned char *>(std::malloc(bytes + aligned_bytes)));
-    unsigned char *memory = storage_->memory.get();
-    if (memory == nullptr) throw std::bad_alloc();
-    memory += aligned_bytes - reinterpret_cast<std::uintptr_t>(memory) % aligned_bytes;
-    std::memset(memory, 0, zero_bytes);
-    for (std::size_t at : zeros) valid_.push_back({memory + at});
-    absent_.resize(plan_.events);
-    nothing_ = has_nothing ? memory + nothing : nullptr;
-    for (std::size_t at : places) columns_.push_back(at > 0 ? memory + at : nullptr);
-}
-
 // Finds the events with this number in the rows of the tile; false if one is outside of the data.
-bool Made::locate(const Group &group, std::size_t event, const unsigned char *data, std::int64_t size) {
-    const unsigned char *none = plan_.none[event].data(), *offsets = group.events[event];
-    const std::size_t width = plan_.widths[event], count = tile_.size(), first = group.first + group.written;
-    const std::int64_t max_offset = size - static_cast<std::int64_t>(width);
-    const std::int64_t max_whole = size - static_cast<std::int64_t>(plan_.none[event].size());
+bool Writer::locate(const Group &group, std::size_t event, std::size_t first) {
+    const unsigned char *none = table_.none[event].data(), *offsets = group.events[event];
+    const std::size_t width = table_.widths[event], count = tile_.size();
+    const unsigned char *data = data_.data();
+    const std::int64_t max_offset = data_.size - static_cast<std::int64_t>(width);
+    const std::int64_t max_whole = data_.size - static_cast<std::int64_t>(table_.none[event].size());
     unsigned char *narrow = narrow_.data() + event * tile_rows * window_bytes;
     const unsigned char **at = at_.data() + event * tile_rows;
-    std::size_t absent = 0;
+    std::size_t without = 0;
     std::int64_t highest = -1;
     if (offsets == nullptr) {
         std::fill(at, at + count, none);
-        absent = count;
+        without = count;
     }
     for (std::size_t i = 0; offsets != nullptr && i < count; ++i) {
-        const std::int64_t offset = offset_at(offsets, tile_[i]);
+        const std::int64_t offset = integer_at(offsets, tile_[i]);
         highest = std::max(highest, offset);
         at[i] = offset < 0 ? none : data + offset;
-        absent += offset < 0;
+        without += offset < 0;
     }
     if (highest > max_offset) return false;
     for (std::size_t i = 0; highest > max_whole && i < count; ++i) {
@@ -417,137 +337,152 @@ bool Made::locate(const Group &group, std::size_t event, const unsigned char *da
     }
     for (std::size_t line = 0; offsets != nullptr && line < width; line += line_bytes)
         for (std::size_t i = 0; i < count; ++i) prefetch(at[i] + std::min(line + line_bytes, width) - 1);
-    absent_[event] += static_cast<std::int64_t>(absent);
-    if (absent == 0) {
-        valid_[event].set(first, count);
-    } else if (absent < count) {
+    absent[event] += static_cast<std::int64_t>(without);
+    if (valid[event].bytes == nullptr) return true;
+    if (without == 0) {
+        valid[event].set(first, count);
+    } else if (without < count) {
         for (std::size_t i = 0; i < count; ++i)
-            if (at[i] != none) valid_[event].set(first + i);
+            if (at[i] != none) valid[event].set(first + i);
     }
     return true;
 }
 
-// Writes the rows of the group before `end` that are not written yet, which are not more than fit into a tile.
-bool Made::write_tile(Group &group, std::size_t end, const unsigned char *data, std::int64_t size) {
-    const std::size_t begin = group.written, first = group.first + begin;
-    if (group.chosen.empty()) {
-        tile_.resize(std::min(end, group.rows) - begin);
-        std::iota(tile_.begin(), tile_.end(), begin);
-    } else {
-        const auto from = group.chosen.begin() + static_cast<std::ptrdiff_t>(begin);
-        tile_.assign(from, std::lower_bound(from, group.chosen.end(), end));
+bool Writer::write_tile(const Group &group, std::size_t begin) {
+    const std::size_t first = group.first + begin;
+    tile_.resize(std::min(tile_rows, group.rows - begin));
+    std::iota(tile_.begin(), tile_.end(), begin);
+    for (std::size_t i = 0; group.which != nullptr && i < tile_.size(); ++i) {
+        tile_[i] = static_cast<std::size_t>(integer_at(group.which, begin + i));
+        if (tile_[i] >= group.offsets) return false;
     }
-    if (group.which != nullptr)
-        for (std::size_t &row : tile_) row = (*group.which)[row];
     // Each event is located and prefetched while the values of the one before are written.
-    if (plan_.events > 0 && !locate(group, 0, data, size)) return false;
-    for (std::size_t event = 0; event < plan_.events; ++event) {
-        if (event + 1 < plan_.events && !locate(group, event + 1, data, size)) return false;
+    if (table_.events > 0 && !locate(group, 0, first)) return false;
+    for (std::size_t event = 0; event < table_.events; ++event) {
+        if (event + 1 < table_.events && !locate(group, event + 1, first)) return false;
         const unsigned char *const *at = at_.data() + event * tile_rows;
-        for (const Step &step : plan_.steps[event])
-            write_step(step, at, tile_.size(), first, &columns_[step.column]);
+        for (const Step &step : table_.steps[event]) write_step(step, at, tile_.size(), first, &columns[step.column]);
     }
-    group.written += tile_.size();
     return true;
 }
 
-bool Made::write(std::vector<Group> &groups, const unsigned char *data, std::int64_t size) {
-    std::size_t first = 0, rows = 0;
-    for (Group &group : groups) {
-        group.first = first;
-        first += group.count;
-        rows = group.rows > rows ? group.rows : rows;
+bool Writer::write(const std::vector<Group> &groups) {
+    std::size_t rows = 0;
+    for (const Group &group : groups) {
+        rows = std::max(rows, group.rows);
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            if (const Column &column = table_.columns[i]; column.from == From::given)
+                write_given(column.kind, group.given[column.source], group, columns[i]);
     }
-    at_.resize(tile_rows * plan_.events);
-    narrow_.resize(tile_rows * plan_.events * window_bytes);
-    tile_.reserve(tile_rows);
     // The same rows of all groups are neighbours in the data, so they are written together.
-    for (std::size_t end = tile_rows; end < rows + tile_rows; end += tile_rows)
-        for (Group &group : groups)
-            if (group.written < group.count && !write_tile(group, end, data, size)) return false;
-    for (std::size_t i = 0; i < plan_.columns.size(); ++i) {
-        const Column &column = plan_.columns[i];
-        if (column.from != From::given) continue;
-        for (const Group &group : groups) write_given(column, group.given[column.source], group, columns_[i]);
-    }
+    for (std::size_t begin = 0; begin < rows; begin += tile_rows)
+        for (const Group &group : groups)
+            if (begin < group.rows && !write_tile(group, begin)) return false;
     return true;
 }
 
-std::unique_ptr<ArrowArray> Made::finish() {
-    const std::size_t count = plan_.columns.size();
-    const auto length = static_cast<std::int64_t>(rows_);
-    Storage &storage = *storage_;
+// Gives memory to all columns, and returns zeros for those that are null in all rows.
+const unsigned char *allocate(const Table &table, std::size_t rows, Storage &storage, Writer &writer) {
+    // All counts are bounded: columns by their limit, and rows by the memory of the offsets.
+    std::size_t bytes = 0;
+    const auto room_for = [&bytes](std::size_t wanted) {
+        const std::size_t at = bytes;
+        bytes += (wanted + aligned_bytes - 1) / aligned_bytes * aligned_bytes;
+        return at;
+    };
+    const std::size_t bits = rows / 8 + 1;
+    const auto is_bits = [](const Column &column) { return column.kind == Kind::boolean; };
+    std::vector<std::size_t> valid(table.events), places(table.columns.size());
+    std::size_t widest = 0;
+    for (std::size_t &place : valid) place = room_for(bits);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const Column &column = table.columns[i];
+        if (column.from == From::nowhere) {
+            widest = std::max(widest, static_cast<std::size_t>(width_of(column.kind)));
+        } else if (is_bits(column)) {
+            places[i] = room_for(bits);
+        }
+    }
+    const std::size_t nothing = room_for(rows * widest + bits), zero_bytes = bytes;
+    for (std::size_t i = 0; i < places.size(); ++i)
+        if (const Column &column = table.columns[i]; column.from != From::nowhere && !is_bits(column))
+            places[i] = room_for(rows * static_cast<std::size_t>(width_of(column.kind)));
+    storage.memory.reset(static_cast<unsigned char *>(std::malloc(bytes + aligned_bytes)));
+    unsigned char *memory = storage.memory.get();
+    if (memory == nullptr) throw std::bad_alloc();
+    memory += aligned_bytes - reinterpret_cast<std::uintptr_t>(memory) % aligned_bytes;
+    std::memset(memory, 0, zero_bytes);
+    for (std::size_t i = 0; i < valid.size(); ++i) writer.valid[i].bytes = memory + valid[i];
+    for (std::size_t i = 0; i < places.size(); ++i) writer.columns[i] = memory + places[i];
+    return memory + nothing;
+}
+
+// The table that was written, which owns its memory.
+std::unique_ptr<ArrowArray> exported(const Table &table, std::size_t rows, std::unique_ptr<Storage> memory,
+                                     const Writer &writer, const unsigned char *nothing) {
+    const std::size_t count = table.columns.size();
+    const auto length = static_cast<std::int64_t>(rows);
+    Storage &storage = *memory;
     storage.arrays.resize(count);
     storage.children.resize(count);
     storage.buffers.assign(2 * count + 1, nullptr);  // validity and values; the last is the validity of the rows
     for (std::size_t i = 0; i < count; ++i) {
-        const Column &column = plan_.columns[i];
+        const Column &column = table.columns[i];
         std::int64_t nulls = 0;
-        const unsigned char *valid = nullptr, *values = columns_[i];
+        const unsigned char *valid = nullptr, *values = writer.columns[i];
         if (column.from == From::event) {
-            nulls = absent_[column.source];
-            valid = nulls > 0 ? valid_[column.source].bytes : nullptr;
+            nulls = writer.absent[column.source];
+            valid = nulls > 0 ? writer.valid[column.source].bytes : nullptr;
         } else if (column.from == From::nowhere) {
             nulls = length;
-            valid = values = nothing_;
+            valid = values = nothing;
         }
         storage.buffers[2 * i] = valid;
         storage.buffers[2 * i + 1] = values;
         storage.arrays[i] = {length, nulls, 0, 2, 0, &storage.buffers[2 * i], nullptr, nullptr, release, &storage};
         storage.children[i] = &storage.arrays[i];
     }
-    std::unique_ptr<ArrowArray> table(new ArrowArray{length, 0, 0, 1, static_cast<std::int64_t>(count),
-                                                     &storage.buffers[2 * count], storage.children.data(), nullptr,
-                                                     release, &storage});
+    std::unique_ptr<ArrowArray> made(new ArrowArray{length, 0, 0, 1, static_cast<std::int64_t>(count),
+                                                    &storage.buffers[2 * count], storage.children.data(), nullptr,
+                                                    release, &storage});
     storage.users = count + 1;
-    storage_.release();
-    return table;
+    memory.release();
+    return made;
 }
 
-// Reads one column: (source, kind, offset).
-bool read_column(PyObject *one, Plan &plan, Py_ssize_t events, Py_ssize_t given) {
-    Py_ssize_t source, offset;
+// Adds a column that is described by its source, kind and offset.
+void Table::add_column(PyObject *described) {
+    Py_ssize_t number, offset;
     PyObject *kind_object;
-    if (!PyTuple_Check(one)) {
-        PyErr_SetString(PyExc_TypeError, "the columns of a table are tuples");
-        return false;
-    }
-    if (!PyArg_ParseTuple(one, "nSn", &source, &kind_object, &offset)) return false;
+    parse(described, "nSn", &number, &kind_object, &offset);
     const Bytes kind_text(kind_object);
     const Kind kind = kind_text.size == 1 ? static_cast<Kind>(kind_text.begin[0]) : Kind(0);
     const int width = width_of(kind);
-    if (width < 1 || source < -1 || source >= events + given || offset < 0 || offset > max_width_bytes - width) {
-        PyErr_Format(PyExc_ValueError, "no column of a table: %R", one);
-        return false;
-    }
-    const auto place = static_cast<std::size_t>(offset), bytes = static_cast<std::size_t>(width);
-    if (source < 0) {
-        plan.columns.push_back({From::nowhere, kind, 0, 0});
+    const auto sources = static_cast<Py_ssize_t>(events + given);
+    if (width < 1 || number < -1 || number >= sources || offset < 0 || offset > max_width_bytes - width)
+        raise(PyExc_ValueError, "no column of a table: %R", described);
+    const auto source = static_cast<std::size_t>(number), place = static_cast<std::size_t>(offset);
+    const auto bytes = static_cast<std::size_t>(width);
+    if (number < 0) {
+        columns.push_back({From::nowhere, kind, 0, 0});
     } else if (source >= events) {
-        const auto index = static_cast<std::size_t>(source - events);
-        if (plan.given_bytes[index] != 0 && plan.given_bytes[index] != bytes) {
-            PyErr_Format(PyExc_ValueError, "given values have one width: %R", one);
-            return false;
-        }
-        plan.given_bytes[index] = bytes;
-        plan.columns.push_back({From::given, kind, index, 0});
+        std::size_t &known = given_bytes[source - events];
+        if (known != 0 && known != bytes) raise(PyExc_ValueError, "given values have one width: %R", described);
+        known = bytes;
+        columns.push_back({From::given, kind, source - events, 0});
     } else {
-        const auto index = static_cast<std::size_t>(source);
-        std::vector<unsigned char> &none = plan.none[index];
-        plan.widths[index] = std::max(plan.widths[index], place + bytes);
-        none.resize(std::max(plan.widths[index], window_bytes));
+        widths[source] = std::max(widths[source], place + bytes);
+        none[source].resize(std::max(widths[source], window_bytes));
         if (kind == Kind::f32) {  // a NaN
-            none[place] = 0x7F;
-            none[place + 1] = 0xC0;
+            none[source][place] = 0x7F;
+            none[source][place + 1] = 0xC0;
         }
-        plan.columns.push_back({From::event, kind, index, place});
+        columns.push_back({From::event, kind, source, place});
     }
-    return true;
 }
 
 // Finds the columns that are written together.
-void find_steps(Plan &plan) {
-    const std::vector<Column> &columns = plan.columns;
+void Table::find_steps() {
     for (std::size_t i = 0; i < columns.size();) {
         const std::size_t source = columns[i].source, first = i;
         if (columns[i].from != From::event) {
@@ -563,7 +498,7 @@ void find_steps(Plan &plan) {
             begin = lowest;
             end = highest;
         }
-        Step step{first, i - first, std::min(begin, plan.none[source].size() - window_bytes), {}, {}, {}};
+        Step step{first, i - first, std::min(begin, none[source].size() - window_bytes), {}, {}, {}};
         step.order.fill(no_byte);
         for (std::size_t k = 0; k < step.count; ++k) {
             const Column &one = columns[first + k];
@@ -573,197 +508,125 @@ void find_steps(Plan &plan) {
             for (std::size_t byte = 0; byte < width; ++byte)
                 step.order[k * 4 + byte] = static_cast<unsigned char>(one.offset - step.offset + width - 1 - byte);
         }
-        plan.steps[source].push_back(step);
+        steps[source].push_back(step);
     }
 }
 
-// Table(columns, events, given, wanted)
-PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *columns, *wanted;
-    Py_ssize_t events, given;
-    if (!PyArg_ParseTuple(arguments, "O!nnO!", &PyTuple_Type, &columns, &events, &given, &PyTuple_Type, &wanted))
-        return nullptr;
-    if (events < 0 || events > max_sources || given < 0 || given > max_sources || PyTuple_Size(columns) > max_columns) {
-        PyErr_SetString(PyExc_ValueError, "too many columns or sources");
-        return nullptr;
-    }
-    auto *self = allocated<TableObject>(type);
-    if (self == nullptr) return nullptr;
-    try {
-        self->made = new Plan;
-        Plan &plan = *self->made;
-        plan.events = static_cast<std::size_t>(events);
-        plan.given = static_cast<std::size_t>(given);
-        plan.none.resize(plan.events);
-        plan.widths.resize(plan.events);
-        plan.steps.resize(plan.events);
-        plan.given_bytes.resize(plan.given);
-        plan.is_wanted.resize(plan.events);
-        bool is_good = true;
-        for (Py_ssize_t i = 0; is_good && i < PyTuple_Size(columns); ++i)
-            is_good = read_column(PyTuple_GetItem(columns, i), plan, events, given);
-        for (Py_ssize_t i = 0; is_good && i < PyTuple_Size(wanted); ++i) {
-            const Py_ssize_t event = PyLong_AsSsize_t(PyTuple_GetItem(wanted, i));
-            is_good = event >= 0 && event < events;
-            if (is_good) {
-                plan.is_wanted[static_cast<std::size_t>(event)] = true;
-            } else if (!PyErr_Occurred()) {
-                PyErr_SetString(PyExc_ValueError, "no event with this number");
-            }
-        }
-        if (!is_good) {
-            Py_DECREF(self);
-            return nullptr;
-        }
-        find_steps(plan);
-    } catch (const std::bad_alloc &) {
-        Py_DECREF(self);
-        return PyErr_NoMemory();
-    }
-    return reinterpret_cast<PyObject *>(self);
+Table::Table(PyObject *arguments) {
+    PyObject *described;
+    Py_ssize_t event_count, given_count;
+    parse(arguments, "O!nn", &PyTuple_Type, &described, &event_count, &given_count);
+    if (event_count < 0 || event_count > max_sources || given_count < 0 || given_count > max_sources ||
+        PyTuple_Size(described) > max_columns)
+        raise(PyExc_ValueError, "too many columns or sources");
+    events = static_cast<std::size_t>(event_count);
+    given = static_cast<std::size_t>(given_count);
+    none.assign(events, std::vector<unsigned char>(window_bytes));
+    widths.resize(events);
+    steps.resize(events);
+    given_bytes.resize(given);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(described); ++i) add_column(PyTuple_GetItem(described, i));
+    find_steps();
 }
 
-// The offsets of the rows, as indices.
-struct Selection {
-    bool is_given = false;
-    std::size_t offsets = 0;  // their number
-    std::vector<std::size_t> which;
-};
+std::size_t integers_in(const Py_buffer &view) { return static_cast<std::size_t>(view.len) / sizeof(std::int64_t); }
 
-// Reads a selection: None, or the number of offsets, and an index below it for each row.
-bool read_selection(PyObject *one, Buffers &buffers, Selection &selection) {
-    if (one == Py_None) return true;
-    PyObject *which;
-    Py_ssize_t offsets;
-    if (!PyTuple_Check(one)) {
-        PyErr_SetString(PyExc_TypeError, "the selection of a table is a tuple");
-        return false;
-    }
-    if (!PyArg_ParseTuple(one, "nO", &offsets, &which)) return false;
-    const Py_buffer *view = buffers.of(which);
-    if (view == nullptr) return false;
-    bool is_good = offsets >= 0 && offsets <= max_rows && view->len % static_cast<Py_ssize_t>(sizeof(std::int64_t)) == 0;
-    const std::size_t rows = is_good ? static_cast<std::size_t>(view->len) / sizeof(std::int64_t) : 0;
-    selection.is_given = true;
-    selection.offsets = is_good ? static_cast<std::size_t>(offsets) : 0;
-    selection.which.reserve(rows);
-    for (std::size_t row = 0; is_good && row < rows; ++row) {
-        const std::int64_t number = offset_at(static_cast<const unsigned char *>(view->buf), row);
-        is_good = number >= 0 && number < offsets;
-        selection.which.push_back(static_cast<std::size_t>(number));
-    }
-    if (!is_good) PyErr_SetString(PyExc_ValueError, "a table selects offsets that there are not");
-    return is_good;
-}
-
-// Reads one group: (rows, events, given).
-bool read_group(PyObject *one, const Plan &plan, const Selection &selection, Buffers &buffers, Group &group) {
-    PyObject *events, *given;
+// Reads one group: (rows, which, events, given).
+Group read_group(PyObject *described, const Table &table, Buffers &buffers) {
+    PyObject *which, *events, *given;
     Py_ssize_t rows;
-    if (!PyTuple_Check(one)) {
-        PyErr_SetString(PyExc_TypeError, "the groups of a table are tuples");
-        return false;
+    parse(described, "nOO!O!", &rows, &which, &PyTuple_Type, &events, &PyTuple_Type, &given);
+    const auto require = [](bool is_good) {
+        if (!is_good) raise(PyExc_ValueError, "a group of a table has sources of other sizes");
+    };
+    require(rows >= 0 && rows <= max_rows && PyTuple_Size(events) == static_cast<Py_ssize_t>(table.events) &&
+            PyTuple_Size(given) == static_cast<Py_ssize_t>(table.given));
+    Group group;
+    group.rows = static_cast<std::size_t>(rows);
+    group.offsets = SIZE_MAX;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(events); ++i) {
+        PyObject *offsets = PyTuple_GetItem(events, i);
+        group.events.push_back(nullptr);
+        if (offsets == Py_None) continue;
+        const Py_buffer view = buffers.of(offsets);
+        group.events.back() = static_cast<const unsigned char *>(view.buf);
+        group.offsets = std::min(group.offsets, integers_in(view));
     }
-    if (!PyArg_ParseTuple(one, "nO!O!", &rows, &PyTuple_Type, &events, &PyTuple_Type, &given)) return false;
-    bool is_good = rows >= 0 && static_cast<std::size_t>(PyTuple_Size(events)) == plan.events &&
-                   static_cast<std::size_t>(PyTuple_Size(given)) == plan.given;
-    is_good = is_good && rows <= max_rows;
-    group.rows = is_good ? static_cast<std::size_t>(rows) : 0;
-    group.offsets = group.rows;
-    if (selection.is_given) {
-        is_good = is_good && selection.which.size() == group.rows;
-        group.which = &selection.which;
-        group.offsets = selection.offsets;
+    if (which != Py_None) {
+        const Py_buffer view = buffers.of(which);
+        group.which = static_cast<const unsigned char *>(view.buf);
+        require(integers_in(view) == group.rows);
     }
-    for (std::size_t i = 0; is_good && i < plan.events; ++i) {
-        PyObject *offsets = PyTuple_GetItem(events, static_cast<Py_ssize_t>(i));
-        if (offsets == Py_None) {
-            group.events.push_back(nullptr);
-            continue;
-        }
-        const Py_buffer *view = buffers.of(offsets);
-        if (view == nullptr) return false;
-        is_good = static_cast<std::size_t>(view->len) == group.offsets * sizeof(std::int64_t);
-        group.events.push_back(static_cast<const unsigned char *>(view->buf));
+    require(group.which != nullptr || group.rows <= group.offsets);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(given); ++i) {
+        const Py_buffer view = buffers.of(PyTuple_GetItem(given, i));
+        const auto bytes = static_cast<std::size_t>(view.len), width = table.given_bytes[static_cast<std::size_t>(i)];
+        group.given.push_back({static_cast<const unsigned char *>(view.buf), bytes == width});
+        require(bytes == width || bytes == group.rows * width);
     }
-    for (std::size_t i = 0; is_good && i < plan.given; ++i) {
-        const Py_buffer *view = buffers.of(PyTuple_GetItem(given, static_cast<Py_ssize_t>(i)));
-        if (view == nullptr) return false;
-        const auto bytes = static_cast<std::size_t>(view->len);
-        const bool is_constant = bytes == plan.given_bytes[i];
-        is_good = is_constant || bytes == group.rows * plan.given_bytes[i];
-        group.given.push_back({static_cast<const unsigned char *>(view->buf), is_constant});
-    }
-    if (!is_good) PyErr_SetString(PyExc_ValueError, "a group of a table has sources of other sizes");
-    return is_good;
+    return group;
 }
 
-// fill(data, groups, selection): the address of the table, and the capsule that owns it.
-PyObject *table_fill(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 3 || !PyBytes_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "fill takes bytes, a tuple of groups, and a selection");
-        return nullptr;
+void write(Writer &writer, const std::vector<Group> &groups) {
+    bool is_inside;
+    {
+        const WithoutGil others_run;
+        is_inside = writer.write(groups);
     }
-    const Plan &plan = *reinterpret_cast<TableObject *>(object)->made;
-    const auto *data = reinterpret_cast<const unsigned char *>(PyBytes_AsString(arguments[0]));
-    const std::int64_t size = PyBytes_Size(arguments[0]);
-    PyObject *tuple = arguments[1];
-    std::unique_ptr<ArrowArray> table;
-    try {
-        Buffers buffers;
-        Selection selection;
-        if (!read_selection(arguments[2], buffers, selection)) return nullptr;
-        std::vector<Group> groups(static_cast<std::size_t>(PyTuple_Size(tuple)));
-        for (std::size_t i = 0; i < groups.size(); ++i)
-            if (!read_group(PyTuple_GetItem(tuple, static_cast<Py_ssize_t>(i)), plan, selection, buffers, groups[i]))
-                return nullptr;
-        bool is_inside = false;
-        {
-            const WithoutGil others_run;
-            std::size_t rows = 0;
-            for (Group &group : groups) {
-                choose_rows(plan, group);
-                rows += group.count;
-            }
-            Made made(plan, rows);
-            is_inside = made.write(groups, data, size);
-            if (is_inside) table = made.finish();
-        }
-        if (!is_inside) {
-            PyErr_SetString(PyExc_ValueError, "an event of a table is outside of the data");
-            return nullptr;
-        }
-    } catch (const std::bad_alloc &) {
-        return PyErr_NoMemory();
+    if (!is_inside) raise(PyExc_ValueError, "a row or an event of a table is outside of the data");
+}
+
+Owned Table::fill(Arguments arguments) {
+    const Bytes data(arguments[0]);
+    if (!PyTuple_Check(arguments[1])) raise(PyExc_TypeError, "the groups of a table are a tuple");
+    Buffers buffers;
+    std::vector<Group> groups;
+    std::size_t rows = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(arguments[1]); ++i) {
+        groups.push_back(read_group(PyTuple_GetItem(arguments[1], i), *this, buffers));
+        groups.back().first = rows;
+        rows += groups.back().rows;
     }
-    PyObject *capsule = PyCapsule_New(table.get(), capsule_name, free_capsule);
+    Writer writer(*this, data);
+    auto storage = std::make_unique<Storage>();
+    const unsigned char *nothing = allocate(*this, rows, *storage, writer);
+    write(writer, groups);
+    std::unique_ptr<ArrowArray> made = exported(*this, rows, std::move(storage), writer, nothing);
+    const Owned capsule(PyCapsule_New(made.get(), capsule_name, free_capsule));
     if (capsule == nullptr) {
-        table->release(table.get());
-        return nullptr;
+        made->release(made.get());
+        throw Raised();
     }
-    PyObject *address = PyLong_FromVoidPtr(table.release());
-    if (address != nullptr) return Py_BuildValue("NN", address, capsule);
-    Py_DECREF(capsule);
-    return nullptr;
+    const Owned address = checked(PyLong_FromVoidPtr(made.release()));
+    return checked(PyTuple_Pack(2, address.get(), capsule.get()));
 }
 
-PyMethodDef table_methods[] = {
-    {"fill", as_method(table_fill), METH_FASTCALL,
-     "fill(data, groups, selection): the table, as the address of an ArrowArray and a capsule that frees it."},
-    {nullptr, nullptr, 0, nullptr},
-};
+Owned Table::read(Arguments arguments) {
+    const Bytes data(arguments[0]);
+    if (!PyTuple_Check(arguments[2]) || PyTuple_Size(arguments[2]) != static_cast<Py_ssize_t>(columns.size()))
+        raise(PyExc_ValueError, "a table is read into a tuple with an array for each column");
+    if (events != 1 || given != 0) raise(PyExc_ValueError, "only tables with one event and no given values are read");
+    Buffers buffers;
+    const Py_buffer offsets = buffers.of(arguments[1]);
+    Group group;
+    group.rows = group.offsets = integers_in(offsets);
+    group.events.push_back(static_cast<const unsigned char *>(offsets.buf));
+    Writer writer(*this, data);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const Py_buffer view = buffers.of(PyTuple_GetItem(arguments[2], static_cast<Py_ssize_t>(i)), PyBUF_WRITABLE);
+        const auto width = static_cast<std::size_t>(width_of(columns[i].kind));
+        if (columns[i].kind == Kind::boolean || static_cast<std::size_t>(view.len) != group.rows * width)
+            raise(PyExc_ValueError, "an array has another size than its column");
+        writer.columns[i] = static_cast<unsigned char *>(view.buf);
+    }
+    write(writer, {group});
+    return shared(Py_None);
+}
 
-PyType_Slot table_slots[] = {
-    {Py_tp_new, reinterpret_cast<void *>(table_new)},
-    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<TableObject>)},
-    {Py_tp_methods, table_methods},
-    {Py_tp_doc, const_cast<char *>("Table(columns, events, given, wanted): the columns of an Arrow table.")},
-    {0, nullptr},
-};
+PyMethodDef table_methods[] = {method<&Table::fill, 2>("fill"), method<&Table::read, 3>("read"), {}};
 
 }  // namespace
 
-PyType_Spec table_spec = {"slpstream.formats.kernel._kernel.Table", sizeof(TableObject), 0, Py_TPFLAGS_DEFAULT,
-                          table_slots};
+void add_table(PyObject *module) { add_type<Table>(module, "slpstream.formats.kernel._kernel.Table", table_methods); }
 
 }  // namespace kernel

@@ -16,8 +16,6 @@
 #include <array>
 #include <bitset>
 #include <cstring>
-#include <new>
-#include <utility>
 #include <vector>
 
 namespace kernel {
@@ -64,19 +62,14 @@ inline std::uint64_t head_at(const unsigned char *at) {
     return bytes;
 }
 
-// The events of one command and character, of which a sending has at most one.
-struct Slot {
-    int command, key;
-    std::vector<std::int64_t> offsets;  // by sending
+// An array of 64-bit integers for Python, with values that are not set yet.
+struct Array {
+    explicit Array(std::size_t count)
+        : object(checked(PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count * sizeof *values)))),
+          values(reinterpret_cast<std::int64_t *>(PyByteArray_AsString(object))) {}
+    Owned object;
+    std::int64_t *values;
 };
-
-// The events of one command of which a sending can have any number. Those of sending i begin with number firsts[i].
-struct Things {
-    int command;
-    std::vector<std::int64_t> offsets, firsts;
-};
-
-using SlotNumbers = std::vector<int>;  // of one command by key; empty before the first event
 
 // The characters of the sending that is being read. They decide when it is complete, as in the class of this name in
 // Python. A character is identified by its key.
@@ -100,7 +93,7 @@ class Completion {
     bool has(std::size_t key) const { return characters_[key]; }
     bool is_updated(std::size_t key) const { return updated_[key]; }
     bool is_complete() const { return is_complete_; }
-    // Whether the sending has the characters of the one before, so that the same events would have the same effect again.
+    // Whether the sending has the characters of the one before. The same events would then have the same effect again.
     bool is_steady() const { return is_complete_ && characters_ == awaited_; }
 
   private:
@@ -110,442 +103,297 @@ class Completion {
 
 class Walk {
   public:
-    Events events;
-    std::int64_t max_counted = 0;
-    std::int64_t max_offsets = 0;  // slots times sendings
-    bool has_completion = false;   // whether sendings have no last event
-    Completion completion;
-
-    std::int64_t origin = 0;            // where the walk begins
-    std::vector<std::uint32_t> starts;  // of the sendings, from there
-    std::vector<std::int32_t> numbers;
-    std::vector<Slot> slots;
-    std::vector<Things> things;
-    std::int64_t stop = 0;
-    bool is_finished = false;
-    bool is_too_large = false;  // whether there are more than `max_offsets`: slots are then empty
-
-    // Reads `data[at:limit]`, up to the first event that is not declared or not whole.
-    void run(const unsigned char *data, std::int64_t at, std::int64_t limit);
-    // Keeps or drops the last sending if it has no end and is not complete. Fills slots and things, in the order of
-    // their first events.
-    void finish(bool keep_open);
-    // Frees everything that only `finish` needs, because whatever follows needs memory, too.
-    void forget();
+    // The data is read from `start` to `limit`. `players` should be in the first sending; None if sendings have a last
+    // event.
+    Walk(const Bytes &data, std::int64_t start, std::int64_t limit, const Events &events, std::int64_t max_counted,
+         std::int64_t max_offsets, PyObject *players);
+    // Reads up to the first event that is not declared or not whole.
+    void run();
+    // Ends the last sending, and returns everything that was found, for Python.
+    Owned finish();
 
   private:
-    void begin(std::int64_t at);
-    void close(std::int64_t end, bool can_repeat);
-    void note_head(const unsigned char *data, std::int64_t at, std::int64_t limit, Rule rule);
-    std::int64_t repeat(const unsigned char *data, std::int64_t at, std::int64_t limit);
-    Slot &slot_of(const Found &event);
-    Things &things_of(int command);
-    void reserve_things();
+    void begin();
+    void close(bool can_repeat);
+    void note_head(Rule rule);
+    void repeat();
+    bool is_counted_event(const Found &event) const { return is_counted(events_.rules[event.command]); }
+    std::size_t &slot_number(const Found &event);
+    Owned slot_arrays(const std::vector<Found> &slots);
+    Owned counted_arrays(int command) const;
 
+    const unsigned char *const data_;
+    const std::int64_t origin_, limit_;  // where the walk begins, and the latest position where it ends
+    const Events events_;
+    const std::int64_t max_counted_, max_offsets_;  // the latter are slots times sendings
+    const bool has_completion_;                     // whether sendings have no last event
+    Completion completion_;
+    std::int64_t at_;
+    std::vector<std::uint32_t> starts_;  // of the sendings, from the origin
+    std::vector<std::int32_t> numbers_;
     std::vector<Found> found_;  // of the first sending of each run, and of the one that is being read
     std::vector<Run> runs_;
-    std::array<SlotNumbers, commands> slot_numbers_{};
+    std::array<std::vector<std::size_t>, commands> slot_numbers_;  // by key; empty before the first event
     // Of the sending that is being read:
-    std::int64_t open_at_ = -1;          // its first event; -1 before that
-    std::size_t open_found_ = 0;         // where its events begin
-    bool is_open_ = false;               // whether it has a frame number
+    std::int64_t open_at_ = -1;   // its first event; -1 before that
+    std::size_t open_found_ = 0;  // where its events begin
+    bool is_open_ = false;        // whether it has a frame number
     std::int32_t number_ = 0;
     std::vector<Head> open_heads_;
-    bool has_heads_ = true;              // whether they are all of its events
+    bool has_heads_ = true;  // whether they are all of its events
     // Of the one before:
-    std::vector<Head> heads_;            // empty if it cannot be repeated
+    std::vector<Head> heads_;              // empty if it cannot be repeated
     std::int64_t width_ = 0, beyond_ = 0;  // bytes of its events, and those that have to follow for it to be over
 };
 
-void Walk::begin(std::int64_t at) {
+Walk::Walk(const Bytes &data, std::int64_t start, std::int64_t limit, const Events &events, std::int64_t max_counted,
+           std::int64_t max_offsets, PyObject *players)
+    : data_(data.data()), origin_(start), limit_(limit), events_(events), max_counted_(max_counted),
+      max_offsets_(max_offsets), has_completion_(players != Py_None), at_(start) {
+    const bool is_inside = start >= 0 && limit <= data.size && limit - start <= std::int64_t{UINT32_MAX};
+    if (!is_inside || max_counted < 0 || max_offsets < 0)
+        raise(PyExc_ValueError, "invalid walk arguments");
+    if (!has_completion_) return;
+    const Bytes awaited(players);
+    for (Py_ssize_t i = 0; i < awaited.size; ++i) completion_.add(std::size_t{awaited.data()[i]} << 1);
+}
+
+void Walk::begin() {
     if (open_at_ >= 0) return;
-    open_at_ = at;
+    open_at_ = at_;
     open_heads_.clear();
-    has_heads_ = std::max({events.number_offset + number_bytes, events.player_offset + 1, events.follower_offset + 1}) <=
-                 head_bytes;
+    has_heads_ = std::max({events_.number_offset + number_bytes, events_.player_offset + 1,
+                           events_.follower_offset + 1}) <= head_bytes;
 }
 
 // Ends the sending that is being read. `can_repeat` is whether the same events would have the same effect again.
-void Walk::close(std::int64_t end, bool can_repeat) {
+void Walk::close(bool can_repeat) {
     const std::size_t count = found_.size() - open_found_;
     const bool is_same = !runs_.empty() && open_found_ - runs_.back().found == count &&
                          std::memcmp(&found_[runs_.back().found], &found_[open_found_], count * sizeof(Found)) == 0;
     if (is_same) {
         found_.resize(open_found_);
     } else {
-        runs_.push_back({static_cast<std::uint32_t>(starts.size()), static_cast<std::uint32_t>(open_found_)});
+        runs_.push_back({static_cast<std::uint32_t>(starts_.size()), static_cast<std::uint32_t>(open_found_)});
     }
-    starts.push_back(static_cast<std::uint32_t>(open_at_ - origin));
-    numbers.push_back(number_);
+    starts_.push_back(static_cast<std::uint32_t>(open_at_ - origin_));
+    numbers_.push_back(number_);
     heads_.swap(open_heads_);
     if (!can_repeat || !has_heads_) heads_.clear();
-    width_ = end - open_at_;
+    width_ = at_ - open_at_;
     open_found_ = found_.size();
     open_at_ = -1;
     is_open_ = false;
 }
 
-void Walk::note_head(const unsigned char *data, std::int64_t at, std::int64_t limit, Rule rule) {
-    has_heads_ = has_heads_ && open_heads_.size() < max_heads && head_bytes <= limit - at;
+void Walk::note_head(Rule rule) {
+    has_heads_ = has_heads_ && open_heads_.size() < max_heads && head_bytes <= limit_ - at_;
     if (!has_heads_) return;
     unsigned char mask[head_bytes] = {0xFF};
-    if (has_number(rule)) std::memset(mask + events.number_offset, 0xFF, number_bytes);
-    if (has_character(rule)) mask[events.player_offset] = mask[events.follower_offset] = 0xFF;
-    open_heads_.push_back({static_cast<std::uint32_t>(at - open_at_), head_at(data + at), head_at(mask)});
+    if (has_number(rule)) std::memset(mask + events_.number_offset, 0xFF, number_bytes);
+    if (has_character(rule)) mask[events_.player_offset] = mask[events_.follower_offset] = 0xFF;
+    open_heads_.push_back({static_cast<std::uint32_t>(at_ - open_at_), head_at(data_ + at_), head_at(mask)});
 }
 
-// Adds all sendings from `at` on that have the same events as the one before, and returns where they end.
-std::int64_t Walk::repeat(const unsigned char *data, std::int64_t at, std::int64_t limit) {
-    if (heads_.empty()) return at;
+// Takes all sendings from here on that have the same events as the one before.
+void Walk::repeat() {
+    if (heads_.empty()) return;
     const std::int64_t needed = std::max(width_ + beyond_, heads_.back().distance + head_bytes);
     unsigned char number_bits[head_bytes] = {};
-    std::memset(number_bits + events.number_offset, 0xFF, number_bytes);
+    std::memset(number_bits + events_.number_offset, 0xFF, number_bytes);
     const std::uint64_t number_mask = head_at(number_bits);
     const auto has_number_in = [=](const Head &head) { return (head.mask & number_mask) == number_mask; };
     const Head numbered = *std::find_if(heads_.begin(), heads_.end(), has_number_in);
-    const auto number_at = [&](std::int64_t event) { return u32_at(data + event + events.number_offset); };
-    for (; needed <= limit - at; at += width_) {
-        const std::uint32_t number = number_at(at + numbered.distance);
-        if (beyond_ > 0 && (data[at + width_] != data[at] || number_at(at + width_) == number)) break;
-        const std::uint64_t change = (head_at(data + at + numbered.distance) ^ numbered.bytes) & number_mask;
+    const auto number_at = [this](const unsigned char *event) { return u32_at(event + events_.number_offset); };
+    for (; needed <= limit_ - at_; at_ += width_) {
+        const unsigned char *const bytes = data_ + at_;
+        const std::uint32_t number = number_at(bytes + numbered.distance);
+        if (beyond_ > 0 && (bytes[width_] != bytes[0] || number_at(bytes + width_) == number)) return;
+        const std::uint64_t change = (head_at(bytes + numbered.distance) ^ numbered.bytes) & number_mask;
         std::uint64_t differences = 0;
         for (const Head &head : heads_)
-            differences |= (head_at(data + at + head.distance) ^ head.bytes ^ change) & head.mask;
-        if (differences != 0) break;
-        starts.push_back(static_cast<std::uint32_t>(at - origin));
-        numbers.push_back(static_cast<std::int32_t>(number));
+            differences |= (head_at(bytes + head.distance) ^ head.bytes ^ change) & head.mask;
+        if (differences != 0) return;
+        starts_.push_back(static_cast<std::uint32_t>(at_ - origin_));
+        numbers_.push_back(static_cast<std::int32_t>(number));
     }
-    return at;
 }
 
-void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
-    origin = at;
+void Walk::run() {
     std::vector<std::size_t> updated_by(keys);  // by key, the last update in `found_`
     std::array<std::int64_t, counters> counts{};
-    while (at < limit) {
-        if (open_at_ < 0) at = repeat(data, at, limit);
-        const unsigned char *bytes = data + at;
-        const std::int64_t width = at < limit ? events.widths[bytes[0]] : 0;
-        if (width == 0 || width > limit - at) break;
-        const Rule rule = events.rules[bytes[0]];
+    while (at_ < limit_) {
+        if (open_at_ < 0) repeat();
+        const unsigned char *bytes = data_ + at_;
+        const std::int64_t width = at_ < limit_ ? events_.widths[bytes[0]] : 0;
+        if (width == 0 || width > limit_ - at_) break;
+        const Rule rule = events_.rules[bytes[0]];
         if (!has_number(rule)) {
-            if (rule != Rule::ignored) begin(at);
-            if (open_at_ >= 0) note_head(data, at, limit, rule);
-            at += width;
+            if (rule != Rule::ignored) begin();
+            if (open_at_ >= 0) note_head(rule);
+            at_ += width;
             continue;
         }
-        const auto number = static_cast<std::int32_t>(u32_at(bytes + events.number_offset));
-        const auto key = has_character(rule) ? static_cast<std::size_t>(events.key_of(bytes)) : 0;
-        if (is_open_ && (number != number_ || rule == Rule::first || (rule == Rule::before && completion.has(key)))) {
+        const auto number = static_cast<std::int32_t>(u32_at(bytes + events_.number_offset));
+        const auto key = has_character(rule) ? static_cast<std::size_t>(events_.key_of(bytes)) : 0;
+        if (is_open_ && (number != number_ || rule == Rule::first || (rule == Rule::before && completion_.has(key)))) {
             // A repeated sending is over if the first event follows with another number.
-            beyond_ = events.widths[data[open_at_]];
-            close(at, has_completion && completion.is_steady() && has_number(events.rules[data[open_at_]]));
+            beyond_ = events_.widths[data_[open_at_]];
+            close(has_completion_ && completion_.is_steady() && has_number(events_.rules[data_[open_at_]]));
             continue;
         }
-        begin(at);
+        begin();
         if (!is_open_) {
             is_open_ = true;
             number_ = number;
             counts.fill(0);
-            completion.begin();
+            completion_.begin();
         }
-        note_head(data, at, limit, rule);
-        bool is_kept = !has_completion || !completion.is_complete();
+        note_head(rule);
+        bool is_kept = !has_completion_ || !completion_.is_complete();
         if (is_counted(rule)) {
-            is_kept = ++counts[static_cast<std::size_t>(counter_of(rule))] <= max_counted && is_kept;
+            is_kept = ++counts[static_cast<std::size_t>(counter_of(rule))] <= max_counted_ && is_kept;
         } else if (rule == Rule::before) {
-            completion.add(key);
+            completion_.add(key);
         } else if (rule == Rule::after) {
-            if (is_kept && completion.is_updated(key)) found_[updated_by[key]].is_kept = false;
+            if (is_kept && completion_.is_updated(key)) found_[updated_by[key]].is_kept = false;
             if (is_kept) updated_by[key] = found_.size();
-            completion.update(key);
+            completion_.update(key);
         }
-        const auto distance = static_cast<std::uint32_t>(at - open_at_);
+        const auto distance = static_cast<std::uint32_t>(at_ - open_at_);
         if (is_kept) found_.push_back({distance, bytes[0], true, static_cast<std::int16_t>(key)});
-        at += width;
+        at_ += width;
         if (rule != Rule::last) continue;
         beyond_ = 0;
-        close(at, !has_completion || completion.is_steady());
+        close(!has_completion_ || completion_.is_steady());
     }
-    stop = at;
 }
 
-Slot &Walk::slot_of(const Found &event) {
-    SlotNumbers &of_command = slot_numbers_[event.command];
-    if (of_command.empty()) of_command.assign(keys, -1);
-    int &number = of_command[static_cast<std::size_t>(event.key)];
-    if (number < 0) {
-        number = static_cast<int>(slots.size());
-        slots.push_back({event.command, event.key, {}});
+// The number of an event's slot, counted from 1; 0 if it is not known yet.
+std::size_t &Walk::slot_number(const Found &event) {
+    std::vector<std::size_t> &of_command = slot_numbers_[event.command];
+    if (of_command.empty()) of_command.resize(keys);
+    return of_command[static_cast<std::size_t>(event.key)];
+}
+
+// For each slot: command, player index, follower flag, and the offset of its event in each sending.
+Owned Walk::slot_arrays(const std::vector<Found> &slots) {
+    std::vector<std::int64_t *> arrays;
+    Owned list = checked(PyList_New(0));
+    for (const Found &slot : slots) {
+        const Array offsets(starts_.size());
+        std::fill_n(arrays.emplace_back(offsets.values), starts_.size(), absent);
+        const Owned follower = checked(PyBool_FromLong(slot.key & 1));
+        check(PyList_Append(list, checked(Py_BuildValue("iiOO", slot.command, slot.key >> 1, follower.get(),
+                                                        offsets.object.get()))));
     }
-    return slots[static_cast<std::size_t>(number)];
-}
-
-Things &Walk::things_of(int command) {
-    const auto is_same = [command](const Things &one) { return one.command == command; };
-    const auto found = std::find_if(things.begin(), things.end(), is_same);
-    return found == things.end() ? *things.insert(found, {command, {}, {}}) : *found;
-}
-
-void Walk::finish(bool keep_open) {
-    is_finished = true;
-    if (is_open_ && (keep_open || (has_completion && completion.is_complete()))) close(stop, false);
-    found_.resize(open_found_);
-    const auto is_counted_one = [this](const Found &event) { return is_counted(events.rules[event.command]); };
-    for (const Found &event : found_)
-        if (event.is_kept && !is_counted_one(event)) slot_of(event);
-    const auto sendings = static_cast<std::int64_t>(starts.size());
-    is_too_large = sendings > 0 && static_cast<std::int64_t>(slots.size()) > max_offsets / sendings;
-    if (is_too_large) return;
-    for (Slot &slot : slots) slot.offsets.reserve(starts.size());
-    runs_.push_back({static_cast<std::uint32_t>(starts.size()), static_cast<std::uint32_t>(found_.size())});
-    reserve_things();
-    std::vector<Found> counted;
-    for (auto run = runs_.begin(); run + 1 != runs_.end(); ++run) {
-        const std::uint32_t *const first = starts.data() + run->sending, *const end = starts.data() + run[1].sending;
-        counted.clear();
-        for (std::size_t i = run->found; i < run[1].found; ++i) {
-            const Found &event = found_[i];
-            if (!event.is_kept) continue;
-            if (is_counted_one(event)) {
-                counted.push_back(event);
-                continue;
-            }
-            std::vector<std::int64_t> &offsets = slot_of(event).offsets;
-            offsets.resize(run->sending, absent);
-            offsets.insert(offsets.end(), first, end);
-            const std::int64_t distance = origin + event.distance;
-            for (std::size_t row = run->sending; row < offsets.size(); ++row) offsets[row] += distance;
-        }
-        for (const std::uint32_t *start = first; !counted.empty() && start != end; ++start)
-            for (const Found &event : counted) {
-                Things &one = things_of(event.command);
-                const auto row = static_cast<std::size_t>(start - starts.data());
-                one.firsts.resize(row + 1, static_cast<std::int64_t>(one.offsets.size()));
-                one.offsets.push_back(origin + *start + event.distance);
-            }
-    }
-    for (Slot &slot : slots) slot.offsets.resize(starts.size(), absent);
-    for (Things &one : things) one.firsts.resize(starts.size() + 1, static_cast<std::int64_t>(one.offsets.size()));
-}
-
-// Reserves exactly as much memory as all things need, because vectors that grow take up to twice as much.
-void Walk::reserve_things() {
-    std::array<std::size_t, commands> counts{};
     for (auto run = runs_.begin(); run + 1 != runs_.end(); ++run)
+        for (std::size_t i = run->found; i < run[1].found; ++i) {
+            if (!found_[i].is_kept || is_counted_event(found_[i])) continue;
+            std::int64_t *const offsets = arrays[slot_number(found_[i]) - 1];
+            const std::int64_t distance = origin_ + found_[i].distance;
+            for (std::size_t row = run->sending; row < run[1].sending; ++row) offsets[row] = distance + starts_[row];
+        }
+    return list;
+}
+
+// A command, the offsets of its events, and for each sending the number of its first one.
+Owned Walk::counted_arrays(int command) const {
+    std::vector<std::int64_t> distances;
+    const auto find_distances = [&](const Run *run) {
+        distances.clear();
         for (std::size_t i = run->found; i < run[1].found; ++i)
-            if (const int command = found_[i].command; is_counted(events.rules[found_[i].command])) {
-                things_of(command);
-                counts[static_cast<std::size_t>(command)] += run[1].sending - run->sending;
-            }
-    for (Things &one : things) {
-        one.offsets.reserve(counts[static_cast<std::size_t>(one.command)]);
-        one.firsts.reserve(starts.size() + 1);
+            if (found_[i].command == command) distances.push_back(origin_ + found_[i].distance);
+    };
+    const Run *const end = &runs_.back();
+    std::size_t count = 0;
+    for (const Run *run = runs_.data(); run != end; ++run) {
+        find_distances(run);
+        count += (run[1].sending - run->sending) * distances.size();
     }
-}
-
-void Walk::forget() {
-    starts = std::vector<std::uint32_t>();
-    found_ = std::vector<Found>();
-    runs_ = std::vector<Run>();
-}
-
-struct WalkObject {
-    PyObject_HEAD
-    Walk *made;
-};
-
-// Walk(data, start, limit, widths, rules, places, max_counted, max_offsets, players)
-PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *data, *widths, *rules, *places, *players;
-    Py_ssize_t start, limit, max_counted, max_offsets;
-    if (!PyArg_ParseTuple(arguments, "SnnOOOnnO", &data, &start, &limit, &widths, &rules, &places, &max_counted,
-                          &max_offsets, &players))
-        return nullptr;
-    if (players != Py_None && !PyBytes_Check(players)) {
-        PyErr_SetString(PyExc_TypeError, "the players of a walk are bytes or None");
-        return nullptr;
-    }
-    const bool is_inside = start >= 0 && limit <= PyBytes_Size(data);
-    if (max_counted < 0 || max_offsets < 0 || !is_inside || limit - start > Py_ssize_t{UINT32_MAX}) {
-        PyErr_SetString(PyExc_ValueError, "no walk over these bytes");
-        return nullptr;
-    }
-    auto *self = allocated<WalkObject>(type);
-    if (self == nullptr) return nullptr;
-    try {
-        self->made = new Walk;
-        Walk &made = *self->made;
-        made.max_counted = max_counted;
-        made.max_offsets = max_offsets;
-        made.has_completion = players != Py_None;
-        if (made.has_completion) {
-            const Bytes awaited(players);
-            for (Py_ssize_t i = 0; i < awaited.size; ++i)
-                made.completion.add(std::size_t{static_cast<unsigned char>(awaited.begin[i])} << 1);
+    const Array offsets(count), firsts(starts_.size() + 1);
+    std::int64_t *next = offsets.values;
+    for (const Run *run = runs_.data(); run != end; ++run) {
+        find_distances(run);
+        for (std::size_t row = run->sending; row < run[1].sending; ++row) {
+            firsts.values[row] = next - offsets.values;
+            for (const std::int64_t distance : distances) *next++ = distance + starts_[row];
         }
-        if (!read_events(widths, rules, places, made.events)) {
-            Py_DECREF(self);
-            return nullptr;
+    }
+    firsts.values[starts_.size()] = next - offsets.values;
+    return checked(Py_BuildValue("iOO", command, offsets.object.get(), firsts.object.get()));
+}
+
+Owned Walk::finish() {
+    const bool is_cut = is_open_ && !(has_completion_ && completion_.is_complete());
+    if (is_open_) close(false);
+    found_.resize(open_found_);
+    runs_.push_back({static_cast<std::uint32_t>(starts_.size()), static_cast<std::uint32_t>(found_.size())});
+    std::vector<Found> slots;
+    std::vector<int> counted;
+    for (const Found &event : found_) {
+        if (!event.is_kept || slot_number(event) > 0) continue;
+        if (is_counted_event(event)) {
+            counted.push_back(event.command);
+        } else {
+            slots.push_back(event);
         }
-        const auto *bytes = reinterpret_cast<const unsigned char *>(PyBytes_AsString(data));
-        const WithoutGil others_run;
-        made.run(bytes, start, limit);
-    } catch (const std::bad_alloc &) {
-        Py_DECREF(self);
-        return PyErr_NoMemory();
+        slot_number(event) = is_counted_event(event) ? counted.size() : slots.size();
     }
-    return reinterpret_cast<PyObject *>(self);
-}
-
-// An array of 64-bit integers that Python reads and writes as a buffer.
-struct OffsetsObject {
-    PyObject_HEAD
-    std::vector<std::int64_t> *made;
-};
-
-int offsets_buffer(PyObject *object, Py_buffer *view, int flags) {
-    static std::int64_t nothing = 0;
-    std::vector<std::int64_t> &values = *reinterpret_cast<OffsetsObject *>(object)->made;
-    const auto bytes = static_cast<Py_ssize_t>(values.size() * sizeof(std::int64_t));
-    return PyBuffer_FillInfo(view, object, bytes > 0 ? values.data() : &nothing, bytes, 0, flags);
-}
-
-PyObject *offsets_of(PyObject *type, std::vector<std::int64_t> &values) {
-    auto *object = allocated<OffsetsObject>(reinterpret_cast<PyTypeObject *>(type));
-    if (object == nullptr) return nullptr;
-    object->made = new (std::nothrow) std::vector<std::int64_t>(std::move(values));
-    if (object->made != nullptr) return reinterpret_cast<PyObject *>(object);
-    Py_DECREF(object);
-    return PyErr_NoMemory();
-}
-
-// Appends a new object; fails if it is null.
-bool append(PyObject *list, PyObject *made) {
-    const bool is_appended = made != nullptr && PyList_Append(list, made) == 0;
-    Py_XDECREF(made);
-    return is_appended;
-}
-
-PyObject *arrays_of(Walk &walk, PyObject *type) {
-    PyObject *slots = PyList_New(0), *things = PyList_New(0);
-    bool is_made = slots != nullptr && things != nullptr;
-    for (auto slot = walk.slots.begin(); is_made && slot != walk.slots.end(); ++slot) {
-        PyObject *offsets = offsets_of(type, slot->offsets);
-        is_made = offsets != nullptr && append(slots, Py_BuildValue("iiNN", slot->command, slot->key >> 1,
-                                                                    PyBool_FromLong(slot->key & 1), offsets));
+    const auto sendings = static_cast<std::int64_t>(starts_.size());
+    Owned arrays = shared(Py_None);
+    if (sendings == 0 || static_cast<std::int64_t>(slots.size()) <= max_offsets_ / sendings) {
+        const auto *bytes = reinterpret_cast<const char *>(numbers_.data());
+        const Owned of_sendings = checked(PyByteArray_FromStringAndSize(bytes, sendings * number_bytes));
+        const Owned by_slot = slot_arrays(slots), by_command = checked(PyList_New(0));
+        for (const int command : counted) check(PyList_Append(by_command, counted_arrays(command)));
+        arrays = checked(Py_BuildValue("OOO", of_sendings.get(), by_slot.get(), by_command.get()));
     }
-    for (auto one = walk.things.begin(); is_made && one != walk.things.end(); ++one) {
-        PyObject *offsets = offsets_of(type, one->offsets);
-        PyObject *firsts = offsets == nullptr ? nullptr : offsets_of(type, one->firsts);
-        if (firsts == nullptr) Py_XDECREF(offsets);
-        is_made = firsts != nullptr && append(things, Py_BuildValue("iNN", one->command, offsets, firsts));
-    }
-    const auto *numbers = reinterpret_cast<const char *>(walk.numbers.data());
-    const auto bytes = static_cast<Py_ssize_t>(walk.numbers.size() * sizeof(std::int32_t));
-    PyObject *array = is_made ? PyByteArray_FromStringAndSize(numbers, bytes) : nullptr;
-    if (array != nullptr) return Py_BuildValue("NNN", array, slots, things);
-    Py_XDECREF(slots);
-    Py_XDECREF(things);
-    return nullptr;
+    const long long first = sendings == 0 ? 0 : origin_ + starts_.front();
+    return checked(Py_BuildValue("LOLLnO", static_cast<long long>(at_), is_cut ? Py_True : Py_False, first,
+                                 static_cast<long long>(sendings), static_cast<Py_ssize_t>(slots.size()),
+                                 arrays.get()));
 }
-
-// finish(keep_open): the sendings of the walk.
-PyObject *walk_finish(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 1) {
-        PyErr_SetString(PyExc_TypeError, "finish takes keep_open");
-        return nullptr;
-    }
-    const int keep_open = PyObject_IsTrue(arguments[0]);
-    if (keep_open < 0) return nullptr;
-    Walk &made = *reinterpret_cast<WalkObject *>(object)->made;
-    if (made.is_finished) {
-        PyErr_SetString(PyExc_ValueError, "the walk is finished");
-        return nullptr;
-    }
-    try {
-        made.finish(keep_open != 0);
-    } catch (const std::bad_alloc &) {
-        return PyErr_NoMemory();
-    }
-    const auto start = static_cast<long long>(made.starts.empty() ? 0 : made.origin + made.starts.front());
-    const auto sendings = static_cast<Py_ssize_t>(made.starts.size()), slots = static_cast<Py_ssize_t>(made.slots.size());
-    made.forget();
-    PyObject *type = static_cast<State *>(PyType_GetModuleState(Py_TYPE(object)))->offsets;
-    PyObject *arrays = made.is_too_large ? Py_NewRef(Py_None) : arrays_of(made, type);
-    if (arrays == nullptr) return nullptr;
-    return Py_BuildValue("LnnN", start, sendings, slots, arrays);
-}
-
-PyObject *walk_stop(PyObject *object, void *) {
-    return PyLong_FromLongLong(reinterpret_cast<WalkObject *>(object)->made->stop);
-}
-
-PyMethodDef walk_methods[] = {
-    {"finish", as_method(walk_finish), METH_FASTCALL, "finish(keep_open): the sendings that were found."},
-    {nullptr, nullptr, 0, nullptr},
-};
-
-PyGetSetDef walk_attributes[] = {
-    {"stop", walk_stop, nullptr, "Where the events end.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
-
-PyType_Slot offsets_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<OffsetsObject>)},
-    {Py_bf_getbuffer, reinterpret_cast<void *>(offsets_buffer)},
-    {Py_tp_doc, const_cast<char *>("An array of 64-bit integers, as a buffer.")},
-    {0, nullptr},
-};
-
-PyType_Slot walk_slots[] = {
-    {Py_tp_new, reinterpret_cast<void *>(walk_new)},
-    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<WalkObject>)},
-    {Py_tp_methods, walk_methods},
-    {Py_tp_getset, walk_attributes},
-    {Py_tp_doc, const_cast<char *>("Walk(data, start, limit, widths, rules, places, max_counted, max_offsets, "
-                                   "players): the events of all frames.")},
-    {0, nullptr},
-};
 
 }  // namespace
 
-bool read_events(PyObject *widths, PyObject *rules_object, PyObject *places, Events &made) {
+Events read_events(PyObject *described) {
+    PyObject *widths, *rules_object;
     Py_ssize_t number, player, follower;
-    if (!PyList_Check(widths) || !PyBytes_Check(rules_object) || !PyTuple_Check(places)) {
-        PyErr_SetString(PyExc_TypeError, "events have a list of widths, bytes of rules, and a tuple of places");
-        return false;
-    }
-    if (!PyArg_ParseTuple(places, "nnn", &number, &player, &follower)) return false;
-    const auto is_place = [](Py_ssize_t offset) { return offset >= 0 && offset < max_offset; };
+    parse(described, "O!S(nnn)", &PyList_Type, &widths, &rules_object, &number, &player, &follower);
     const Bytes rules(rules_object);
+    const auto is_place = [](Py_ssize_t offset) { return offset >= 0 && offset < max_offset; };
     if (PyList_Size(widths) != commands || rules.size != commands || !is_place(number) || !is_place(player) ||
-        !is_place(follower)) {
-        PyErr_SetString(PyExc_ValueError, "there are 256 widths and rules, and three places");
-        return false;
-    }
+        !is_place(follower))
+        raise(PyExc_ValueError, "there are 256 widths and rules, and three places");
+    Events made;
     made.number_offset = static_cast<std::int32_t>(number);
     made.player_offset = static_cast<std::int32_t>(player);
     made.follower_offset = static_cast<std::int32_t>(follower);
-    const Py_ssize_t with_number = number + number_bytes;
-    const Py_ssize_t with_character = std::max({with_number, player + 1, follower + 1});
-    for (int command = 0; command < commands; ++command) {
-        const Py_ssize_t width = PyLong_AsSsize_t(PyList_GetItem(widths, command));
-        if (width == -1 && PyErr_Occurred()) return false;
+    const std::int64_t with_number = number + number_bytes;
+    const std::int64_t with_character = std::max<std::int64_t>({with_number, player + 1, follower + 1});
+    for (std::size_t command = 0; command < commands; ++command) {
+        const std::int64_t width = number_of(PyList_GetItem(widths, static_cast<Py_ssize_t>(command)));
         const Rule rule = static_cast<Rule>(rules.begin[command]);
-        const Py_ssize_t least = has_character(rule) ? with_character : has_number(rule) ? with_number : 0;
-        if (!is_known(rule) || width < 0 || width > max_offset || (width > 0 && width < least)) {
-            PyErr_Format(PyExc_ValueError, "no rule or width for the events of command %d", command);
-            return false;
-        }
-        made.rules[static_cast<std::size_t>(command)] = rule;
-        made.widths[static_cast<std::size_t>(command)] = static_cast<std::int32_t>(width);
+        const std::int64_t least = has_character(rule) ? with_character : has_number(rule) ? with_number : 0;
+        if (!is_known(rule) || width < 0 || width > max_offset || (width > 0 && width < least))
+            raise(PyExc_ValueError, "no rule or width for the events of command %zu", command);
+        made.rules[command] = rule;
+        made.widths[command] = static_cast<std::int32_t>(width);
     }
-    return true;
+    return made;
 }
 
-PyType_Spec offsets_spec = {"slpstream.formats.kernel._kernel.Offsets", sizeof(OffsetsObject), 0,
-                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, offsets_slots};
-PyType_Spec walk_spec = {"slpstream.formats.kernel._kernel.Walk", sizeof(WalkObject), 0, Py_TPFLAGS_DEFAULT, walk_slots};
+Owned walk(PyObject *, Arguments arguments) {
+    const Bytes data(arguments[0]);
+    const auto start = number_of(arguments[1]), limit = number_of(arguments[2]);
+    Walk made(data, start, limit, read_events(arguments[3]), number_of(arguments[4]), number_of(arguments[5]),
+              arguments[6]);
+    {
+        const WithoutGil others_run;
+        made.run();
+    }
+    return made.finish();
+}
 
 }  // namespace kernel

@@ -12,7 +12,7 @@ in one pass over the events.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import groupby
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
@@ -27,7 +27,7 @@ from slpstream.formats.slippi import game_start
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
 from slpstream.formats.slippi.names import character_name, stage_name
-from slpstream.formats.slippi.offsets import Offsets, Slot
+from slpstream.formats.slippi.offsets import ABSENT, Offsets, Slot
 from slpstream.model.events import GameEnd
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Table
 
@@ -90,8 +90,6 @@ _ITEM_TABLES = {"items": ITEM_UPDATE}
 _FRAME_COMMANDS = tuple(table.command for table in _FRAME_TABLES.values())
 _START, _BOOKEND = Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command)
 _OF_CHARACTERS = frozenset({PRE_FRAME.command, POST_FRAME.command})
-_FIRST_REVISION = bytes(4)
-"""The revision of every row if no frame was sent twice."""
 _KEPT_PLANS = 64
 
 _FRAME_KEYS = (
@@ -122,10 +120,9 @@ def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.T
     """
     columns = None if columns is None else frozenset(columns)
     sources, schema = _frame_sources(columns)
-    if kernel is not None and (groups := _groups(frames)):
+    if kernel is not None and (groups := tuple(_groups(frames))):
         plan = _frames_plan(kernel, columns, *map(frames.sizes.get, _FRAME_COMMANDS))
-        selection = None if frames.which is None else (len(frames.index.numbers), frames.which)
-        table = _filled(plan, frames.data, groups, selection, schema)
+        table = _filled(plan, frames.data, groups, schema)
     else:
         tables = [_character_table(frames, character, sources, schema) for character in frames.characters]
         table = pa.concat_tables(tables or [schema.empty_table()])
@@ -157,9 +154,9 @@ def items_table(frames: Frames) -> pa.Table:
     counts = items.counts
     keys = [np.repeat(column, counts) for column in (frames.number, frames.revision)]
     if kernel is not None:
-        group = (len(items), (items.offsets,), tuple(keys))
+        group = (len(items), None, (items.offsets,), tuple(keys))
         plan = _items_plan(kernel, frames.sizes.get(ITEM_UPDATE.command))
-        return _filled(plan, frames.data, (group,), None, ITEMS_SCHEMA)
+        return _filled(plan, frames.data, (group,), ITEMS_SCHEMA)
     arrays = [_array(column, pa.int32()) for column in keys]
     arrays += _values(items, np.arange(len(items)), _ITEM_SOURCES)
     return pa.Table.from_arrays(arrays, schema=ITEMS_SCHEMA)
@@ -180,15 +177,13 @@ def _character_table(frames: Frames, character: Character, sources: tuple[_Sourc
 @lru_cache(maxsize=_KEPT_PLANS)
 def _frames_plan(kernel: ModuleType, columns: frozenset[str] | None, *sizes: int | None) -> Any:
     """Return the kernel's `Table` for `frames_table`, given the declared payload sizes of `_FRAME_TABLES`."""
-    events = list(_FRAME_TABLES)
-    wanted = (events.index("pre"), events.index("post"))  # rows with neither event are left out
-    return _plan(kernel, _FRAME_TABLES, sizes, _frame_sources(columns)[0], (I32, I32, U8, BOOL), wanted)
+    return _plan(kernel, _FRAME_TABLES, sizes, _frame_sources(columns)[0], (I32, I32, U8, BOOL))
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
 def _items_plan(kernel: ModuleType, size: int | None) -> Any:
     """Return the kernel's `Table` for `items_table`."""
-    return _plan(kernel, {"items": ITEM_UPDATE}, (size,), _ITEM_SOURCES, (I32, I32), ())
+    return _plan(kernel, {"items": ITEM_UPDATE}, (size,), _ITEM_SOURCES, (I32, I32))
 
 
 def _plan(
@@ -197,7 +192,6 @@ def _plan(
     sizes: Sequence[int | None],
     sources: Sequence[_Source],
     keys: Sequence[Kind],
-    wanted: tuple[int, ...],
 ) -> Any:
     """Return a `Table` of the kernel. It has columns that we pass, which have the types `keys`, and after them the
     fields of events.
@@ -215,14 +209,12 @@ def _plan(
         field, layout = source.field, layouts[source.event]
         has_field = layout is not None and field.name in layout.kinds
         columns.append((events.index(source.event) if has_field else -1, field.kind.code.encode(), field.offset))
-    return kernel.Table(tuple(columns), len(events), len(keys), wanted)
+    return kernel.Table(tuple(columns), len(events), len(keys))
 
 
-def _groups(frames: Frames) -> tuple[Any, ...]:
-    """Return the rows of each character for the kernel: how many there are, the offsets of their events, and the values
-    of the keys.
-
-    You get the offsets of all sendings, because the kernel selects the rows. We don't make any columns of them here.
+def _groups(frames: Frames) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of each character for the kernel: how many there are, which sendings they are, the offsets of the
+    events in all sendings, and the values of the keys.
     """
     slots = frames.index.slots
     start, bookend = slots.get(_START), slots.get(_BOOKEND)
@@ -230,22 +222,20 @@ def _groups(frames: Frames) -> tuple[Any, ...]:
     for (command, player, follower), offsets in slots.items():
         if command in _OF_CHARACTERS:
             sides.setdefault((player, follower), {})[command] = offsets
-    has_revisions = frames.which is not None or not frames.last_sendings_only
-    number, revision = frames.number, frames.revision if has_revisions else _FIRST_REVISION
-    groups = []
-    for side, events in sorted(sides.items()):
-        pre, post = events.get(PRE_FRAME.command), events.get(POST_FRAME.command)
-        player, follower = side
-        keys = (number, revision, bytes((player,)), bytes((follower,)))
-        groups.append((len(number), (start, bookend, pre, post), keys))
-    return tuple(groups)
+    for (player, follower), events in sorted(sides.items()):
+        which, number, revision = frames.which, frames.number, frames.revision
+        if all(offsets[offsets.argmin()] == ABSENT for offsets in events.values()):
+            # Rows with neither event are left out.
+            latest = reduce(np.maximum, events.values())
+            rows = np.flatnonzero((latest if which is None else latest[which]) != ABSENT)
+            which, number, revision = rows if which is None else which[rows], number[rows], revision[rows]
+        offsets_of_events = (start, bookend, events.get(PRE_FRAME.command), events.get(POST_FRAME.command))
+        yield len(number), which, offsets_of_events, (number, revision, bytes((player,)), bytes((follower,)))
 
 
-def _filled(
-    plan: Any, data: bytes, groups: tuple[Any, ...], selection: tuple[int, Offsets] | None, schema: pa.Schema
-) -> pa.Table:
+def _filled(plan: Any, data: bytes, groups: tuple[Any, ...], schema: pa.Schema) -> pa.Table:
     """Return the table with these rows, which is made by the kernel."""
-    address, owner = plan.fill(data, groups, selection)
+    address, owner = plan.fill(data, groups)
     # Not `__arrow_c_array__`, because making a schema of 60 columns from a capsule takes longer than a small table.
     batch = pa.RecordBatch._import_from_c(address, schema)
     del owner  # It frees the memory that was not imported.

@@ -13,13 +13,14 @@ floats are NaN, and everything else is 0 or False.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.commands import (
     FRAME_BOOKEND,
     FRAME_START,
@@ -30,7 +31,7 @@ from slpstream.formats.slippi.commands import (
     TABLES,
 )
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot
-from slpstream.model.fields import Layout, Table
+from slpstream.model.fields import BOOL, U8, Layout, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +99,7 @@ class EventColumns:
 
         If a row doesn't have the event, it contains NaN and zeros.
         """
-        rows = self._read(_dtype(self._layout), 0)
+        rows = _read(self._data, self._layout, self.offsets, _dtype(self._layout), 0)
         rows.setflags(write=False)
         return rows
 
@@ -106,31 +107,16 @@ class EventColumns:
         """Return the column of a field, in the byte order of the machine. Its shape is (rows,)."""
         column = self._columns.get(name)
         if column is None:
-            dtypes: Any = _dtype(self._layout).fields or {}
-            dtype, offset = dtypes[name]
-            if dtype.kind == "b":  # a flag can have any value
-                column = self._read(np.dtype(np.uint8), offset) != 0
-            else:
-                column = self._read(dtype, offset).astype(dtype.newbyteorder("="), copy=False)
-            self._columns[name] = column
+            if self._layout is None or name not in self._layout.kinds:
+                raise KeyError(name)
+            # The kernel reads all fields as fast as one, but if an event is usually absent, they might be far larger
+            # than the file.
+            is_dense = 2 * np.count_nonzero(self.present) >= len(self)
+            names = self.fields if kernel is not None and is_dense else (name,)
+            read = _read_columns if kernel is None else _read_with_kernel
+            self._columns.update(zip(names, read(self._data, self._layout, self.offsets, names), strict=True))
+            column = self._columns[name]
         return column
-
-    def _read(self, dtype: np.dtype[Any], offset: int) -> Array:
-        """Return what each event has at this offset. Where there's no event, floats are NaN, and everything else is
-        zero.
-        """
-        nothing = np.zeros((), dtype)
-        for name in dtype.names or [...]:
-            if nothing[name].dtype.kind == "f":
-                nothing[name] = np.nan
-        if self._layout is None or not self.present.any():
-            return np.full(len(self.offsets), nothing)
-        opaque = np.dtype(f"V{dtype.itemsize}")  # numpy copies structures field by field
-        shape = (len(self._data) - self._layout.payload_size_bytes,)
-        values = np.ndarray(shape, opaque, self._data, offset, (1,))[self.offsets]
-        if not self.present.all():
-            values[~self.present] = nothing.view(opaque)
-        return values.view(dtype)
 
     if not TYPE_CHECKING:  # type checkers know the columns of each event from `column_types.pyi`
 
@@ -410,6 +396,50 @@ def _dtype(layout: Layout | None) -> np.dtype[Any]:
     rows: Any = [] if layout is None else layout.dtype()
     dtype: np.dtype[Any] = np.dtype(rows)
     return dtype
+
+
+def _read_columns(data: bytes, layout: Layout, offsets: Offsets, names: Sequence[str]) -> Iterator[Array]:
+    """Yield the columns of the fields with these names."""
+    fields: Any = _dtype(layout).fields
+    for name in names:
+        dtype, offset = fields[name]
+        if dtype.kind == "b":  # a flag can have any value
+            yield _read(data, layout, offsets, np.dtype(np.uint8), offset) != 0
+        else:
+            yield _read(data, layout, offsets, dtype, offset).astype(dtype.newbyteorder("="), copy=False)
+
+
+def _read(data: bytes, layout: Layout | None, offsets: Offsets, dtype: np.dtype[Any], offset: int) -> Array:
+    """Return what each event has at this offset. If there's no event, floats are NaN, and everything else is zero."""
+    nothing = np.zeros((), dtype)
+    for name in dtype.names or [...]:
+        if nothing[name].dtype.kind == "f":
+            nothing[name] = np.nan
+    absent = offsets == ABSENT
+    if layout is None or absent.all():
+        return np.full(len(offsets), nothing)
+    opaque = np.dtype(f"V{dtype.itemsize}")  # numpy copies structures field by field
+    values = np.ndarray((len(data) - layout.payload_size_bytes,), opaque, data, offset, (1,))[offsets]
+    values[absent] = nothing.view(opaque)
+    return values.view(dtype)
+
+
+def _read_with_kernel(data: bytes, layout: Layout, offsets: Offsets, names: Sequence[str]) -> Iterator[Array]:
+    """Do the same as `_read_columns`."""
+    table, dtypes = _table(layout, names)
+    columns = [np.empty(len(offsets), dtype) for dtype in dtypes]
+    table.read(data, offsets, tuple(columns))
+    for name, column in zip(names, columns, strict=True):
+        yield column != 0 if layout.kinds[name] is BOOL else column
+
+
+@lru_cache(maxsize=_KEPT_TYPES)
+def _table(layout: Layout, names: tuple[str, ...]) -> tuple[Any, list[np.dtype[Any]]]:
+    """Return the kernel's `Table` for these fields of an event, and the types of its columns. Flags are bytes."""
+    fields = [field for field in layout.fields if field.name in names]
+    kinds = [U8 if field.kind is BOOL else field.kind for field in fields]
+    columns = tuple((0, kind.code.encode(), field.offset) for field, kind in zip(fields, kinds, strict=True))
+    return kernel.Table(columns, 1, 0), [np.dtype(kind.numpy).newbyteorder("=") for kind in kinds]  # type: ignore[union-attr]
 
 
 def _last_sendings(numbers: npt.NDArray[np.int32]) -> tuple[Offsets, npt.NDArray[np.int32]]:

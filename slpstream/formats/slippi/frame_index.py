@@ -47,20 +47,19 @@ _ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
 its file."""
 
 
-class _Stop(NamedTuple):
-    """Where the frames end. If the bytes there are wrong, it also has the error."""
-
-    at: int
-    failure: FormatError | None = None
-
-
 def frame_index(data: bytes, start: int, limit: int, widths: tuple[int, ...], players: Collection[int]) -> FrameIndex:
     """Find the events of all frames, beginning with `data[start]`, which is the first byte after Game Start.
 
     `limit` is the end of the raw array if we know it, but never more than the end of the file. `players` are the player
-    indices in Game Start. If the index would become far larger than the file, this raises `FieldError`.
+    indices in Game Start. Updates of others are left out. If the index would become far larger than the file, this
+    raises `FieldError`.
     """
-    return _of_players(_index_of_all(data, start, limit, widths, players), players)
+    find = _find if kernel is None else _find_with_kernel
+    index, is_cut = find(data, start, limit, widths, players)
+    index = index._replace(failure=_failure_at(data, index.stop, limit, widths))
+    if is_cut and index.failure is not None:  # the assembler drops this sending too
+        index = index.of_sendings(np.arange(len(index.numbers) - 1))
+    return _of_players(index, players)
 
 
 def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
@@ -75,34 +74,33 @@ def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
     has_stranger, has_own = np.zeros((2, len(index.numbers)), np.bool_)
     for slot in updates:
         (has_stranger if slot in strangers else has_own)[index.slots[slot] != ABSENT] = True
-    which = np.flatnonzero(has_own | ~has_stranger)
-    slots = {slot: offsets[which] for slot, offsets in index.slots.items() if slot not in strangers}
-    repeated = {command: repeated.of_frames(which) for command, repeated in index.repeated.items()}
-    return FrameIndex(index.numbers[which], slots, repeated, index.stop, index.failure)
+    slots = {slot: offsets for slot, offsets in index.slots.items() if slot not in strangers}
+    return index._replace(slots=slots).of_sendings(np.flatnonzero(has_own | ~has_stranger))
 
 
-def _index_of_all(data: bytes, start: int, limit: int, widths: tuple[int, ...], players: Collection[int]) -> FrameIndex:
-    """The events of all characters."""
-    if kernel is None:
-        return _index_without_kernel(data, start, limit, widths, players)
+def _find_with_kernel(
+    data: bytes, start: int, limit: int, widths: tuple[int, ...], players: Collection[int]
+) -> tuple[FrameIndex, bool]:
+    """Do the same as `_find`."""
     max_offsets = _max_index_bytes(data) // _OFFSET_BYTES
     awaited = None if widths[BOOKEND] else bytes(players)
-    walk = kernel.Walk(data, start, limit, *events_of_frames(widths), MAX_REPEATED_EVENTS, max_offsets, awaited)
-    stop = _stop_at(data, walk.stop, limit, widths)
-    first, sendings, slots, arrays = walk.finish(stop.failure is None)
+    stop, is_cut, first, sendings, slots, arrays = kernel.walk(  # type: ignore[union-attr]
+        data, start, limit, events_of_frames(widths), MAX_REPEATED_EVENTS, max_offsets, awaited
+    )
     if arrays is None:
         _check_size(data, slots, sendings, first)
     numbers, by_slot, repeated = arrays
-    return FrameIndex(
+    index = FrameIndex(
         np.frombuffer(numbers, np.int32),
         {Slot(*slot): np.frombuffer(offsets, np.int64) for *slot, offsets in by_slot},
         {
             command: RepeatedEvents(np.frombuffer(offsets, np.int64), np.frombuffer(firsts, np.int64))
             for command, offsets, firsts in repeated
         },
-        stop.at,
-        stop.failure,
+        stop,
+        None,
     )
+    return index, is_cut
 
 
 def _max_index_bytes(data: bytes) -> int:
@@ -121,20 +119,18 @@ def _check_size(data: bytes, slots: int, sendings: int, start: int) -> None:
         raise FieldError(what, offset=start, command=PRE)
 
 
-def _stop_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> _Stop:
-    """Find out why the frames end at `at`."""
+def _failure_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> FormatError | None:
+    """Return the error if the bytes at `at`, where the frames end, are wrong."""
     if at >= limit:
-        return _Stop(at)
+        return None
     command = data[at]
     width = widths[command]
     if width == 0:
         marker = metadata.MARKER
         if data[at : at + len(marker)] == marker[: len(data) - at]:
-            return _Stop(at)
-        return _Stop(at, FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command))
-    if at + width > limit:
-        return _Stop(at)
-    return _Stop(at, unsupported(command, widths, offset=at))
+            return None
+        return FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command)
+    return unsupported(command, widths, offset=at) if at + width <= limit else None
 
 
 class Sending(NamedTuple):
@@ -203,16 +199,13 @@ class Walk:
             self.is_open = command != BOOKEND
 
 
-def _index_without_kernel(
+def _find(
     data: bytes, start: int, limit: int, widths: Sequence[int], players: Collection[int]
-) -> FrameIndex:
-    """The events of all characters, found in Python."""
+) -> tuple[FrameIndex, bool]:
+    """Return the events of all characters, and whether the last sending might lack events."""
     completion = None if widths[BOOKEND] else Completion((index, False) for index in players)
     walk = Walk(data, start, limit, frame_widths(widths), completion)
-    stop, sendings = _stop_at(data, walk.stop, limit, widths), walk.sendings
-    # If an error cuts off a sending, it is dropped, as in the assembler.
-    if walk.is_open and stop.failure is not None and not (completion is not None and completion.complete):
-        sendings.pop()
+    sendings = walk.sendings
     slots = dict.fromkeys(slot for sending in sendings for slot in sending.slots)
     _check_size(data, len(slots), len(sendings), walk.first or 0)
     repeated = {}
@@ -220,10 +213,11 @@ def _index_without_kernel(
         offsets = [[at for command, at in sending.repeated if command == wanted] for sending in sendings]
         firsts = np.cumsum([0, *map(len, offsets)])
         repeated[wanted] = RepeatedEvents(np.array([*chain.from_iterable(offsets)], np.int64), firsts)
-    return FrameIndex(
+    index = FrameIndex(
         np.array([sending.number for sending in sendings], np.int32),
         {slot: np.array([sending.slots.get(slot, ABSENT) for sending in sendings], np.int64) for slot in slots},
         repeated,
-        stop.at,
-        stop.failure,
+        walk.stop,
+        None,
     )
+    return index, walk.is_open and not (completion is not None and completion.complete)

@@ -59,3 +59,13 @@ class FrameIndex(NamedTuple):
     """Where the frames end: at Game End, the metadata, the raw length, an unreadable byte, or the end of the file."""
     failure: FormatError | None
     """The error found at `stop`, if any."""
+
+    def of_sendings(self, which: Offsets) -> FrameIndex:
+        """Return the sendings with these indices, with those slots and repeated events that they have."""
+        slots = {slot: offsets[which] for slot, offsets in self.slots.items()}
+        repeated = {command: events.of_frames(which) for command, events in self.repeated.items()}
+        return self._replace(
+            numbers=self.numbers[which],
+            slots={slot: offsets for slot, offsets in slots.items() if (offsets != ABSENT).any()},
+            repeated={command: events for command, events in repeated.items() if len(events.offsets)},
+        )

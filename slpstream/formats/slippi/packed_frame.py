@@ -141,7 +141,7 @@ class WholeFrames:
             return None
         makes = PackedFrame, self, JSON_BYTES_PER_BYTE, Frame, FrameFinalized
         noted = self._places(POST_FRAME, ("action_state_id",)), NOTED_ACTION
-        return kernel.Frames(*self._described, players, _LATEST_FINALIZED if as_sent else _NOWHERE, makes, *noted)
+        return kernel.Frames(self._described, players, _LATEST_FINALIZED if as_sent else _NOWHERE, makes, *noted)
 
     def decode(self, data: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a whole frame."""
@@ -177,14 +177,14 @@ class WholeFrames:
         read = self._fields.get(key)
         if read is None:
             places = self._places(table, names)
-            described = *self._described, bytes([RULES[table.command]]), places, make
+            described = self._described, bytes([RULES[table.command]]), places, make
             read = self._fields[key] = kernel.Fields(*described).read if places else _no_fields  # type: ignore[union-attr]
         return read
 
     def watch(self, players: bytes, fields: Iterable[tuple[Table, Sequence[str]]], numbers: tuple[float, ...]) -> Any:
         """Return the kernel's `Watch` for these players, fields and numbers."""
         places = tuple(self._places(table, names) for table, names in fields)
-        return kernel.Watch(*self._described, players, places, numbers)  # type: ignore[union-attr]
+        return kernel.Watch(self._described, players, places, numbers)  # type: ignore[union-attr]
 
     def _places(self, table: Table, names: Sequence[str]) -> tuple[tuple[bytes, int], ...]:
         """Return the kind and offset of those fields that the replay has."""
@@ -217,7 +217,7 @@ class WholeFrames:
         # Without the byte that opens the object: the envelope of the message comes before.
         pieces = marks.split({"frame": frame}, form, first_byte=1)
         arrays = tuple(self._pieces_of_arrays(form)) if parts & (_ITEMS_BIT | _STAGE_EVENTS_BIT) else ()
-        return kernel.Template(*self._described, form, pieces, arrays)  # type: ignore[union-attr]
+        return kernel.Template(self._described, form, pieces, arrays)  # type: ignore[union-attr]
 
     def _pieces_of_arrays(self, form: Form) -> Iterator[tuple[int, tuple[tuple[bytes, bytes, int], ...]]]:
         for command in REPEATED & self._layouts.keys():

@@ -52,9 +52,8 @@ def side_by_side(frames: Frames, slots: Sequence[Slot], wanted: Wanted) -> list[
     commands = tuple(slot.command for slot in slots)
     sizes = tuple(None if layout is None else layout.payload_size_bytes for layout in layouts)
     plan, schema, found = _plan(kernel, commands, sizes, wanted)
-    selection = None if frames.which is None else (len(frames.index.numbers), frames.which)
-    group = (len(frames), tuple(frames.index.slots.get(slot) for slot in slots), ())
-    address, owner = plan.fill(frames.data, (group,), selection)
+    group = (len(frames), frames.which, tuple(frames.index.slots.get(slot) for slot in slots), ())
+    address, owner = plan.fill(frames.data, (group,))
     batch = pa.RecordBatch._import_from_c(address, schema)
     del owner  # It frees the memory that was not imported.
     columns: list[Array | None] = [None] * len(wanted)
@@ -87,7 +86,7 @@ def _plan(
         columns.append((number, kind.code.encode(), field.offset))
         fields.append(pa.field(f"{number}.{name}", arrow_type))
         found.append((place, dtype, field.kind is BOOL))
-    return kernel.Table(tuple(columns), len(commands), 0, ()), pa.schema(fields), found
+    return kernel.Table(tuple(columns), len(commands), 0), pa.schema(fields), found
 
 
 def _column(events: EventColumns | None, name: str) -> Array | None:

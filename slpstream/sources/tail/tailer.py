@@ -176,7 +176,7 @@ class FileTail:
         head, offset = self.head, self.offset
         if kernel is None or self.has_unread_bytes or self.exhausted or self.missed_scans or offset < head.limit:
             return None
-        growth = kernel.read_growth(self.descriptor.number, offset, head.delivered, self._checksum, limit)
+        growth = kernel.read_growth(self.descriptor.number, offset, head.delivered, self._checksum, limit, crc32)
         if growth is None:
             return None
         data, size_bytes, self._checksum, mtime_ns = growth

@@ -8,13 +8,13 @@ from importlib import import_module
 
 import pytest
 
-from slpstream.formats.slippi import arrow, frame_index, packed_frame
+from slpstream.formats.slippi import arrow, columns, frame_index, packed_frame
 from slpstream.game import log_writer
 from slpstream.sources.tail import tailer
 from slpstream.web import encodings
 from tests.project import has_part
 
-USERS = [arrow, encodings, frame_index, log_writer, packed_frame, tailer]
+USERS = [arrow, columns, encodings, frame_index, log_writer, packed_frame, tailer]
 """The modules that use the kernel where it is built."""
 if has_part("training"):
     USERS.append(import_module("slpstream.parts.training.side_by_side"))

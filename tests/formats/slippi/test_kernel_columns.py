@@ -39,12 +39,14 @@ def walk(data: bytes, **changed: Any) -> Any:
         "max_offsets": MAX_OFFSETS,
         "players": None,
     } | changed
-    return kernel.Walk(data, *arguments.values())
+    described = tuple(arguments.pop(name) for name in ("widths", "rules", "places"))
+    start, limit, *others = arguments.values()
+    return kernel.walk(data, start, limit, described, *others)
 
 
-def found(data: bytes, *, keep_open: bool = True, **changed: Any) -> Any:
+def found(data: bytes, **changed: Any) -> Any:
     """The sendings as numbers, slots and repeated events; `None` for too many."""
-    _, _, _, arrays = walk(data, **changed).finish(keep_open)
+    *_, arrays = walk(data, **changed)
     if arrays is None:
         return None
     numbers, slots, repeated = arrays
@@ -87,15 +89,20 @@ def test_repeated_events_have_a_limit() -> None:
 def test_no_more_offsets_than_the_limit() -> None:
     data = b"".join(an_event(BEFORE, 1, player) for player in range(30)) + an_event(FIRST, 2) * 40
     assert found(data, max_offsets=31 * 41) is not None
-    assert walk(data, max_offsets=31 * 41 - 1).finish(True) == (0, 41, 31, None)
-    assert found(data, max_offsets=31 * 40, keep_open=False) is not None
+    assert walk(data, max_offsets=31 * 41 - 1) == (len(data), True, 0, 41, 31, None)
 
 
-def test_walk_can_be_finished_once() -> None:
-    once = walk(an_event(FIRST, 1))
-    once.finish(True)
-    with pytest.raises(ValueError, match="finished"):
-        once.finish(True)
+def test_last_sending_is_cut_off_without_its_end() -> None:
+    def is_cut(data: bytes, **changed: Any) -> bool:
+        _, is_cut, *_ = walk(data, **changed)
+        return bool(is_cut)
+
+    assert not is_cut(b"")
+    assert is_cut(an_event(FIRST, 1))
+    assert not is_cut(an_event(FIRST, 1) + an_event(LAST, 1))
+    assert is_cut(an_event(BEFORE, 1, 2), players=b"\2")
+    assert not is_cut(an_event(BEFORE, 1, 2) + an_event(AFTER, 1, 2), players=b"\2")
+    assert is_cut(an_event(BEFORE, 1, 2) + an_event(AFTER, 1, 2), players=b"\2\3")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +125,7 @@ def test_walk_can_be_finished_once() -> None:
     ids=str,
 )
 def test_impossible_walks_are_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"no walk|256 widths|no rule or width"):
+    with pytest.raises(ValueError, match=r"invalid walk|256 widths|no rule or width"):
         walk(an_event(FIRST, 1), **changed)
 
 
@@ -135,7 +142,9 @@ def assert_walks_agree(data: bytes, players: bytes | None) -> None:
     for command, rule in zip((0x37, 0x38, 0x3A, 0x3B, 0x3C, 0x40), b"kls0e1", strict=True):
         rules[command] = rule
     arguments: dict[str, Any] = {"widths": widths, "rules": bytes(rules), "max_counted": 1024, "players": players}
-    assert walk(data, **arguments).stop == python.stop
+    stop, is_cut, *_ = walk(data, **arguments)
+    assert stop == python.stop
+    assert is_cut == (python.is_open and not (completion is not None and completion.complete))
     numbers, slots, repeated = found(data, **arguments)
     assert numbers == [sending.number for sending in python.sendings]
     for slot, offsets in slots.items():
@@ -189,11 +198,9 @@ SCHEMA = pa.schema([pa.field(str(index), kind) for index, kind in enumerate(FIEL
 EVENT_BYTES = 8
 
 
-def filled(
-    data: bytes, *groups: tuple[Any, ...], wanted: tuple[int, ...] = (), selection: tuple[int, Any] | None = None
-) -> pa.Table:
+def filled(data: bytes, *groups: tuple[Any, ...]) -> pa.Table:
     assert kernel is not None
-    address, owner = kernel.Table(COLUMNS, 2, 2, wanted).fill(data, groups, selection)
+    address, owner = kernel.Table(COLUMNS, 2, 2).fill(data, groups)
     table = pa.Table.from_batches([pa.RecordBatch._import_from_c(address, SCHEMA)])
     del owner
     table.validate(full=True)
@@ -213,14 +220,13 @@ def test_tables_have_the_values_of_the_events(data: bytes, draw: st.DataObject) 
         rows = draw.draw(st.lists(st.tuples(offsets, offsets, st.integers(0, 9)), max_size=300))
         flag = draw.draw(st.booleans())
         arrays = [np.array([row[i] for row in rows], np.int64) for i in range(2)]
-        groups.append((len(rows), tuple(arrays), (np.array([row[2] for row in rows], np.int32), bytes([flag]))))
+        groups.append((len(rows), None, tuple(arrays), (np.array([row[2] for row in rows], np.int32), bytes([flag]))))
         for one, other, number in rows:
-            if one >= 0:
-                real_bits, _, short = struct.unpack_from(">I?H", data, one + 1)
-                values = [real_bits, data[one + 5] != 0, short]
-                small = [None if other < 0 else struct.unpack_from(">b", data, other + 1)[0]]
-                expected.append([number, flag, *values, *small, None])
-    table = filled(data, *groups, wanted=(0,))
+            real_bits, _, short = struct.unpack_from(">I?H", data, max(one, 0) + 1)
+            values = [None] * 3 if one < 0 else [real_bits, data[one + 5] != 0, short]
+            small = [None if other < 0 else struct.unpack_from(">b", data, other + 1)[0]]
+            expected.append([number, flag, *values, *small, None])
+    table = filled(data, *groups)
     columns = [bits_of(column.combine_chunks()).to_pylist() for column in table.columns]
     assert [list(row) for row in zip(*columns, strict=True)] == expected
 
@@ -243,7 +249,7 @@ def test_columns_that_are_neighbours(rows: int, runs: list[tuple[str, int, int]]
             width += struct.calcsize(f"={code}")
     data = draw.draw(st.binary(min_size=width, max_size=width + 40))
     offsets = np.arange(rows) % (len(data) - width + 1)
-    address, owner = kernel.Table(tuple(columns), 1, 0, ()).fill(data, ((rows, (offsets,), ()),), None)
+    address, owner = kernel.Table(tuple(columns), 1, 0).fill(data, ((rows, None, (offsets,), ()),))
     schema = pa.schema([pa.field(str(index), kinds[code.decode()]) for index, (_, code, _) in enumerate(columns)])
     batch = pa.RecordBatch._import_from_c(address, schema)
     del owner
@@ -253,9 +259,9 @@ def test_columns_that_are_neighbours(rows: int, runs: list[tuple[str, int, int]]
         assert bits_of(column).to_pylist() == expected
 
 
-def test_all_rows_count_if_no_event_is_wanted() -> None:
+def test_absent_events_are_null() -> None:
     absent = np.full(300, -1)
-    table = filled(bytes(8), (300, (absent, absent), (np.arange(300, dtype=np.int32), b"\1")))
+    table = filled(bytes(8), (300, None, (absent, absent), (np.arange(300, dtype=np.int32), b"\1")))
     assert table["0"].to_pylist() == list(range(300))
     assert table["1"].to_pylist() == [True] * 300
     assert all(table[str(index)].null_count == 300 for index in range(2, 7))
@@ -266,44 +272,75 @@ def test_rows_are_selected_from_the_offsets() -> None:
     which = np.array([4, 0, 0, 2])
     offsets = np.array([0, 8, 16, 24, -1])
     keys = (np.array([7, 8, 9, 10], np.int32), b"\1")
-    table = filled(data, (4, (offsets, offsets), keys), wanted=(0,), selection=(5, which))
-    assert table["0"].to_pylist() == [8, 9, 10]
-    assert table["5"].to_pylist() == [1, 1, 17]
-    absent = filled(data, (4, (offsets, None), keys), selection=(5, which))
+    table = filled(data, (4, which, (offsets, offsets), keys))
+    assert table["0"].to_pylist() == [7, 8, 9, 10]
+    assert table["5"].to_pylist() == [None, 1, 1, 17]
+    absent = filled(data, (4, which, (offsets, None), keys))
     assert absent["5"].to_pylist() == [None] * 4
     assert absent["4"].to_pylist() == [None, 0x0607, 0x0607, 0x1617]
-    assert filled(data, (4, (None, offsets), keys), wanted=(0,), selection=(5, which)).num_rows == 0
+
+
+@pytest.mark.parametrize("which", [[0, 2], [0, -1], [0, 2**62], [0, 0, 0]])
+def test_impossible_selections_are_refused(which: list[int]) -> None:
+    offsets = np.zeros(2, np.int64)
+    group = (2, np.array(which), (offsets, offsets), (np.zeros(2, np.int32), b"\0"))
+    with pytest.raises(ValueError, match=r"other sizes|outside of the data"):
+        filled(bytes(8), group)
+
+
+@pytest.mark.parametrize("rows", [0, 3, 300])
+def test_columns_are_read_into_arrays(rows: int) -> None:
+    assert kernel is not None
+    data = bytes(range(1, 40))
+    offsets = np.arange(rows) % 34 - 1
+    table = kernel.Table(((0, b"f", 1), (0, b"B", 5)), 1, 0)
+    reals, small = np.full(rows, 7, np.uint32), np.full(rows, 7, np.uint8)
+    table.read(data, offsets, (reals, small))
+    at = offsets.tolist()
+    assert reals.tolist() == [0x7FC00000 if i < 0 else int.from_bytes(data[i + 1 : i + 5], "big") for i in at]
+    assert small.tolist() == [0 if i < 0 else data[i + 5] for i in at]
+
+
+READ = (((0, b"H", 1),), 1, 0)
 
 
 @pytest.mark.parametrize(
-    "selection", [(2, [0, 2]), (2, [0, -1]), (-1, []), (2**62, [0, 0]), (2, [0, 0, 0]), (1, [0, 0])]
+    ("table", "offsets", "columns", "message"),
+    [
+        (READ, [0, 1], (bytearray(2),), "another size"),
+        (READ, [0, 1], (bytearray(4), bytearray(4)), "an array for each column"),
+        (READ, [0, 6], (bytearray(4),), "outside of the data"),
+        (READ, [0, 1], (bytes(4),), "writable"),
+        ((((0, b"?", 1),), 1, 0), [0, 1], (bytearray(2),), "another size"),
+        ((((0, b"H", 1),), 2, 0), [0, 1], (bytearray(4),), "one event"),
+        ((((1, b"H", 1),), 1, 1), [0, 1], (bytearray(4),), "one event"),
+    ],
 )
-def test_impossible_selections_are_refused(selection: tuple[int, list[int]]) -> None:
-    offsets = np.zeros(2, np.int64)
-    group = (2, (offsets, offsets), (np.zeros(2, np.int32), b"\0"))
-    with pytest.raises(ValueError, match=r"other sizes|offsets that there are not"):
-        filled(bytes(8), group, selection=(selection[0], np.array(selection[1], np.int64)))
+def test_impossible_reads_are_refused(table: Any, offsets: list[int], columns: Any, message: str) -> None:
+    assert kernel is not None
+    with pytest.raises((ValueError, BufferError), match=message):
+        kernel.Table(*table).read(bytes(8), np.array(offsets), columns)
 
 
 def test_columns_outlive_the_table() -> None:
     zeros = np.zeros(2, np.int64)
-    column = filled(bytes(range(1, 9)), (2, (zeros, zeros), (np.zeros(2, np.int32), b"\0")))["4"]
+    column = filled(bytes(range(1, 9)), (2, None, (zeros, zeros), (np.zeros(2, np.int32), b"\0")))["4"]
     assert column.to_pylist() == [0x0708, 0x0708]
 
 
 def test_unclaimed_table_is_freed() -> None:
     assert kernel is not None
     zeros = np.zeros(100_000, np.int64)
-    plan = kernel.Table(COLUMNS, 2, 2, ())
+    plan = kernel.Table(COLUMNS, 2, 2)
     for _ in range(50):
-        plan.fill(bytes(8), ((100_000, (zeros, zeros), (np.zeros(1, np.int32), b"\0")),), None)
+        plan.fill(bytes(8), ((100_000, None, (zeros, zeros), (np.zeros(1, np.int32), b"\0")),))
 
 
 @pytest.mark.parametrize("offset", [1, 2, 1 << 40, 2**63 - 1])
 def test_events_outside_of_the_data_are_refused(offset: int) -> None:
     offsets = np.array([0, offset])
     with pytest.raises(ValueError, match="outside of the data"):
-        filled(bytes(EVENT_BYTES), (2, (offsets, np.zeros(2, np.int64)), (np.zeros(2, np.int32), b"\0")))
+        filled(bytes(EVENT_BYTES), (2, None, (offsets, np.zeros(2, np.int64)), (np.zeros(2, np.int32), b"\0")))
 
 
 @pytest.mark.parametrize(
@@ -319,29 +356,29 @@ def test_events_outside_of_the_data_are_refused(offset: int) -> None:
     ids=["short offsets", "short values", "short flags", "no offsets", "negative", "huge"],
 )
 def test_groups_of_other_sizes_are_refused(group: tuple[Any, ...]) -> None:
+    rows, *sources = group
     with pytest.raises(ValueError, match="other sizes"):
-        filled(bytes(EVENT_BYTES), group)
+        filled(bytes(EVENT_BYTES), (rows, None, *sources))
 
 
 @pytest.mark.parametrize(
-    ("columns", "events", "given", "wanted"),
+    ("columns", "events", "given"),
     [
-        (((0, b"q", 0),), 1, 0, ()),
-        (((0, b"n", 0),), 1, 0, ()),
-        (((0, b"I", -1),), 1, 0, ()),
-        (((0, b"I", 1 << 40),), 1, 0, ()),
-        (((2, b"I", 0),), 1, 1, ()),
-        (((-2, b"I", 0),), 1, 1, ()),
-        (((0, b"I", 0), (0, b"H", 0)), 0, 1, ()),
-        ((), 1, 0, (1,)),
-        ((), -1, 0, ()),
-        ((), 1 << 40, 0, ()),
+        (((0, b"q", 0),), 1, 0),
+        (((0, b"n", 0),), 1, 0),
+        (((0, b"I", -1),), 1, 0),
+        (((0, b"I", 1 << 40),), 1, 0),
+        (((2, b"I", 0),), 1, 1),
+        (((-2, b"I", 0),), 1, 1),
+        (((0, b"I", 0), (0, b"H", 0)), 0, 1),
+        ((), -1, 0),
+        ((), 1 << 40, 0),
     ],
 )
-def test_impossible_tables_are_refused(columns: Any, events: int, given: int, wanted: Any) -> None:
+def test_impossible_tables_are_refused(columns: Any, events: int, given: int) -> None:
     assert kernel is not None
-    with pytest.raises(ValueError, match=r"no column|too many|no event|one width"):
-        kernel.Table(columns, events, given, wanted)
+    with pytest.raises(ValueError, match=r"no column|too many|one width"):
+        kernel.Table(columns, events, given)
 
 
 @pytest.mark.parametrize("width", range(100))

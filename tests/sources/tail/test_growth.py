@@ -238,7 +238,7 @@ def test_closed_descriptor_is_left_to_python(pair: Pair) -> None:
     assert kernel is not None
     number = os.open(pair.path, os.O_RDONLY)
     os.close(number)
-    assert kernel.read_growth(number, 0, b"", 0, 10) is None
+    assert kernel.read_growth(number, 0, b"", 0, 10, zlib.crc32) is None
 
 
 CHANGES = st.one_of(
@@ -271,7 +271,7 @@ def test_checksum_is_that_of_zlib(tmp_path_factory: pytest.TempPathFactory, befo
     path.write_bytes(before + data)
     assert kernel is not None
     with path.open("rb") as file:
-        growth = kernel.read_growth(file.fileno(), len(before), before, zlib.crc32(before), 1000)
+        growth = kernel.read_growth(file.fileno(), len(before), before, zlib.crc32(before), 1000, zlib.crc32)
     assert growth is not None
     assert growth[:3] == (data, len(before) + len(data), zlib.crc32(before + data))
 
@@ -279,14 +279,14 @@ def test_checksum_is_that_of_zlib(tmp_path_factory: pytest.TempPathFactory, befo
 @pytest.mark.parametrize(
     "arguments",
     [
-        (-1, 0, b"", 0, 1),
-        (1 << 40, 0, b"", 0, 1),
-        (0, -1, b"", 0, 1),
-        (0, 0, b"", -1, 1),
-        (0, 0, b"", 1 << 32, 1),
-        (0, 0, b"", 0, -1),
-        (0, 0, "", 0, 1),
-        (0, 1 << 64, b"", 0, 1),
+        (-1, 0, b"", 0, 1, zlib.crc32),
+        (1 << 40, 0, b"", 0, 1, zlib.crc32),
+        (0, -1, b"", 0, 1, zlib.crc32),
+        (0, 0, b"", -1, 1, zlib.crc32),
+        (0, 0, b"", 1 << 32, 1, zlib.crc32),
+        (0, 0, b"", 0, -1, zlib.crc32),
+        (0, 0, "", 0, 1, zlib.crc32),
+        (0, 1 << 64, b"", 0, 1, zlib.crc32),
         (),
     ],
 )
