@@ -55,7 +55,7 @@ OWN: Mapping[str, str] = {
     "formats/slippi/action_states.py": _SHIPPED,
     "formats/slippi/packed_frame.py": "a frame that was encoded the line before",
     "formats/slippi/stream_tool_names.py": _SHIPPED,
-    "formats/slippi/metadata.py": "texts of a decoder that raises `FormatError`",
+    "formats/slippi/metadata.py": "UBJSON whose depth and counts a scan has bounded before",
     "game/dolphin_queue.py": "a path, to see whether it is UTF-8",
     "parts/find/queries/vocabulary.py": _SHIPPED,
     "game/station_state.py": _LOG,
@@ -97,7 +97,7 @@ OWN: Mapping[str, str] = {
 _DECODERS = {
     *("json.load", "json.loads", "msgspec.json.decode", "msgspec.json.Decoder", "msgspec.msgpack.decode"),
     *("msgspec.msgpack.Decoder", "msgspec.toml.decode", "msgspec.yaml.decode", "pickle.loads", "pickle.load"),
-    *("ast.literal_eval", "marshal.loads"),
+    *("ubjson.load", "ubjson.loadb", "ast.literal_eval", "marshal.loads"),
 }
 _ENCODERS = {"encode", "b64encode", "urlsafe_b64encode", "_encode", "draw_svg"}
 """Functions whose results are decoded the way they were encoded."""

@@ -1,17 +1,18 @@
-"""The metadata element, a UBJSON object after the raw array.
+"""The metadata element. We first scan it to find its end and to refuse hostile input, and then let py-ubjson decode it.
 
-We decode it here, because general libraries trust the counts and types in their input. With just nine bytes, you can
-make one ask for a gigabyte. This decoder only accepts those types that a game writes, doesn't use recursion, and has
-limits that are far above all real metadata. If metadata arrives byte by byte, this doesn't take longer, because the
-decoder keeps its position between calls.
+We need the scan because py-ubjson trusts the counts and types in its input. With just nine bytes, you can make it ask
+for a gigabyte, and a `$Z` container can abort the interpreter. So we walk over the bytes first, without recursion, and
+with limits that are far above all real metadata. The library only gets to see those bytes that have passed. If metadata
+arrives byte by byte, this doesn't take longer, because the scan keeps its position between calls.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-import struct
 from typing import Any, NamedTuple, Self
+
+import ubjson
 
 from slpstream.model.errors import FieldError
 
@@ -23,10 +24,13 @@ MAX_DEPTH = 16
 MAX_ITEMS = 4096
 
 _OBJECT, _OBJECT_END, _ARRAY, _ARRAY_END, _STRING, _CHARACTER = b"{}[]SC"
-_CONSTANTS = {b"Z"[0]: None, b"T"[0]: True, b"F"[0]: False}
-_INTEGERS = {ord(code): struct.Struct(">" + kind) for code, kind in zip("iUIlL", "bBhiq", strict=True)}
-"""These types can also be those of a length."""
-_NUMBERS = _INTEGERS | {ord(code): struct.Struct(">" + kind) for code, kind in zip("dD", "fd", strict=True)}
+_FIXED_WIDTHS = {ord("Z"): 0, ord("T"): 0, ord("F"): 0} | {
+    ord(code): width for code, width in zip("iUCIldLD", (1, 1, 1, 2, 4, 4, 8, 8), strict=True)
+}
+"""Bytes after the type marker, for types of a fixed width."""
+
+_LENGTHS = {ord("i"): 1, ord("U"): 1, ord("I"): 2, ord("l"): 4, ord("L"): 8}
+"""Width in bytes of the integer types that a length can have."""
 
 
 class Decoded(NamedTuple):
@@ -38,10 +42,6 @@ class Decoded(NamedTuple):
     """The position of the first bytes that are not UTF-8; they became U+FFFD."""
 
 
-class _IncompleteError(Exception):
-    """Some bytes of a token are still missing."""
-
-
 class MetadataDecoder:
     """Decodes one UBJSON object, which may still be incomplete."""
 
@@ -50,125 +50,137 @@ class MetadataDecoder:
         self._start = start
         self._position = 0
         self._items = 0
-        self._open: list[dict[str, Any] | list[Any]] = []
-        """The containers around the position."""
-        self._key: str | None = None
-        """The key whose value comes next."""
-        self._bad_text: int | None = None
+        self._closers: list[int] = []
+        self._key_next = False
+        self._texts: list[tuple[int, int, int]] = []
+        """The texts so far: where the length of each begins (or its type, if it is a single character), where its bytes
+        begin, and where they end."""
 
     def copy(self) -> Self:
         """Return a copy that is at the same position, but independent from now on."""
-        return copy.deepcopy(self)
+        twin = copy.copy(self)
+        twin._closers = list(self._closers)
+        twin._texts = list(self._texts)
+        return twin
 
     def advance(self, data: bytes) -> Decoded | None:
         """Return the object, or `None` if some of its bytes are still missing.
 
         `data` must contain the object from its first byte on. Some things are never written by a game, such as typed
-        containers, unknown type markers, and objects beyond the limits. If we find one of these, this raises
-        `FieldError`.
+        containers, unknown type markers, and objects beyond the limits. If we find one of these, or something that
+        py-ubjson doesn't accept, this raises `FieldError`.
         """
+        while True:
+            step = self._token(data)
+            if step is None:
+                return None
+            self._position += step
+            if self._position > MAX_BYTES:
+                raise self._too_long()
+            if not self._closers:
+                return self._decode(data[: self._position])
+
+    def _decode(self, data: bytes) -> Decoded:
+        """Decode the bytes of the object."""
         try:
-            while True:
-                closed = self._take_token(data)
-                if self._position > MAX_BYTES:
-                    raise self._too_long()
-                if isinstance(closed, dict) and not self._open:
-                    return Decoded(closed, self._position, self._bad_text)
-        except _IncompleteError:
+            readable, bad_text = self._with_readable_texts(data)
+            value = ubjson.loadb(readable, object_pairs_hook=dict)
+        except (ubjson.DecoderException, ValueError) as error:
+            raise FieldError(f"metadata cannot be read: {error}", offset=self._start) from error
+        return Decoded({str(key): _plain(item) for key, item in value.items()}, len(data), bad_text)
+
+    def _with_readable_texts(self, data: bytes) -> tuple[bytes, int | None]:
+        """Replace all bytes that aren't UTF-8 by U+FFFD. Returns the object, and where the first of these bytes are.
+
+        We do this because games have written names like that, and it would be a pity to lose all other metadata because
+        of one of them.
+        """
+        parts, past = [], 0
+        bad_text: int | None = None
+        for length_at, at, end in self._texts:
+            raw = data[at:end]
+            try:
+                raw.decode()
+            except UnicodeDecodeError as error:
+                bad_text = at + error.start if bad_text is None else bad_text
+                text = raw.decode(errors="replace").encode()
+                type_ = b"S" if data[length_at] == _CHARACTER else b""
+                parts += [data[past:length_at], type_, _encode_int(len(text)), text]
+                past = end
+        return b"".join([*parts, data[past:]]) if parts else data, bad_text
+
+    def _token(self, data: bytes) -> int | None:
+        """Note the token at the current position and return its length, or `None` if it is incomplete."""
+        at = self._position
+        if at >= len(data):
             return None
-
-    def _take_token(self, data: bytes) -> dict[str, Any] | list[Any] | None:
-        """Take the token at the position. If it closes a container, return that."""
-        end = self._position + 1
-        code = _bytes(data, self._position, end)[0]
-        container = self._open[-1] if self._open else None
-        closed: dict[str, Any] | list[Any] | None = None
-        if container is None and code != _OBJECT:
-            raise self._error("metadata is not an object")
-        if code == (_OBJECT_END if isinstance(container, dict) else _ARRAY_END) and self._key is None:
-            self._count()
-            closed = self._open.pop()
-        elif isinstance(container, dict) and self._key is None:
-            self._key, end = self._text(data, self._position)
-        elif code in (_OBJECT, _ARRAY):
-            if len(self._open) == MAX_DEPTH:
-                raise self._error(f"metadata is deeper than {MAX_DEPTH}")
-            opened: dict[str, Any] | list[Any] = {} if code == _OBJECT else []
-            self._add(opened)
-            self._open.append(opened)
-        else:
-            value, end = self._value(data, end, code)
-            self._count()
-            self._add(value)
-        self._position = end
-        return closed
-
-    def _value(self, data: bytes, at: int, code: int) -> tuple[Any, int]:
-        """Return a value that isn't a container, and its end. `at` is the position after its type marker."""
-        if code in _CONSTANTS:
-            return _CONSTANTS[code], at
-        if code in _NUMBERS:
-            number, end = _number(data, at, _NUMBERS[code])
-            return number if math.isfinite(number) else None, end
-        if code == _CHARACTER:
-            return self._decoded(data, at, at + 1), at + 1
+        code = data[at]
+        if not self._closers and code != _OBJECT:
+            raise self._refuse("metadata is not an object")
+        if self._closers and code == self._closers[-1] and (code != _OBJECT_END or self._key_next):
+            self._closers.pop()
+            self._value_taken()
+            return 1
+        if self._key_next:
+            width = self._counted(data, at)
+            if width is not None:
+                self._key_next = False
+            return width
+        if code in _FIXED_WIDTHS:
+            width = 1 + _FIXED_WIDTHS[code]
+            if at + width > len(data):
+                return None
+            if code == _CHARACTER:
+                self._texts.append((at, at + 1, at + width))
+            self._value_taken()
+            return width
         if code == _STRING:
-            return self._text(data, at)
-        raise self._error(f"metadata has the marker {code:#04x}, which is not accepted")
+            width = self._counted(data, at + 1)
+            if width is None:
+                return None
+            self._value_taken()
+            return 1 + width
+        if code in (_OBJECT, _ARRAY):
+            if len(self._closers) == MAX_DEPTH:
+                raise self._refuse(f"metadata is deeper than {MAX_DEPTH}")
+            self._closers.append(_OBJECT_END if code == _OBJECT else _ARRAY_END)
+            self._key_next = code == _OBJECT
+            return 1
+        raise self._refuse(f"metadata has the marker {code:#04x}, which is not accepted")
 
-    def _text(self, data: bytes, at: int) -> tuple[str, int]:
-        """Return the text whose length field is at `at`, and its end."""
-        code = _bytes(data, at, at + 1)[0]
-        if code not in _INTEGERS:
-            raise self._error(f"metadata has the length type {code:#04x}, which is not accepted")
-        count, start = _number(data, at + 1, _INTEGERS[code])
-        if not 0 <= count <= MAX_BYTES:
-            raise self._error(f"metadata has a text of {count} bytes")
-        if start + count > MAX_BYTES:  # checked before the text is complete, so the result does not depend on the reads
-            raise self._too_long()
-        return self._decoded(data, start, start + count), start + count
-
-    def _decoded(self, data: bytes, start: int, end: int) -> str:
-        """Decode a text. Games have written names that aren't UTF-8, and these must not lose all other metadata."""
-        raw = _bytes(data, start, end)
-        try:
-            return raw.decode()
-        except UnicodeDecodeError as error:
-            if self._bad_text is None:
-                self._bad_text = start + error.start
-            return raw.decode(errors="replace")
-
-    def _add(self, value: Any) -> None:
-        """Add a value to the container around it."""
-        container = self._open[-1] if self._open else None
-        if isinstance(container, dict) and self._key is not None:
-            container[self._key] = value
-            self._key = None
-        elif isinstance(container, list):
-            container.append(value)
-
-    def _count(self) -> None:
+    def _value_taken(self) -> None:
         self._items += 1
         if self._items > MAX_ITEMS:
-            raise self._error(f"metadata has more than {MAX_ITEMS} values")
+            raise self._refuse(f"metadata has more than {MAX_ITEMS} values")
+        self._key_next = bool(self._closers) and self._closers[-1] == _OBJECT_END
+
+    def _counted(self, data: bytes, at: int) -> int | None:
+        """Return how many bytes the length field at `at` and the text after it take, or `None` if they are
+        incomplete.
+        """
+        if at >= len(data):
+            return None
+        width = _LENGTHS.get(data[at])
+        if width is None:
+            raise self._refuse(f"metadata has the length type {data[at]:#04x}, which is not accepted")
+        if at + 1 + width > len(data):
+            return None
+        count = int.from_bytes(data[at + 1 : at + 1 + width], "big", signed=data[at] != ord("U"))
+        if not 0 <= count <= MAX_BYTES:
+            raise self._refuse(f"metadata has a text of {count} bytes")
+        total = 1 + width + count
+        if at + total > MAX_BYTES:  # checked before the text is complete, so the result does not depend on the reads
+            raise self._too_long()
+        if at + total > len(data):
+            return None
+        self._texts.append((at, at + 1 + width, at + total))
+        return total
 
     def _too_long(self) -> FieldError:
-        return self._error(f"metadata is longer than {MAX_BYTES} bytes")
+        return self._refuse(f"metadata is longer than {MAX_BYTES} bytes")
 
-    def _error(self, what: str) -> FieldError:
+    def _refuse(self, what: str) -> FieldError:
         return FieldError(what, offset=self._start + self._position)
-
-
-def _bytes(data: bytes, start: int, end: int) -> bytes:
-    if end > len(data):
-        raise _IncompleteError
-    return data[start:end]
-
-
-def _number(data: bytes, at: int, kind: struct.Struct) -> tuple[Any, int]:
-    """Return a number, and its end."""
-    end = at + kind.size
-    return kind.unpack(_bytes(data, at, end))[0], end
 
 
 def read_element(data: bytes, at: int) -> dict[str, Any] | None:
@@ -190,17 +202,31 @@ def encode(value: Any) -> bytes:
     """
     if isinstance(value, dict):
         return b"{" + b"".join(_encode_text(str(key)) + encode(item) for key, item in value.items()) + b"}"
-    if isinstance(value, list):
-        return b"[" + b"".join(map(encode, value)) + b"]"
     if isinstance(value, str):
         return b"S" + _encode_text(value)
-    if isinstance(value, float):
-        return b"D" + struct.pack(">d", value)
-    if value is None or isinstance(value, bool):
-        return {None: b"Z", True: b"T", False: b"F"}[value]
-    return b"l" + struct.pack(">i", value) if -(2**31) <= value < 2**31 else b"L" + struct.pack(">q", value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        fits = -(2**31) <= value < 2**31
+        return b"l" + value.to_bytes(4, "big", signed=True) if fits else b"L" + value.to_bytes(8, "big", signed=True)
+    encoded: bytes = ubjson.dumpb(value)
+    return encoded
 
 
 def _encode_text(text: str) -> bytes:
     raw = text.encode()
-    return (b"U" + bytes([len(raw)]) if len(raw) < 256 else b"l" + struct.pack(">i", len(raw))) + raw
+    return _encode_int(len(raw)) + raw
+
+
+def _encode_int(value: int) -> bytes:
+    return b"U" + bytes([value]) if value < 256 else b"l" + value.to_bytes(4, "big")
+
+
+def _plain(value: Any) -> Any:
+    """Convert a value to the types of JSON. Decimals become floats, and floats that aren't finite become null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, (str, int, bool)) or value is None:
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None

@@ -1,10 +1,10 @@
-"""Metadata, encoded and decoded, compared with py-ubjson."""
+"""Metadata, encoded and decoded."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
+import ubjson
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +31,6 @@ def decoded(data: bytes) -> dict[str, Any]:
 
 @given(st.dictionaries(st.text(max_size=300), VALUES, max_size=5))
 def test_encoded_values_are_decoded(values: dict[str, Any]) -> None:
-    ubjson = pytest.importorskip("ubjson", reason="py-ubjson is not installed (dependency group `peers`)")
     data = metadata.encode(values)
     assert decoded(data) == values
     assert ubjson.loadb(data) == values
@@ -39,7 +38,6 @@ def test_encoded_values_are_decoded(values: dict[str, Any]) -> None:
 
 @given(st.dictionaries(st.text(), VALUES, max_size=5))
 def test_values_of_another_encoder_are_decoded(values: dict[str, Any]) -> None:
-    ubjson = pytest.importorskip("ubjson", reason="py-ubjson is not installed (dependency group `peers`)")
     data = ubjson.dumpb(values, no_float32=True)
     assert decoded(data) == values
 
