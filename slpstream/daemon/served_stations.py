@@ -40,7 +40,7 @@ class ServedStations:
         running = self._host.stations.get(station)
         if running is None:
             return None
-        return {**self._described(running.station), "recordings": running.station.recordings()}
+        return {**self._described(running.station), "recordings": running.station.archive.newest()}
 
     def _described(self, station: Station) -> dict[str, Any]:
         stations = self._host.stations

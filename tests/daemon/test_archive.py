@@ -34,8 +34,8 @@ quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=0.2)
 
 def names(station: Station) -> list[str]:
     """The names of the finished files, newest first."""
-    assert station.describe()["files"]["finished"] == len(station.recordings())
-    return [recording["file"] for recording in station.recordings()]
+    assert station.describe()["files"]["finished"] == len(station.archive.newest())
+    return [recording["file"] for recording in station.archive.newest()]
 
 
 @pytest.mark.trio
@@ -75,7 +75,7 @@ async def test_station_is_starting_until_its_folder_was_searched_or_is_known_to_
         assert starting(station) == (None, None)
     station = new_station(tmp_path)
     assert (starting(station), station.ready) == ((True, True), False)
-    station.set_reachable("no route to the console")
+    station.status.set_reachable("no route to the console")
     assert starting(station) == (None, None)
 
 

@@ -38,7 +38,7 @@ async def test_next_game_is_streamed_after_a_file_with_a_hole(tmp_path: Path, ki
         await until(lambda: any(game.ended and game.game_id == game_id_of(following) for game in station.channel.games))
         if path.suffix == ".slp":
             await until(lambda: station.active_files == 0)
-            assert station.lag_seconds == 0
+            assert station.files.lag_seconds == 0
 
 
 async def test_diagnostic_after_the_end_of_the_game_is_not_lost(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
         await until(lambda: station.active_files == 0)
         await trio.sleep(0.1)
         assert received == [message.json() for message in messages(live.path)]
-        await until(lambda: len(station.recordings()) == 7)
+        await until(lambda: len(station.archive.newest()) == 7)
 
 
 @pytest.mark.parametrize("way", ["lost", "stalled"])

@@ -159,7 +159,7 @@ async def test_unwritten_files_are_limited(tmp_path: Path) -> None:
     async with quick_station(tmp_path) as station:
         for number in range(20):
             data = synthetic_match(seed=100 + number, frames=130)
-            station.feed_unwritten(tmp_path / f"Game_{number}.slp", 0, data)
+            station.following.feed_unwritten(tmp_path / f"Game_{number}.slp", 0, data)
         assert station.active_files == 20
         await until(lambda: station.active_files <= 9)
         assert all(game.ended for game in station.channel.games)

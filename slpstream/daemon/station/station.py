@@ -64,7 +64,7 @@ class Station:
         self.channel = channel = Channel(
             station,
             self._locate,
-            publish_held=lambda: self._following.publish_held(),
+            publish_held=lambda: self.following.publish_held(),
             errors=shared.errors,
             send_to_all=send_to_all,
         )
@@ -74,22 +74,20 @@ class Station:
         self._counters = counters = StationCounters(metrics, folder, shared.wall_clock)
         self.files = files = FollowedFiles(station, folder, self._new_tail(), counters, shared)
         stored_ids = None if shared.index is None else partial(shared.index.game_ids, station)
-        self._archive = Archive(folder, lambda: files.tail.listed, shared, stored_ids)
-        self._state = StateMachine(channel, files, shared, timing)
+        self.archive = Archive(folder, lambda: files.tail.listed, shared, stored_ids)
+        self.status = StateMachine(channel, files, shared, timing)
         copies = Copies(channel, files)
-        current = CurrentGame(channel, self._state, files, settings)
-        self._publisher = publisher = Publisher(
-            channel, files, copies, current, counters, shared, ring_bytes=ring_bytes
-        )
+        current = CurrentGame(channel, self.status, files, settings)
+        self.publisher = publisher = Publisher(channel, files, copies, current, counters, shared, ring_bytes=ring_bytes)
         containment = FileContainment(station, files, publisher, shared.errors, timing.retry_seconds)
-        self._following = following = Following(channel, files, publisher, current, containment, counters)
+        self.following = following = Following(channel, files, publisher, current, containment, counters)
         whole = WholeFiles(files, publisher, containment, settings, shared)
         self._upkeep = Upkeep(channel, files, following, counters, copies, whole, containment, current, settings)
 
     @property
     def state(self) -> StationState:
         """The state of the station: `idle`, `playing`, `stalled` or `offline`."""
-        return self._state.state
+        return self.status.state
 
     @property
     def ready(self) -> bool:
@@ -102,7 +100,7 @@ class Station:
 
         By then, we may already follow a game that was running before, so the state is not always `offline`.
         """
-        return self._state.starting or (self.state != "offline" and not self.channel.settled)
+        return self.status.starting or (self.state != "offline" and not self.channel.settled)
 
     @property
     def strategy(self) -> Strategy:
@@ -121,29 +119,24 @@ class Station:
         return [followed.file.path for followed in self.files]
 
     @property
-    def lag_seconds(self) -> float:
-        """How long unread bytes have been waiting in the files that we follow, or 0 if there are no such bytes."""
-        return self.files.lag_seconds
-
-    @property
     def ring_bytes(self) -> int:
         """How much memory the rings of all games use."""
         return sum(log.size_bytes for game in list(self.channel.games) for log in game.logs.values())
 
     def describe(self) -> dict[str, Any]:
         """Return the station as `/v1/stations` shows it."""
-        self._following.publish_held()
+        self.following.publish_held()
         game = self.channel.current
         description: dict[str, Any] = {
             "id": self.id,
             "name": self.name,
             "state": self.state,
-            "reason": self._state.reason,
+            "reason": self.status.reason,
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self.files), "finished": len(self.files.tail.listed)},
             "watching": self.strategy,
         }
-        if self._state.starting:
+        if self.status.starting:
             description["starting"] = True
         if self.notifications is not None and self.notifications.degraded:
             description["degraded"] = self.notifications.degraded
@@ -153,13 +146,6 @@ class Station:
             description["game"] = {key: snapshot[key] for key in shown if key in snapshot}
             description["game"] |= {"inProgress": game.in_progress, "lastFrame": game.newest_frame_number}
         return description
-
-    def recordings(self) -> list[dict[str, Any]]:
-        """Return the newest files that aren't followed, as `/v1/stations/{id}` lists them.
-
-        There are only names, and never paths.
-        """
-        return self._archive.newest()
 
     def index_again(self) -> None:
         """Report all files to the index again, because it has lost the games in them."""
@@ -171,14 +157,14 @@ class Station:
         await self._shared.errors.keep_running("station", self._follow_folder, on_failure=self._failed, station=self.id)
 
     async def _follow_folder(self) -> None:
-        self._state.began()
+        self.status.began()
         tail = self.files.tail = self._new_tail()
         async with tail, trio.open_nursery() as nursery:
-            tail.hand_over_growth(self._following.take)
+            tail.hand_over_growth(self.following.take)
             nursery.start_soon(self._upkeep.run, self._shared.ticks, nursery)
             try:
                 async for event in tail:
-                    self._following.take(event)
+                    self.following.take(event)
             finally:
                 self._counters.flush(self.files.readers())
 
@@ -197,9 +183,9 @@ class Station:
 
     def _failed(self, error_id: str, failures: int) -> None:
         """Note that a bug has ended the work on the folder, which will begin again after a pause."""
-        self._following.discard_held()
+        self.following.discard_held()
         self.files.abandon()
-        self._state.failed(error_id, failures)
+        self.status.failed(error_id, failures)
         self.channel.notify()
 
     def configure(self, watch: Watch) -> None:
@@ -208,29 +194,7 @@ class Station:
 
     def leave(self, reason: str) -> None:
         """Tell the subscribers why the station is about to end."""
-        self._state.change("offline", reason)
-
-    def set_reachable(self, trouble: str | None) -> None:
-        """Set the reason why the source that writes into the folder can't be reached, or `None` if it can."""
-        self._state.set_reachable(trouble)
-
-    def set_remark(self, remark: str | None) -> None:
-        """Add a remark for people to the reason of the state, or remove it with `None`."""
-        self._state.remark(remark)
-
-    def publish_diagnostic(self, code: str, path: Path, offset: int, text: str) -> None:
-        """Publish and count a diagnostic about a file.
-
-        Use this if the diagnostic doesn't follow from the bytes of the file.
-        """
-        self._publisher.publish_diagnostic(code, path, offset, text)
-
-    def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Take bytes of a file in the folder that the disk hasn't accepted.
-
-        Returns the file offset up to which we know all bytes. You have to offer the later ones again.
-        """
-        return self._following.feed_unwritten(path, offset, data)
+        self.status.change("offline", reason)
 
     async def _locate(self, game_id: str) -> None:
         """Make the game with this id and all later games known, if they are in files that we don't follow."""
@@ -238,5 +202,5 @@ class Station:
         while self.files.tail.root_trouble is not None:  # noqa: ASYNC110
             await trio.sleep(self._settings.timing.tick_seconds)
         live = {game.game_id for game in self.channel.games if not game.archived}
-        found = await self._archive.games_from(game_id)
+        found = await self.archive.games_from(game_id)
         self.channel.insert_archived([game for game in found if game.game_id not in live])

@@ -35,7 +35,7 @@ class SourceReporter:
         """Whether the source has ever answered."""
         self._log = get_logger()
         self._limit = LogLimit(_MAX_LINES, _LINES_SECONDS, trio.current_time)
-        station.set_reachable(f"connecting to the {kind}")
+        station.status.set_reachable(f"connecting to the {kind}")
 
     def connected(self, nick: str, version: str) -> None:
         """Note that the source has answered."""
@@ -45,7 +45,7 @@ class SourceReporter:
         suppressed = self._limit.admit("source connected")
         if suppressed is not None:
             self._log.info("source connected", source=self._kind, nick=nick, version=version, **suppressed)
-        self._station.set_reachable(None)
+        self._station.status.set_reachable(None)
 
     def disconnected(self, what: str) -> None:
         """Note that the connection is broken.
@@ -59,15 +59,15 @@ class SourceReporter:
     def unreachable(self, what: str) -> None:
         """Note that the source hasn't answered. Another attempt will follow."""
         self._log.debug("source unreachable", source=self._kind, what=what)
-        self._station.set_reachable(f"{self._kind} cannot be reached: {what}")
+        self._station.status.set_reachable(f"{self._kind} cannot be reached: {what}")
 
     def received(self, size_bytes: int) -> None:
         """Count bytes of events that were received."""
         self._received_bytes.inc(size_bytes)
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Pass bytes to the station that aren't on disk yet (see `Station.feed_unwritten`)."""
-        return self._station.feed_unwritten(path, offset, data)
+        """Pass bytes to the station that aren't on disk yet (see `Following.feed_unwritten`)."""
+        return self._station.following.feed_unwritten(path, offset, data)
 
     def recording_trouble(self, what: str | None) -> None:
         """Note that the disk can't be written to, for the reason `what`. With `None`, it works again."""
@@ -75,7 +75,7 @@ class SourceReporter:
             self._log.info("recording resumed")
         else:
             self._log.error("recording suspended, streaming continues", what=what)
-        self._station.set_remark(None if what is None else f"not recorded: {what}")
+        self._station.status.remark(None if what is None else f"not recorded: {what}")
 
     def gap(self, path: Path | None, offset: int, what: str) -> None:
         """Note that bytes of a game are missing or unusable. If there are too many gaps, they are only counted."""
@@ -85,4 +85,4 @@ class SourceReporter:
             return
         self._log.warning("gap", file=None if path is None else path.name, offset=offset, what=what, **suppressed)
         if path is not None:
-            self._station.publish_diagnostic("gap", path, offset, what)
+            self._station.publisher.publish_diagnostic("gap", path, offset, what)
