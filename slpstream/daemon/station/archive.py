@@ -121,7 +121,7 @@ class Archive:
         search = self._search
         if search.listing is not files or search.unreadable is not None:
             search = await trio.to_thread.run_sync(_Search, files, search.game_ids, limiter=self._shared.searching)
-            if self._stored_ids is not None and search.unknown > _FEW_FILES:
+            if self._stored_ids is not None and len(files) - len(search.game_ids) > _FEW_FILES:
                 stored = await self._stored_ids()
                 await trio.to_thread.run_sync(search.take, stored, limiter=self._shared.searching)
             self._search = search
@@ -151,11 +151,6 @@ class _Search:
     def over(self) -> bool:
         """Whether all files were read."""
         return self._next == len(self.files)
-
-    @property
-    def unknown(self) -> int:
-        """The number of files that we still have to read."""
-        return len(self.files) - len(self.game_ids)
 
     def take(self, stored: Mapping[bytes, tuple[int, int, str]]) -> None:
         """Take the game ids from the index for those files that haven't changed since they were indexed."""

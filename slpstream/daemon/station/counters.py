@@ -83,12 +83,10 @@ class StationCounters:
 
     def _oldest_seconds(self, file: TailedFile, frames: int, newest_seconds: float) -> float:
         """Estimate how long the oldest of these frames has been in the file, given how long it is for the newest one.
-        All of them were read together.
 
-        We only know a time for the newest frame, which is the modification time. The others were written after the
-        previous modification, and after the last look that didn't find anything. We assume that they are evenly spaced
-        since then. Windows may leave the modification time unchanged while the writer has the file open. In this case,
-        only the last look counts.
+        The others were written after the previous modification, and after the last look that didn't find anything. We
+        assume that they are evenly spaced since then. Windows may leave the modification time unchanged while the
+        writer has the file open. In this case, only the last look counts.
         """
         if file.unchanged_at == -math.inf:
             return newest_seconds

@@ -33,77 +33,6 @@ _COPIED_BYTES = 1 << 16
 """If a game is begun again, its file has fewer bytes than this when we read its Game Start. A copy usually has more."""
 
 
-class Copies:
-    """Finds the copies among the files that one station follows."""
-
-    def __init__(self, channel: Channel, files: FollowedFiles) -> None:
-        self._channel = channel
-        self._files = files
-        self._games = files.games
-
-    def is_copy(self, followed: FollowedFile, game_id: str) -> bool:
-        """Whether the game that begins in this file is already in another file. This then marks the file as a copy."""
-        if followed.written_whole or self._games.find(followed.file, game_id) is not None:
-            return False
-        is_whole = followed.file.arrived_whole
-        # A game whose file has other bytes now cannot be read from there any more, so this is no copy of it.
-        live = (game for game in reversed(self._channel.games) if not game.archived and self._games.can_continue(game))
-        games = (game for game in live if game.game_id == game_id)
-        game = next((game for game in games if game.ended or game.in_progress), None)
-        if game is None or (game.role is not Role.PLAYED and not is_whole):
-            return False  # in the second case, an old replay is written again as a game would write it
-        other = self._files.of_game(game)
-        if not game.ended and is_whole and other is not None and not other.growth.seen:
-            self.leave(other)  # it is cut off, and this file has the rest
-            return False
-        if game.ended and not is_whole and followed.file.size_bytes <= _COPIED_BYTES:
-            return False  # the same game is written once more
-        followed.copy_of = game
-        return True
-
-    def abandoned_game(self, game_id: str) -> Game | None:
-        """Return the unfinished game with this id whose file we left or which has vanished, so that a copy can resume
-        it.
-
-        Returns `None` if there is no such game.
-        """
-        stopped = (game for game in self._channel.games if (game.left or game.lost) and not game.ended)
-        return next((g for g in stopped if g.game_id == game_id and self._games.can_continue(g)), None)
-
-    def leave(self, followed: FollowedFile) -> None:
-        """Stop following a file. If its game hasn't ended, it continues in a copy, or if the file grows."""
-        game = followed.game
-        self._files.release(followed)
-        if game is not None:
-            game.leave()
-            game.forget()
-            self.resume(game)
-
-    def resume(self, game: Game) -> None:
-        """Have the copies of a game opened again, because its file is lost or was left.
-
-        They will publish the rest of the game.
-        """
-        if game.ended:
-            return
-        for copy in [followed for followed in self._files if followed.copy_of is game]:
-            self._files.drop(copy.file)
-            self._files.tail.read_again(copy.file)
-
-    def prefer_growing(self, max_quiet_seconds: float) -> None:
-        """Leave each file that has stopped growing for a copy that is still growing."""
-        now = trio.current_time()
-        for copy in [followed for followed in self._files if followed.copy_of is not None]:
-            game = copy.copy_of
-            followed = self._files.of_game(game)
-            if game is None or followed is None or not copy.growth.seen:
-                continue
-            if now - copy.growth.grown_at > max_quiet_seconds:
-                continue
-            if not game.ended and now - followed.growth.grown_at > max_quiet_seconds:
-                self.leave(followed)
-
-
 class Publisher:
     """Publishes the games of one station."""
 
@@ -111,7 +40,6 @@ class Publisher:
         self,
         channel: Channel,
         files: FollowedFiles,
-        copies: Copies,
         current: CurrentGame,
         counters: StationCounters,
         shared: SharedServices,
@@ -120,7 +48,6 @@ class Publisher:
     ) -> None:
         self._channel = channel
         self._files = files
-        self._copies = copies
         self._current = current
         self._counters = counters
         self._shared = shared
@@ -134,7 +61,7 @@ class Publisher:
         """
         if not batch.frames and batch.is_empty:
             return
-        if batch.start is not None and self._copies.is_copy(followed, batch.start.game_id):
+        if batch.start is not None and self._is_copy(followed, batch.start.game_id):
             self._log.info(
                 "copy of a game", game_id=batch.start.game_id, file=printable(followed.file.path, self._files.folder)
             )
@@ -167,10 +94,11 @@ class Publisher:
         if frames_per_second:
             followed.frame_pacing = FramePacing(1 / frames_per_second)
         log_reader = followed.open_log(start.game_id, self._shared.limiter, self._files.read_unwritten)
-        known = games.find(file, start.game_id) or self._copies.abandoned_game(start.game_id)
+        stopped = (g for g in self._readable_games(start.game_id) if (g.left or g.lost) and not g.ended)
+        known = games.find(file, start.game_id) or next(stopped, None)
         if known is not None and (known.left or known in self._channel.games):
-            # A file that was released, or was missing for a while, is read again. Its log continues where it was,
-            # because it is a function of the bytes.
+            # A file that was released, or was missing for a while, is read again, or a copy of it is. The log continues
+            # where it was, because it is a function of the bytes.
             games.put(file, known)
             known.log_reader = log_reader
             followed.game = known
@@ -190,6 +118,29 @@ class Publisher:
             "game start", game_id=start.game_id, file=printable(file.path, self._files.folder), format=start.format
         )
 
+    def _is_copy(self, followed: FollowedFile, game_id: str) -> bool:
+        """Whether the game that begins in this file is already in another file. This then marks the file as a copy."""
+        if followed.written_whole or self._files.games.find(followed.file, game_id) is not None:
+            return False
+        is_whole = followed.file.arrived_whole
+        games = reversed(self._readable_games(game_id))
+        game = next((game for game in games if game.ended or game.in_progress), None)
+        if game is None or (game.role is not Role.PLAYED and not is_whole):
+            return False  # in the second case, an old replay is written again as a game would write it
+        other = self._files.of_game(game)
+        if not game.ended and is_whole and other is not None and not other.growth.seen:
+            self.leave(other)  # it is cut off, and this file has the rest
+            return False
+        if game.ended and not is_whole and followed.file.size_bytes <= _COPIED_BYTES:
+            return False  # the same game is written once more
+        followed.copy_of = game
+        return True
+
+    def _readable_games(self, game_id: str) -> list[Game]:
+        """Return the known games with this id, oldest first. Those whose files have other bytes now are left out."""
+        games = (game for game in self._channel.games if game.game_id == game_id and not game.archived)
+        return [game for game in games if self._files.games.can_continue(game)]
+
     def lose(self, followed: FollowedFile, reason: str) -> None:
         """Note that the file of a game is no longer followed, and that the game can't continue in it."""
         game = followed.game
@@ -203,10 +154,40 @@ class Publisher:
             self._channel.caught_up(game)
         if was_running:
             self._counters.metrics.game("lost")
-        self._copies.resume(game)
+        self._resume_copies(game)
         if game is self._channel.current and was_running:
             self._current.note_end(game, reason)
         self._channel.notify()
+
+    def leave(self, followed: FollowedFile) -> None:
+        """Stop following a file. If its game hasn't ended, it continues in a copy, or if the file grows."""
+        game = followed.game
+        self._files.release(followed)
+        if game is not None:
+            game.leave()
+            game.forget()
+            self._resume_copies(game)
+
+    def _resume_copies(self, game: Game) -> None:
+        """Have the copies of a game opened again, because its file is lost or was left.
+
+        They will publish the rest of the game.
+        """
+        for followed in self._files:
+            if followed.copy_of is game and not game.ended:
+                self._files.drop(followed.file)
+                self._files.tail.read_again(followed.file)
+
+    def prefer_growing(self, max_quiet_seconds: float) -> None:
+        """Leave each file that has stopped growing for a copy that is still growing."""
+        oldest = trio.current_time() - max_quiet_seconds
+        for copy in self._files:
+            game = copy.copy_of
+            followed = self._files.of_game(game)
+            if game is None or game.ended or followed is None or not copy.growth.seen:
+                continue
+            if followed.growth.grown_at < oldest <= copy.growth.grown_at:
+                self.leave(followed)
 
     def publish_diagnostic(self, code: str, path: Path, offset: int, text: str) -> None:
         """Publish and count a diagnostic about a file.

@@ -41,7 +41,8 @@ class StateMachine:
         self._began_at = math.inf
         """When the work on the folder began. It hasn't begun, or has failed, if this is infinite."""
         self._broken: str | None = None
-        self._unreachable: str | None = None
+        self.unreachable: str | None = None
+        """Why the source that writes into the folder cannot be reached. This is `None` if it can, or if there is none."""
 
     @property
     def reason(self) -> str:
@@ -54,15 +55,10 @@ class StateMachine:
         return self.state == "offline" and self._reason == _STARTING
 
     @property
-    def is_reachable(self) -> bool:
-        """Whether the source that writes into the folder can be reached. This is true if there is no such source."""
-        return self._unreachable is None
-
-    @property
     def is_well(self) -> bool:
         """Whether the station follows its folder, and `check` would not change anything."""
         # A folder that was never searched counts as missing.
-        is_healthy = self._broken is None and self._unreachable is None and self._files.tail.root_trouble is None
+        is_healthy = self._broken is None and self.unreachable is None and self._files.tail.root_trouble is None
         return is_healthy and self.state != "offline"
 
     def change(self, state: StationState, reason: str, game_id: str | None = None) -> None:
@@ -90,8 +86,8 @@ class StateMachine:
 
     def set_reachable(self, trouble: str | None) -> None:
         """Set the reason why the source can't be reached, or `None` if it can."""
-        if trouble != self._unreachable:
-            self._unreachable = trouble
+        if trouble != self.unreachable:
+            self.unreachable = trouble
             if self._channel.settled or trouble is not None:
                 self.check()
 
@@ -100,7 +96,7 @@ class StateMachine:
         if trio.current_time() - self._began_at > self._stable_seconds:
             self._broken = None
         tail = self._files.tail
-        trouble = self._broken or self._unreachable
+        trouble = self._broken or self.unreachable
         if trouble is not None:
             self.change("offline", trouble, self.game_id)
         elif not tail.searched:

@@ -24,7 +24,7 @@ from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.current_game import CurrentGame
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.following import Following
-from slpstream.daemon.station.publishing import Copies, Publisher
+from slpstream.daemon.station.publishing import Publisher
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.state import StateMachine
 from slpstream.daemon.station.upkeep import Upkeep
@@ -76,13 +76,12 @@ class Station:
         stored_ids = None if shared.index is None else partial(shared.index.game_ids, station)
         self.archive = Archive(folder, lambda: files.tail.listed, shared, stored_ids)
         self.status = StateMachine(channel, files, shared, timing)
-        copies = Copies(channel, files)
         current = CurrentGame(channel, self.status, files, settings)
-        self.publisher = publisher = Publisher(channel, files, copies, current, counters, shared, ring_bytes=ring_bytes)
+        self.publisher = publisher = Publisher(channel, files, current, counters, shared, ring_bytes=ring_bytes)
         containment = FileContainment(station, files, publisher, shared.errors, timing.retry_seconds)
         self.following = following = Following(channel, files, publisher, current, containment, counters)
         whole = WholeFiles(files, publisher, containment, settings, shared)
-        self._upkeep = Upkeep(channel, files, following, counters, copies, whole, containment, current, settings)
+        self._upkeep = Upkeep(channel, files, following, publisher, counters, whole, containment, current, settings)
 
     @property
     def state(self) -> StationState:

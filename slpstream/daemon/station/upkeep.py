@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.station.current_game import CurrentGame
     from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.following import Following
-    from slpstream.daemon.station.publishing import Copies
+    from slpstream.daemon.station.publishing import Publisher
     from slpstream.daemon.station.services import Settings
     from slpstream.daemon.station.whole_files import WholeFiles
     from slpstream.stream.channel import Channel
@@ -42,8 +42,8 @@ class Upkeep:
         channel: Channel,
         files: FollowedFiles,
         following: Following,
+        publisher: Publisher,
         counters: StationCounters,
-        copies: Copies,
         whole: WholeFiles,
         containment: FileContainment,
         current: CurrentGame,
@@ -52,8 +52,8 @@ class Upkeep:
         self._channel = channel
         self._files = files
         self._following = following
+        self._publisher = publisher
         self._counters = counters
-        self._copies = copies
         self._whole = whole
         self._containment = containment
         self._current = current
@@ -84,12 +84,12 @@ class Upkeep:
         self._counters.tick(self._files.readers())
         if len(self._files):
             self._release_quiet_files()
-            self._copies.prefer_growing(self._settings.watch.stalled_seconds)
+            self._publisher.prefer_growing(self._settings.watch.stalled_seconds)
             self._whole.play_files_at_rest(nursery)
         self._containment.try_again()
         state = self._current.state
         state.check()
-        if state.is_reachable:
+        if state.unreachable is None:
             self._current.check_growth()
         now, settings = trio.current_time(), self._settings
         grown_at = max((followed.growth.grown_at for followed in self._files), default=-math.inf)
@@ -129,4 +129,4 @@ class Upkeep:
         on_disk = [f for f in idle if not f.ahead_of_disk]
         not_on_disk = [f for f in idle if f.ahead_of_disk]  # the disk may never accept the rest of them
         for followed in [*on_disk, *not_on_disk[:-_MAX_UNFINISHED_FILES]]:
-            self._containment.run(followed.file, self._copies.leave, followed)
+            self._containment.run(followed.file, self._publisher.leave, followed)
