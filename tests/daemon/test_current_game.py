@@ -9,11 +9,10 @@ import pytest
 import trio
 
 from slpstream.config import Watch
-from slpstream.daemon.station.current_game import CurrentGame
 from slpstream.daemon.station.followed_file import FollowedFile, Growth
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
-from slpstream.daemon.station.state import StateMachine
+from slpstream.daemon.station.status import StationStatus
 from slpstream.model.messages import LogMessage
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity
@@ -34,9 +33,8 @@ class Setup:
         shared, watch, timing = SharedServices(trio.CapacityLimiter(1)), Watch(stalled_seconds=5), Timing()
         self.channel = Channel("setup", NOTHING)
         self.files = FollowedFiles("setup", Path(), NOTHING, NOTHING, shared)
-        self.state = StateMachine(self.channel, self.files, shared, timing)
-        self.state.change("idle", "watching")
-        self.current = CurrentGame(self.channel, self.state, self.files, Settings(watch, timing))
+        self.status = StationStatus(self.channel, self.files, Settings(watch, timing), shared.wall_clock)
+        self.status.change("idle", "watching")
 
     def add(
         self, name: str = "a.slp", *, quiet: float = 0.0, open_seconds: float = 100.0, arrived_whole: bool = False
@@ -55,18 +53,18 @@ class Setup:
         followed = self.add(**how)
         game = Game(str(len(self.files)), NOTHING, ring_bytes=1, order=self.channel.next_order())
         game.start = LogMessage("game_start", game.game_id, "live", 1, 0, b"", None)
-        game.role = self.current.role_of_new(followed) if role is None else role
+        game.role = self.status.role_of_new(followed) if role is None else role
         followed.game = game
         self.channel.begin(game)
         if game is self.channel.current:
-            self.current.note_played(game)
+            self.status.note_played(game)
         return game
 
     def grow(self, game: Game) -> None:
         """Note that the file of a game has grown."""
         followed = self.files.of_game(game)
         assert followed is not None
-        self.current.note_growth(followed)
+        self.status.note_growth(followed)
 
 
 @pytest.fixture
@@ -128,7 +126,7 @@ async def test_newer_game_waits_until_its_file_has_been_open_for_a_moment(
     newer = setup.begin(open_seconds=open_seconds)
     setup.grow(newer)
     assert setup.channel.current is (newer if is_replaced else current)
-    assert setup.state.game_id == setup.channel.current.game_id
+    assert setup.status.game_id == setup.channel.current.game_id
 
 
 @pytest.mark.parametrize(("quiet", "is_replaced"), [(4.9, False), (STALLED, True)])
@@ -160,14 +158,14 @@ async def test_station_is_idle_after_the_end_of_its_only_game(setup: Setup) -> N
     not_seen = setup.files.of_game(setup.begin())
     assert not_seen is not None
     not_seen.growth.seen = False
-    setup.current.note_end(ended, "game ended")
-    assert (setup.state.state, setup.state.reason, setup.channel.current) == ("idle", "game ended", ended)
+    setup.status.note_end(ended, "game ended")
+    assert (setup.status.state, setup.status.reason, setup.channel.current) == ("idle", "game ended", ended)
 
 
 async def test_newest_played_game_follows_one_that_ended(setup: Setup) -> None:
     ended, _, newest = setup.begin(), setup.begin(), setup.begin(quiet=4.9)
-    setup.current.note_end(ended, "game ended")
-    assert (setup.state.state, setup.channel.current) == ("playing", newest)
+    setup.status.note_end(ended, "game ended")
+    assert (setup.status.state, setup.channel.current) == ("playing", newest)
 
 
 @pytest.mark.parametrize(
@@ -181,22 +179,22 @@ async def test_newest_played_game_follows_one_that_ended(setup: Setup) -> None:
 )
 async def test_silent_game_is_stalled_and_later_idle(setup: Setup, quiet: float, state: str, reason: str) -> None:
     setup.begin(quiet=quiet)
-    setup.current.check_growth()
-    assert (setup.state.state, setup.state.reason) == (state, reason)
+    setup.status.check_growth()
+    assert (setup.status.state, setup.status.reason) == (state, reason)
 
 
 @pytest.mark.parametrize("state", ["stalled", "idle", "offline"])
 async def test_only_a_playing_station_becomes_stalled(setup: Setup, state: Any) -> None:
     setup.begin(quiet=20.0)
-    setup.state.change(state, "some reason")
-    setup.current.check_growth()
-    assert (setup.state.state, setup.state.reason) == (state, "some reason")
+    setup.status.change(state, "some reason")
+    setup.status.check_growth()
+    assert (setup.status.state, setup.status.reason) == (state, "some reason")
 
 
 @pytest.mark.parametrize(("quiet", "is_replaced"), [(4.9, False), (STALLED, True)])
 async def test_growing_game_replaces_a_silent_one(setup: Setup, quiet: float, is_replaced: bool) -> None:
     current, other = setup.begin(quiet=quiet), setup.begin()
-    setup.current.check_growth()
+    setup.status.check_growth()
     assert setup.channel.current is (other if is_replaced else current)
 
 

@@ -49,7 +49,8 @@ class FileContainment:
         self._publisher = publisher
         self._containment = errors.contain("file", station=station)
         self._retry_seconds = retry_seconds
-        self._quarantined: dict[tuple[FileIdentity, Path], _Quarantined] = {}
+        self.quarantined: dict[tuple[FileIdentity, Path], _Quarantined] = {}
+        """The files in quarantine. Only this class changes it."""
         self._log = get_logger()
 
     def run(self, file: TailedFile | None, work: Callable[..., None], *arguments: Any) -> None:
@@ -70,11 +71,11 @@ class FileContainment:
         """Ignore a file until it changes, because of the bug that was logged under this id."""
         self._log.warning("file set aside", file=printable(file.path, self._files.folder), error_id=error_id)
         # The file that has failed last comes last, and the first ones are forgotten if there are too many.
-        failures = 1 + self._quarantined.pop((file.identity, file.path), _Quarantined()).failures
+        failures = 1 + self.quarantined.pop((file.identity, file.path), _Quarantined()).failures
         retry_at = trio.current_time() + backoff_seconds(failures, self._retry_seconds)
-        self._quarantined[file.identity, file.path] = _Quarantined(failures, retry_at)
-        if len(self._quarantined) > _MAX_FILES:
-            del self._quarantined[next(iter(self._quarantined))]
+        self.quarantined[file.identity, file.path] = _Quarantined(failures, retry_at)
+        if len(self.quarantined) > _MAX_FILES:
+            del self.quarantined[next(iter(self.quarantined))]
         followed = self._files.drop(file)
         self._files.tail.release(file)
         offset = 0 if followed is None else followed.pipeline.bytes_read
@@ -85,21 +86,16 @@ class FileContainment:
 
     def holds(self, file: TailedFile) -> bool:
         """Whether a file that was just opened has to wait in quarantine. If so, `try_again` will read it later."""
-        quarantined = self._quarantined.get((file.identity, file.path))
+        quarantined = self.quarantined.get((file.identity, file.path))
         if quarantined is None or trio.current_time() >= quarantined.retry_at:
             return False
         quarantined.changed = file
         return True
 
-    @property
-    def has_quarantined(self) -> bool:
-        """Whether there are files in quarantine."""
-        return len(self._quarantined) > 0
-
     def try_again(self) -> None:
         """Read those files in quarantine again that have changed and whose pause is over."""
         now = trio.current_time()
-        for quarantined in self._quarantined.values():
+        for quarantined in self.quarantined.values():
             if quarantined.changed is not None and now >= quarantined.retry_at:
                 file, quarantined.changed = quarantined.changed, None
                 self._files.tail.read_again(file)

@@ -94,10 +94,7 @@ class FollowedFile:
         """The number of bytes that are held back from the pipeline."""
 
     def hold(self, data: bytes) -> bool:
-        """Hold the next bytes of the file back from the pipeline.
-
-        Returns False, without holding them, if this would exceed the limit.
-        """
+        """Hold the next bytes of the file back from the pipeline. Returns False if this would exceed the limit."""
         if self.held_bytes + len(data) > _MAX_HELD_BYTES:
             return False
         self._held.append(data)

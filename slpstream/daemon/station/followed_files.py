@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from slpstream.sources.tail.folder import FolderTail
     from slpstream.stream.game import Game
 
-OnBytes = Callable[[FollowedFile, int, bytes], None]
-"""Called with the next bytes of a file and their offset. There are no gaps between the calls. It must not block.
-
-If a file wasn't followed for a while and is then read again, it comes again from its beginning.
-"""
-
 
 class GamesByFile:
     """The games of one station by their files. If a file is read again, this lets its game continue."""
@@ -78,8 +72,12 @@ class FollowedFiles:
         self.games = GamesByFile()
         self.read_unwritten: ReadUnwritten | None = None
         """Reads bytes that the disk hasn't accepted yet. The recorder of the console sets this."""
-        self.on_bytes: OnBytes | None = None
-        """Receives the bytes of all files. The relay of the station sets this."""
+        self.on_bytes: Callable[[FollowedFile, int, bytes], None] | None = None
+        """Receives the bytes of all files with their offsets, without gaps. The relay of the station sets this.
+
+        If a file wasn't followed for a while and is then read again, it comes again from its beginning. The function
+        must not block.
+        """
         self._station = station
         self._counters = counters
         self._shared = shared

@@ -32,10 +32,10 @@ from slpstream.system.logs import get_logger
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
     from slpstream.daemon.station.counters import StationCounters
-    from slpstream.daemon.station.current_game import CurrentGame
     from slpstream.daemon.station.followed_file import FollowedFile
     from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.publishing import Publisher
+    from slpstream.daemon.station.status import StationStatus
     from slpstream.stream.channel import Channel
 
 
@@ -47,14 +47,14 @@ class Following:
         channel: Channel,
         files: FollowedFiles,
         publisher: Publisher,
-        current: CurrentGame,
+        status: StationStatus,
         containment: FileContainment,
         counters: StationCounters,
     ) -> None:
         self._channel = channel
         self._files = files
         self._publisher = publisher
-        self._current = current
+        self._status = status
         self._containment = containment
         self._counters = counters
         self._held: FollowedFile | None = None
@@ -125,7 +125,7 @@ class Following:
         if self._files.on_bytes is not None:
             self._files.on_bytes(followed, offset, data)
         if followed.game is not self._channel.current:
-            self._current.note_growth(followed)
+            self._status.note_growth(followed)
         if may_be_closed and pipeline.closed:
             self._files.stop_reading_if_exhausted(followed)
             self._files.release_if_done(followed)
@@ -183,7 +183,7 @@ class Following:
 
     def _settled(self, event: Settled) -> None:
         self._channel.settled = True
-        self._current.state.check()
+        self._status.check_folder()
         self._channel.notify()
 
     def _opened(self, event: Opened) -> None:
@@ -235,7 +235,7 @@ class Following:
         self._channel.caught_up(game)
         if game.in_progress:
             if game is self._channel.current:
-                self._current.note_played(game)
+                self._status.note_played(game)
         elif not was_over:
             self._files.release_if_done(followed)
 

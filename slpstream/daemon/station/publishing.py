@@ -22,10 +22,10 @@ from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.counters import StationCounters
-    from slpstream.daemon.station.current_game import CurrentGame
     from slpstream.daemon.station.followed_file import FollowedFile
     from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.services import SharedServices
+    from slpstream.daemon.station.status import StationStatus
     from slpstream.game.batch import Batch
     from slpstream.stream.channel import Channel
 
@@ -40,7 +40,7 @@ class Publisher:
         self,
         channel: Channel,
         files: FollowedFiles,
-        current: CurrentGame,
+        status: StationStatus,
         counters: StationCounters,
         shared: SharedServices,
         *,
@@ -48,7 +48,7 @@ class Publisher:
     ) -> None:
         self._channel = channel
         self._files = files
-        self._current = current
+        self._status = status
         self._counters = counters
         self._shared = shared
         self._ring_bytes = ring_bytes
@@ -81,8 +81,8 @@ class Publisher:
         if batch.notable:
             self._files.update_index(followed, batch.notable)
         self._counters.count(followed, batch, held=held)
-        if batch.notable or self._current.state.state != "playing":  # otherwise nothing can have changed
-            self._current.note_batch(followed, batch)
+        if batch.notable or self._status.state != "playing":  # otherwise nothing can have changed
+            self._status.note_batch(followed, batch)
         if followed.keep_checkpoint is not None and followed.pipeline.bytes_read >= followed.checkpoint_due_bytes:
             followed.checkpoint_due_bytes = followed.keep_checkpoint(followed.pipeline)
 
@@ -108,7 +108,7 @@ class Publisher:
         game.frames_per_second = frames_per_second
         if followed.existed:
             game.catch_up()
-        game.role = self._current.role_of_new(followed)
+        game.role = self._status.role_of_new(followed)
         followed.game = game
         games.prune(self._channel.games, self._files.tail.knows)
         games.put(file, game)
@@ -156,7 +156,7 @@ class Publisher:
             self._counters.metrics.game("lost")
         self._resume_copies(game)
         if game is self._channel.current and was_running:
-            self._current.note_end(game, reason)
+            self._status.note_end(game, reason)
         self._channel.notify()
 
     def leave(self, followed: FollowedFile) -> None:

@@ -5,7 +5,7 @@ a game never ends, it is left after a while, and it resumes if its file grows. G
 daemon are known but not streamed (see `archive`).
 
 This module puts the pieces of a station together. When the tail reports an event, `following` takes it and decodes its
-bytes. `publishing` publishes the resulting messages. After that, `current_game` turns to the game that is being played.
+bytes. `publishing` publishes the resulting messages. After that, `status` turns to the game that is being played.
 Finally, `upkeep` does the work that is only caused by the passing of time.
 """
 
@@ -21,12 +21,11 @@ import trio
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.containment import FileContainment
 from slpstream.daemon.station.counters import StationCounters
-from slpstream.daemon.station.current_game import CurrentGame
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Publisher
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
-from slpstream.daemon.station.state import StateMachine
+from slpstream.daemon.station.status import StationStatus
 from slpstream.daemon.station.upkeep import Upkeep
 from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.kernel import send_to_all
@@ -75,13 +74,12 @@ class Station:
         self.files = files = FollowedFiles(station, folder, self._new_tail(), counters, shared)
         stored_ids = None if shared.index is None else partial(shared.index.game_ids, station)
         self.archive = Archive(folder, lambda: files.tail.listed, shared, stored_ids)
-        self.status = StateMachine(channel, files, shared, timing)
-        current = CurrentGame(channel, self.status, files, settings)
-        self.publisher = publisher = Publisher(channel, files, current, counters, shared, ring_bytes=ring_bytes)
+        self.status = status = StationStatus(channel, files, settings, shared.wall_clock)
+        self.publisher = publisher = Publisher(channel, files, status, counters, shared, ring_bytes=ring_bytes)
         containment = FileContainment(station, files, publisher, shared.errors, timing.retry_seconds)
-        self.following = following = Following(channel, files, publisher, current, containment, counters)
+        self.following = following = Following(channel, files, publisher, status, containment, counters)
         whole = WholeFiles(files, publisher, containment, settings, shared)
-        self._upkeep = Upkeep(channel, files, following, publisher, counters, whole, containment, current, settings)
+        self._upkeep = Upkeep(channel, files, following, publisher, counters, whole, containment, status, settings)
 
     @property
     def state(self) -> StationState:

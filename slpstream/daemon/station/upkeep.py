@@ -16,11 +16,11 @@ from slpstream.system.stagger import next_moment
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
     from slpstream.daemon.station.counters import StationCounters
-    from slpstream.daemon.station.current_game import CurrentGame
     from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.following import Following
     from slpstream.daemon.station.publishing import Publisher
     from slpstream.daemon.station.services import Settings
+    from slpstream.daemon.station.status import StationStatus
     from slpstream.daemon.station.whole_files import WholeFiles
     from slpstream.stream.channel import Channel
     from slpstream.system.ticks import SharedTicks
@@ -46,7 +46,7 @@ class Upkeep:
         counters: StationCounters,
         whole: WholeFiles,
         containment: FileContainment,
-        current: CurrentGame,
+        status: StationStatus,
         settings: Settings,
     ) -> None:
         self._channel = channel
@@ -56,7 +56,7 @@ class Upkeep:
         self._counters = counters
         self._whole = whole
         self._containment = containment
-        self._current = current
+        self._status = status
         self._settings = settings
         self._due_at = 0.0
         """When the open files need the next tick, even if nothing happens."""
@@ -75,7 +75,7 @@ class Upkeep:
 
     def _is_needed(self, now: float) -> bool:
         """Whether `_tick` has to be called at `now`, on trio's clock. This is never so if nobody plays."""
-        if self._counters.are_buffered or self._containment.has_quarantined or not self._current.state.is_well:
+        if self._counters.are_buffered or self._containment.quarantined or not self._status.is_well:
             return True
         return now >= self._due_at and len(self._files) > 0
 
@@ -87,15 +87,14 @@ class Upkeep:
             self._publisher.prefer_growing(self._settings.watch.stalled_seconds)
             self._whole.play_files_at_rest(nursery)
         self._containment.try_again()
-        state = self._current.state
-        state.check()
-        if state.unreachable is None:
-            self._current.check_growth()
+        self._status.check_folder()
+        if self._status.unreachable is None:
+            self._status.check_growth()
         now, settings = trio.current_time(), self._settings
         grown_at = max((followed.growth.grown_at for followed in self._files), default=-math.inf)
         # These changes happen soon after the last growth, and must not be late. The later ones can wait for a tick.
         prompt_seconds = max(settings.watch.stalled_seconds, settings.timing.release_seconds)
-        is_well = state.is_well and not self._containment.has_quarantined
+        is_well = self._status.is_well and not self._containment.quarantined
         self._is_still = is_well and now - grown_at > prompt_seconds + 1
         # Stations whose players pause together don't do their upkeep together.
         self._due_at = next_moment(self._channel.station, _STILL_TICK_SECONDS, now) if self._is_still else now
