@@ -113,10 +113,7 @@ class Archive:
         return games
 
     async def _search_for(self, game_id: str) -> _Search:
-        """Return the search in the files that are there now.
-
-        It was continued until it found this game or has read all files.
-        """
+        """Search the files that are there now until this game is found or all files have been read."""
         files = self._files()
         search = self._search
         if search.listing is not files or search.unreadable is not None:

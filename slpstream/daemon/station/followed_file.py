@@ -28,8 +28,6 @@ _MAX_HELD_BYTES = 1 << 16
 class Growth:
     """Remembers when a file grew. All times are those of trio's clock."""
 
-    __slots__ = ("_read_to_end", "grown_at", "opened_at", "seen")
-
     def __init__(self, now: float) -> None:
         self.opened_at = self.grown_at = now
         self.seen = False
@@ -196,10 +194,7 @@ class FollowedFile:
         return None if self.game is None or self.game.ended else self.game.logs[mode].head
 
     def _published_bytes(self) -> int:
-        """Return how many bytes of the file were published.
-
-        This includes those from an earlier reading of the same file.
-        """
+        """Return how many bytes of the file were published, in this reading of it or an earlier one."""
         game = self.game
         before = 0 if game is None else max(log.head.offset for log in game.logs.values())
         return max(before, self.pipeline.bytes_read)

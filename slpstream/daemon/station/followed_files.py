@@ -115,9 +115,7 @@ class FollowedFiles:
         return followed
 
     def placeholder(self, path: Path) -> TailedFile:
-        """Return a placeholder for a file that doesn't exist yet, because the disk has not accepted any of its
-        bytes.
-        """
+        """Return a placeholder for a file that doesn't exist yet, because the disk hasn't accepted its first bytes."""
         return TailedFile(path, FileIdentity(0, 0), 0, int(self._shared.wall_clock() * 1e9))
 
     def note_written(self, followed: FollowedFile, file: TailedFile) -> None:
@@ -133,10 +131,7 @@ class FollowedFiles:
         return self.by_file.pop(file, None)
 
     def abandon(self) -> None:
-        """Stop following all files, because the work on the folder has ended.
-
-        Their games resume when the files are read again.
-        """
+        """Stop following all files. Their games resume when the files are read again."""
         abandoned = list(self)
         self.by_file = {}
         for followed in abandoned:
@@ -162,19 +157,13 @@ class FollowedFiles:
         self.list_in_index([followed.file])
 
     def stop_reading_if_exhausted(self, followed: FollowedFile) -> None:
-        """Stop reading a file if its further bytes have no effect.
-
-        This matters because a hole can make a file a terabyte long.
-        """
+        """Stop reading a file if its further bytes have no effect. A hole can make a file a terabyte long."""
         if followed.is_exhausted:
             followed.exhausted_size_bytes = followed.file.size_bytes
             self.tail.stop_reading(followed.file)
 
     def release_if_done(self, followed: FollowedFile) -> None:
-        """Release a file if it is closed and its game is complete.
-
-        This matters because thousands of files can be copied in together.
-        """
+        """Release a file if its game is complete. Thousands of files can be copied in together."""
         pipeline = followed.pipeline
         if followed.ahead_of_disk or followed.has_unread_bytes or followed.existed:
             return

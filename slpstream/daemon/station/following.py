@@ -160,11 +160,7 @@ class Following:
         self._held = None
 
     def _can_wait(self, followed: FollowedFile) -> bool:
-        """Whether the next bytes of a file may wait, if the station has no live subscribers.
-
-        This is so if they belong to the running game and the station has no reader. If something reads the state of the
-        station, they are published before that.
-        """
+        """Whether the next bytes of a file belong to the running game, and nothing reads it except live subscribers."""
         if self._channel.readers:
             return False
         game = followed.game

@@ -169,10 +169,7 @@ class Publisher:
             self._resume_copies(game)
 
     def _resume_copies(self, game: Game) -> None:
-        """Have the copies of a game opened again, because its file is lost or was left.
-
-        They will publish the rest of the game.
-        """
+        """Open the copies of a game again, so that they publish the rest of it. Its own file is lost or was left."""
         for followed in self._files:
             if followed.copy_of is game and not game.ended:
                 self._files.drop(followed.file)
@@ -190,10 +187,7 @@ class Publisher:
                 self.leave(followed)
 
     def publish_diagnostic(self, code: str, path: Path, offset: int, text: str) -> None:
-        """Publish and count a diagnostic about a file.
-
-        Use this if the diagnostic doesn't follow from the bytes of the file.
-        """
+        """Publish and count a diagnostic about a file that doesn't follow from its bytes."""
         self._counters.metrics.diagnostic(code)
         self.publish_loose(code, path, offset, text)
 

@@ -132,10 +132,7 @@ class StationStatus:
         return Role.RECORDED if arrived_whole or written_whole else Role.PLAYED
 
     def note_growth(self, followed: FollowedFile) -> None:
-        """Note that the file of another game has grown.
-
-        If this one is being played and the current game gives way, we turn to it.
-        """
+        """Turn to another game whose file has grown, if it is being played and the current game gives way."""
         game, stalled_seconds = followed.game, self._settings.watch.stalled_seconds
         if game is None or followed.file.arrived_whole or game.catching_up or not _is_played(followed, stalled_seconds):
             return
