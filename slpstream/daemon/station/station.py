@@ -5,12 +5,14 @@ a game never ends, it is left after a while, and it resumes if its file grows. G
 daemon are known but not streamed (see `archive`).
 
 This module puts the pieces of a station together. When the tail reports an event, `following` takes it and decodes its
-bytes. `publishing` publishes the resulting messages. After that, `status` turns to the game that is being played.
-Finally, `upkeep` does the work that is only caused by the passing of time.
+bytes. `publishing` publishes the resulting messages. After that, `status` turns to the game that is being played. The
+work that is only caused by the passing of time is done twice a second. If no file has grown for a while, it is done
+every five seconds. In between, we only check twice a second whether it is needed earlier.
 """
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,12 +28,12 @@ from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Publisher
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.status import StationStatus
-from slpstream.daemon.station.upkeep import Upkeep
 from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.kernel import send_to_all
 from slpstream.formats.registry import formats, is_finished, suffixes
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.stream.channel import Channel, StationState
+from slpstream.system.stagger import next_moment
 
 if TYPE_CHECKING:
     from slpstream.config.sections import Watch
@@ -39,6 +41,13 @@ if TYPE_CHECKING:
     from slpstream.system.metrics import StationMetrics
 
 _TIMING = Timing()
+_MAX_UNFINISHED_FILES = 8
+"""For a moment, we keep at most this many broken files open, and at most this many files that the disk has never
+accepted."""
+_STILL_TICK_SECONDS = 5.0
+"""The time between two ticks while no file has grown for a while."""
+_STILL = "still"
+"""The phase of the upkeep of all stations where no file grows."""
 
 
 class Station:
@@ -76,10 +85,15 @@ class Station:
         self.archive = Archive(folder, lambda: files.tail.listed, shared, stored_ids)
         self.status = status = StationStatus(channel, files, settings, shared.wall_clock)
         self.publisher = publisher = Publisher(channel, files, status, counters, shared, ring_bytes=ring_bytes)
-        containment = FileContainment(station, files, publisher, shared.errors, timing.retry_seconds)
-        self.following = following = Following(channel, files, publisher, status, containment, counters)
-        whole = WholeFiles(files, publisher, containment, settings, shared)
-        self._upkeep = Upkeep(channel, files, following, publisher, counters, whole, containment, status, settings)
+        self._containment = containment = FileContainment(
+            station, files, publisher, shared.errors, timing.retry_seconds
+        )
+        self.following = Following(channel, files, publisher, status, containment, counters)
+        self._whole_files = WholeFiles(files, publisher, containment, settings, shared)
+        self._is_still = True
+        """Whether no file has grown for a while, and nothing is wrong."""
+        self._due_at = 0.0
+        """When the open files need the next upkeep, even if nothing happens."""
 
     @property
     def state(self) -> StationState:
@@ -158,12 +172,79 @@ class Station:
         tail = self.files.tail = self._new_tail()
         async with tail, trio.open_nursery() as nursery:
             tail.hand_over_growth(self.following.take)
-            nursery.start_soon(self._upkeep.run, self._shared.ticks, nursery)
+            nursery.start_soon(self._keep_up, nursery)
             try:
                 async for event in tail:
                     self.following.take(event)
             finally:
                 self._counters.flush(self.files.readers())
+
+    async def _keep_up(self, nursery: trio.Nursery) -> None:
+        """Do the upkeep regularly. It is staggered, so that fifty stations don't all do it at the same moment.
+
+        All stations where no file grows share one timer. Files that were written in one go are played in `nursery`.
+        """
+        while True:
+            phase = _STILL if self._is_still else self.id
+            await self._shared.ticks.wait(self._settings.timing.tick_seconds, phase, self._needs_upkeep)
+            self._tick(nursery)
+
+    def _needs_upkeep(self, now: float) -> bool:
+        """Whether `_tick` has to be called at `now`, on trio's clock. This is never so if nobody plays."""
+        if self._counters.are_buffered or self._containment.quarantined or not self.status.is_well:
+            return True
+        return now >= self._due_at and len(self.files) > 0
+
+    def _tick(self, nursery: trio.Nursery) -> None:
+        self.following.publish_held()
+        self._counters.tick(self.files.readers())
+        if len(self.files):
+            self._release_quiet_files()
+            self.publisher.prefer_growing(self._settings.watch.stalled_seconds)
+            self._whole_files.play_files_at_rest(nursery)
+        self._containment.try_again()
+        self.status.check_folder()
+        if self.status.unreachable is None:
+            self.status.check_growth()
+        now, settings = trio.current_time(), self._settings
+        grown_at = max((followed.growth.grown_at for followed in self.files), default=-math.inf)
+        # These changes happen soon after the last growth, and must not be late. The later ones can wait for a tick.
+        prompt_seconds = max(settings.watch.stalled_seconds, settings.timing.release_seconds)
+        is_well = self.status.is_well and not self._containment.quarantined
+        self._is_still = is_well and now - grown_at > prompt_seconds + 1
+        # Stations whose players pause together don't do their upkeep together.
+        self._due_at = next_moment(self.id, _STILL_TICK_SECONDS, now) if self._is_still else now
+
+    def _release_quiet_files(self) -> None:
+        """Release all files that never end and have been quiet for long enough.
+
+        These are broken files, copies, and games that were never finished. If one of them grows later, it is read
+        again, and its log continues. The current game is kept, because it may be paused.
+        """
+        now = trio.current_time()
+        for followed in self.files:
+            # Files that we no longer read don't report their growth, but we see it in their size.
+            size_bytes = followed.file.size_bytes
+            if followed.exhausted_size_bytes is not None and followed.exhausted_size_bytes != size_bytes:
+                followed.exhausted_size_bytes, followed.growth.grown_at = size_bytes, now
+        quiet = [f for f in self.files if not (f.has_unread_bytes or f.existed)]
+        quiet.sort(key=lambda followed: followed.growth.grown_at)
+        release_seconds = self._settings.timing.release_seconds
+        for followed in [f for f in quiet if f.copy_of is not None]:
+            if now - followed.growth.grown_at > release_seconds:
+                self.files.release_copy(followed)
+        quiet = [f for f in quiet if f.copy_of is None]
+        broken = [f for f in quiet if f.pipeline.failure is not None]
+        for followed in broken:
+            if now - followed.growth.grown_at > release_seconds or len(broken) > _MAX_UNFINISHED_FILES:
+                self._containment.run(followed.file, self.files.release, followed)
+        idle_seconds, current = self._settings.watch.idle_seconds, self.channel.current
+        idle = [f for f in quiet if f.pipeline.failure is None and now - f.growth.grown_at > idle_seconds]
+        idle = [f for f in idle if not f.playing and (f.game is None or f.game is not current)]
+        on_disk = [f for f in idle if not f.ahead_of_disk]
+        not_on_disk = [f for f in idle if f.ahead_of_disk]  # the disk may never accept the rest of them
+        for followed in [*on_disk, *not_on_disk[:-_MAX_UNFINISHED_FILES]]:
+            self._containment.run(followed.file, self.publisher.leave, followed)
 
     def _new_tail(self) -> FolderTail:
         watch = self._settings.watch
