@@ -195,7 +195,7 @@ class FollowedFile:
         return None if self.game is None or self.game.ended else self.game.logs[mode].head
 
     def _published_bytes(self) -> int:
-        """Return how many bytes of the file were published, maybe when it was read earlier."""
+        """Return how many bytes of the file were published, in this reading of it or an earlier one."""
         game = self.game
         before = 0 if game is None else max(log.head.offset for log in game.logs.values())
         return max(before, self.pipeline.bytes_read)

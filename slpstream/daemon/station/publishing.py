@@ -169,7 +169,7 @@ class Publisher:
             self._resume_copies(game)
 
     def _resume_copies(self, game: Game) -> None:
-        """Have the copies of a game, whose file is lost or was left, opened again, to publish the rest of it."""
+        """Open the copies of a game again, so that they publish the rest of it. Its own file is lost or was left."""
         for followed in self._files:
             if followed.copy_of is game and not game.ended:
                 self._files.drop(followed.file)
