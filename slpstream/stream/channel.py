@@ -404,6 +404,9 @@ class Channel:
             if taken_bytes[member]:
                 member.outbox.keep_rest(data, taken_bytes[member])
                 return
+            if member.bases is known and len(encoded) == 1 and member.outbox.queued_bytes == 0:
+                member.outbox.put(encoded[0][0])  # it keeps the bases of the group
+                return
             if view.deltas:
                 group.separate_bases(member, bases_before)
             refused = member.take(encoded)

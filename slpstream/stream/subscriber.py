@@ -72,7 +72,6 @@ class Subscriber:
     async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
         """Run a `StationDelivery` for each channel, and keep track of channels that are added and removed."""
         left_at: dict[str, Cursor | None] = {}
-        self._tell_on_air(channels)
         sources = channels.hub.sources
         self.sources = {kind: sources[kind] for kind in self.subscription.also if kind in sources}
         self._possible_owners = len(list(channels)) + channels.follow_on_air  # the next one on air may own it
