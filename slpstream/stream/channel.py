@@ -108,7 +108,8 @@ class Channel:
         self.readers: WeakSet[StationReader] = WeakSet()
         """All readers that hold a position in these games, until they are garbage collected."""
         self._changed: trio.Event | None = None
-        self._games: list[Game] = []
+        self.games: list[Game] = []
+        """The known games, oldest first."""
         self.current: Game | None = None
         """The game that is played: the one with the newest Game Start that is not secondary, unless the station has
         turned to another game that continues."""
@@ -116,11 +117,6 @@ class Channel:
         """Whether the source has been searched once, so that the live games are known."""
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
         self._set: dict[str, Any] | None = None
-
-    @property
-    def games(self) -> Sequence[Game]:
-        """The known games, oldest first."""
-        return self._games
 
     async def locate(self, game_id: str) -> Game:
         """Find the game with this id and return it. Afterwards, all later games are known too.
@@ -130,7 +126,7 @@ class Channel:
         for searched in (False, True):
             if searched:
                 await self._locate(game_id)
-            for game in reversed(self._games):
+            for game in reversed(self.games):
                 if game.game_id == game_id:
                     return game
         raise NoSuchGame(f"no such game: {game_id}")
@@ -143,31 +139,31 @@ class Channel:
 
     def notify(self) -> None:
         """Wake all tasks that are waiting in `changed`."""
-        changed, self._changed = self._changed, None
-        if changed is not None:
-            changed.set()
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None
 
     def begin(self, game: Game) -> None:
         """Add a game that has just begun. Unless it is secondary, it becomes the current game.
 
         To save memory, older games that aren't in progress any more lose their rings.
         """
-        self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
-        self._games.append(game)
+        self.games = [known for known in self.games if known.game_id != game.game_id or not known.archived]
+        self.games.append(game)
         if game.secondary:
             game.primary = self.current
         else:
             self.current = game
-        for older in self._games[: -self._kept_games]:
+        for older in self.games[: -self._kept_games]:
             if not older.in_progress:
                 older.forget()
         self.notify()
 
     def insert_archived(self, games: Sequence[Game]) -> None:
         """Add games that were played before this daemon started, so they come before all games that it saw begin."""
-        known = {game.game_id for game in self._games}
-        self._games += [game for game in games if game.game_id not in known]
-        self._games.sort(key=lambda game: game.order)
+        known = {game.game_id for game in self.games}
+        self.games += [game for game in games if game.game_id not in known]
+        self.games.sort(key=lambda game: game.order)
 
     def retire(self, game: Game, mtime_ns: int, name: str) -> None:
         """Archive a game, because after reading its file to the end, we know that it was over before the daemon
@@ -178,9 +174,9 @@ class Channel:
             game.role = Role.RECORDED
         game.primary = None
         game.forget()
-        self._games.sort(key=lambda known: known.order)
+        self.games.sort(key=lambda known: known.order)
         if self.current is game:
-            known_games = reversed(self._games)
+            known_games = reversed(self.games)
             self.current = next((known for known in known_games if not (known.archived or known.secondary)), None)
 
     def drop_oldest(self, followed: Container[Game | None]) -> None:
@@ -193,14 +189,14 @@ class Channel:
         dropped: list[Game] = []
         secondary: set[Game] = set()
         keeps_one = False
-        for game in self._games[: max(0, len(self._games) - KNOWN_GAMES)]:
+        for game in self.games[: max(0, len(self.games) - KNOWN_GAMES)]:
             if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
                 keeps_one = True
             elif not keeps_one:
                 dropped.append(game)
             elif game.secondary:
                 secondary.add(game)  # any other game would then sort before the one that is kept
-        self._games = [game for game in self._games[len(dropped) :] if game not in secondary]
+        self.games = [game for game in self.games[len(dropped) :] if game not in secondary]
         if dropped or secondary:
             for reader in self.readers:
                 reader.drop(dropped, secondary)
@@ -211,15 +207,15 @@ class Channel:
         If it was dropped in the meantime, it gets back its old place in the order.
         """
         game.resume()
-        if game not in self._games:
-            self._games.append(game)
-            self._games.sort(key=lambda known: known.order)
+        if game not in self.games:
+            self.games.append(game)
+            self.games.sort(key=lambda known: known.order)
             for reader in self.readers:
                 reader.take_back(game)
 
     def next_order(self) -> Order:
         """Return the sort key for the next game that begins."""
-        return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
+        return (1, max((game.order[1] + 1 for game in self.games if not game.archived), default=0), "")
 
     @property
     def subscribers(self) -> int:
@@ -292,7 +288,7 @@ class Channel:
 
     def publish_state(self, state: dict[str, Any]) -> None:
         """Change the state of the station, and send it to all subscribers together with the summary of its game."""
-        about = (game.summary for game in reversed(self._games) if game.game_id == state.get("gameId"))
+        about = (game.summary for game in reversed(self.games) if game.game_id == state.get("gameId"))
         summary = next(about, None)
         self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
         message = self.state_message()
@@ -408,6 +404,9 @@ class Channel:
             if taken_bytes[member]:
                 member.outbox.keep_rest(data, taken_bytes[member])
                 return
+            if member.bases is known and len(encoded) == 1 and member.outbox.queued_bytes == 0:
+                member.outbox.put(encoded[0][0])  # it keeps the bases of the group
+                return
             if view.deltas:
                 group.separate_bases(member, bases_before)
             refused = member.take(encoded)
@@ -514,17 +513,12 @@ class WantedChannels:
         return iter([channels[name] for name in resolved if name in channels])
 
     def names(self, station: str) -> bool:
-        """Whether the subscription asks for the given station directly, by its name or by asking for all stations.
-
-        This is false if it only gets the station because that happens to be on air.
-        """
+        """Whether the subscription gets the given station even when that isn't on air."""
         return self._stations is None or station in self._stations
 
     @property
     def over(self) -> bool:
-        """Whether the subscription can't get anything any more, because it asks for certain stations and all of them
-        are gone.
-        """
+        """Whether the subscription can't get anything any more, because all stations that it asks for are gone."""
         if self._stations is None or self.follow_on_air:
             return False
         return not any(name in self.hub.channels for name in self._stations)
@@ -532,8 +526,7 @@ class WantedChannels:
     def on_air_message(self) -> dict[str, Any] | None:
         """Return the `on_air` message if the subscription should get one, and otherwise `None`.
 
-        A subscription should get it if it follows the station on air. If it asks for all stations, it gets the message
-        as soon as there has been a station on air.
+        Subscriptions of all stations get it as soon as there has been a station on air.
         """
         on_air = self.hub.on_air
         if on_air is None or not (self.follow_on_air or (self._stations is None and on_air.since is not None)):

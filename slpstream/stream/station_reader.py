@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class StationReader:
     """Reads the logs of the games of one station, and remembers a position in each of them.
 
-    To use it, first choose where to begin by setting `first` or calling `from_start`, `from_heads` or `resume_in`, and
-    then call `next` repeatedly. After you have delivered a message, store its position in `positions`. If you have
+    To use it, first choose where to begin by setting `first` or calling `from_start`, `from_heads` or `resume_after`,
+    and then call `next` repeatedly. After you have delivered a message, store its position in `positions`. If you have
     fetched messages but didn't manage to deliver them, you get them again.
     """
 
@@ -65,23 +65,25 @@ class StationReader:
             if self.wants(game):
                 self.positions[game] = game.logs[self.mode].head
 
-    def resume_in(self, game: Game) -> None:
-        """Begin with the given game. Use this if you don't know your positions in the other games.
+    async def resume_after(self, game: Game, cursor: Cursor) -> None:
+        """Begin after a cursor in the given game. Use this if you don't know your positions in the other games.
 
         If the game is secondary, then its primary game is read again from the beginning, because otherwise you might
-        miss some of its messages.
+        miss some of its messages. Raises `CursorGone` if there are no messages after the cursor and never will be.
         """
         self.first = game
-        played = game.primary
-        if not self._reads_secondary or played is None or played not in self._channel.games:
-            return
-        self.first = played
-        for other in self._channel.games:
-            if other.secondary and other.order < game.order:  # secondary games are read one after the other
-                if other.archived:
-                    self._exhausted.add(other)
-                else:
-                    self.positions[other] = other.logs[self.mode].head
+        if self._reads_secondary and game.primary is not None and game.primary in self._channel.games:
+            self.first = game.primary
+            for other in self._channel.games:
+                if other.secondary and other.order < game.order:  # secondary games are read one after the other
+                    if other.archived:
+                        self._exhausted.add(other)
+                    else:
+                        self.positions[other] = other.logs[self.mode].head
+        position = await self.position_of(game, cursor)
+        if game.archived:
+            await self._check_end(game, position)
+        self.positions[game] = position
 
     async def position_of(self, game: Game, cursor: Cursor) -> Position:
         """Return the position in `game` that a cursor refers to. Raises `CursorGone` if it can't be read any more."""
@@ -94,16 +96,10 @@ class StationReader:
             raise CursorGone("the game has ended before this place")
         return position
 
-    async def check_end(self, game: Game, position: Position) -> None:
-        """Check that there can still be messages after a position. If not, raise `CursorGone`.
-
-        This is the case if the position is past the end of an archived game that is over. If an archived game has no
-        end, on the other hand, it can still grow.
-        """
+    async def _check_end(self, game: Game, position: Position) -> None:
+        """Raise `CursorGone` if a position is past the end of an archived game. Without an end, it can still grow."""
         messages, mode = game.log_reader.messages, self.mode
-        if not game.archived or await messages(mode, position):
-            return
-        if await messages(mode, Position(position.offset, position.count - 1)):
+        if await messages(mode, position) or await messages(mode, Position(position.offset, position.count - 1)):
             return
         end, over = START, False
         while found := await messages(mode, end):

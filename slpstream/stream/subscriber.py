@@ -72,7 +72,6 @@ class Subscriber:
     async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
         """Run a `StationDelivery` for each channel, and keep track of channels that are added and removed."""
         left_at: dict[str, Cursor | None] = {}
-        self._tell_on_air(channels)
         sources = channels.hub.sources
         self.sources = {kind: sources[kind] for kind in self.subscription.also if kind in sources}
         self._possible_owners = len(list(channels)) + channels.follow_on_air  # the next one on air may own it
@@ -268,7 +267,7 @@ class StationDelivery:
         start, channel, reader = self._start, self.channel, self.reader
         if isinstance(start, Cursor):
             try:
-                await self._begin_after(start)
+                await reader.resume_after(await channel.locate(start.game_id), start)
             except NoSuchGame as error:
                 if self._is_late:
                     start = None
@@ -287,13 +286,6 @@ class StationDelivery:
             reader.from_heads()
             if channel.current is not None and channel.current.in_progress:
                 self.subscriber.send_status(channel.snapshot(channel.current, self.view.mode))
-
-    async def _begin_after(self, cursor: Cursor) -> None:
-        game = await self.channel.locate(cursor.game_id)
-        self.reader.resume_in(game)
-        position = await self.reader.position_of(game, cursor)
-        await self.reader.check_end(game, position)
-        self.reader.positions[game] = position
 
     async def _catch_up(self) -> None:
         """Read every game until all heads are reached, and then become live."""

@@ -119,7 +119,9 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
         limit = MAX_FIELDS if key == "fields" else MAX_NAMES
         if names is not None and (len(names) > limit or any(not 0 < len(name) <= _FIELD_LENGTH for name in names)):
             raise ProtocolViolation(f"subscribe: {key} has at most {limit} names of 1 to {_FIELD_LENGTH} characters")
-    common, cursors = _cursors(wanted.cursor, wanted.frames)
+    cursors = wanted.cursor if isinstance(wanted.cursor, dict) else {}
+    if len(cursors) > MAX_NAMES:
+        raise ProtocolViolation(f"subscribe: at most {MAX_NAMES} cursors")
     return Subscription(
         stations=stations,
         topics=frozenset(TOPICS if wanted.topics is None else wanted.topics),
@@ -129,8 +131,8 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
         rate=wanted.rate,
         fields=None if wanted.fields is None else tuple(wanted.fields),
         delivery=wanted.delivery,
-        cursor=common,
-        cursors=cursors,
+        cursor=_cursor(wanted.cursor, wanted.frames) if isinstance(wanted.cursor, str) else "live",
+        cursors={station: _cursor(text, wanted.frames) for station, text in cursors.items()},
     )
 
 
@@ -156,14 +158,6 @@ def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
             raise ProtocolViolation("subscribe: finality is true or false")
         asked["finality"] = _BOOLEANS[asked["finality"]]
     return parse_subscription({"op": "subscribe", **asked})
-
-
-def _cursors(given: str | dict[str, str], mode: FramesMode) -> tuple[Start | Cursor, dict[str, Start | Cursor]]:
-    if isinstance(given, str):
-        return _cursor(given, mode), {}
-    if len(given) > MAX_NAMES:
-        raise ProtocolViolation(f"subscribe: at most {MAX_NAMES} cursors")
-    return "live", {station: _cursor(text, mode) for station, text in given.items()}
 
 
 def _cursor(text: str, mode: FramesMode) -> Start | Cursor:
