@@ -15,7 +15,7 @@ from typing import Self
 
 import msgspec
 
-from slpstream.formats.slippi import commands, message_splitter, result
+from slpstream.formats.slippi import commands, message_splitter
 from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
@@ -28,8 +28,8 @@ from slpstream.formats.slippi.game_start import (
     Settings,
 )
 from slpstream.formats.slippi.game_time import timer_start
-from slpstream.formats.slippi.outcome import CountLedgeGrabs, Outcome
 from slpstream.formats.slippi.packed_frame import whole_frames
+from slpstream.formats.slippi.result import CountLedgeGrabs, GameEndPayload, Outcome
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model.errors import FramingError
 from slpstream.model.events import Diagnostic, EndReason, Event, Frame, GameStart
@@ -110,15 +110,15 @@ class GameEvents:
                 counts[command] += count
         return {command: count for command, count in enumerate(counts) if count}
 
-    def end(self, end_offset: int, reason: EndReason, payload: result.GameEndPayload | None, out: list[Event]) -> None:
+    def end(self, end_offset: int, reason: EndReason, payload: GameEndPayload | None, out: list[Event]) -> None:
         """End the game. This means that all complete frames become final, and then `GameEnd` follows."""
         self.ended = True
-        assembler, outcome, settings = self.assembler, self._outcome, self.settings
-        if assembler is None or outcome is None or settings is None:
+        assembler, outcome = self.assembler, self._outcome
+        if assembler is None or outcome is None:
             raise FramingError("the events end before Game Start", offset=end_offset)
         assembler.finish(end_offset, out, clean=reason != "error")
         outcome.take(out)
-        out.append(outcome.game_end(settings, assembler.numbers, assembler.last, reason, payload, end_offset))
+        out.append(outcome.game_end(assembler.numbers, assembler.last, reason, payload, end_offset))
 
     def settle(self, out: list[Event]) -> None:
         """Look at the events of one call of the reader.
@@ -268,7 +268,7 @@ class GameEvents:
     def _take_game_end(self, buffer: bytes, start: int, end: int, end_offset: int, out: list[Event]) -> None:
         """Take a Game End (0x39), which comes once per game and tells us how it ended."""
         layout = commands.GAME_END.layout(end - start - 1)
-        payload = None if layout.too_small else result.game_end_payload(layout.decode(buffer, start))
+        payload = None if layout.too_small else GameEndPayload.of(layout.decode(buffer, start))
         self.end(end_offset, "game_end", payload, out)
 
     def _warn_once(self, about: str, code: str, message: str, offset: int, end_offset: int, out: list[Event]) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -111,22 +111,22 @@ PLAYER_FLAGS = (
 """Names of the bits of the player bitfield, lowest first."""
 
 _CONTROLLER_FIXES = {1: "UCF", 2: "Dween"}
-_PLAYER_TEXT = {
+_TEXT = {
     "nametag": decode_name,
     "display_name": decode_name,
     "connect_code": decode_name,
     "user_id": decode_ascii,
+    "session_id": decode_ascii,
 }
-_TEXT = {**_PLAYER_TEXT, "session_id": decode_ascii}
-_BY_NAME = {f.name: f for f in (*FIELDS, *PLAYER_FIELDS)}
+_ROWS = {f.name: (f.offset, f.stride_bytes, struct.Struct(">" + f.kind.code)) for f in (*FIELDS, *PLAYER_FIELDS)}
+"""Offset, distance between players, and type of each row."""
 _SMALLEST_PAYLOAD_BYTES = 0x140
-_GAME_INFO_ROWS = (
-    *(f"game_bitfield_{i}" for i in range(1, 5)),
-    "self_destruct_score_value",
-    *(f"item_spawn_bitfield_{i}" for i in range(1, 6)),
-    "damage_ratio",
-)
+_ROW_OF = {"scene": "minor_scene", "game_mode": "major_scene", "bomb_rain_enabled": "bomb_rain"}
+"""Names of rows that differ from those in the settings."""
 _RENAME = {"is_pal": "isPAL", "is_frozen_ps": "isFrozenPS"}
+
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class PlayerSettings(msgspec.Struct, rename="camel", gc=False):
@@ -252,31 +252,26 @@ class GameStartPayload:
         self.data = data
 
     def get(self, name: str, player: int = 0) -> Any:
-        """Return the value of a field, or `UNSET` if the declared size doesn't include it."""
-        field = _BY_NAME[name]
-        offset = field.offset + field.stride_bytes * player
-        if offset + field.kind.width_bytes > len(self.data):
-            return UNSET
-        value = struct.unpack_from(">" + field.kind.code, self.data, offset)[0]
+        """Return the value of a field. If the declared size doesn't include it, you get `UNSET`, or an empty string for
+        a text, as in slippi-js.
+        """
+        offset, stride_bytes, kind = _ROWS[name]
+        offset += stride_bytes * player
         text = _TEXT.get(name)
-        return text(value) if text is not None else value
-
-    def text(self, name: str, player: int = 0) -> str:
-        """Return the value of a text field. If it is absent, you get an empty string, as in slippi-js."""
-        value = self.get(name, player)
-        return "" if value is UNSET else value
+        if offset + kind.size > len(self.data):
+            return UNSET if text is None else ""
+        value = kind.unpack_from(self.data, offset)[0]
+        return value if text is None else text(value)
 
     def bad_texts(self) -> list[tuple[str, int]]:
         """Return the names of all texts that contain bytes we can't decode, with their offsets in the event."""
-        found = [
-            (f"{name} of player index {index}", _BY_NAME[name].offset + _BY_NAME[name].stride_bytes * index)
-            for name in _PLAYER_TEXT
-            for index in range(PLAYERS)
-            if self.get("type", index) != PLAYER_TYPE_EMPTY and UNDECODABLE in self.text(name, index)
+        return [
+            (f"{name} of player index {index}" if stride_bytes else name, offset + stride_bytes * index)
+            for name, (offset, stride_bytes, _) in _ROWS.items()
+            if name in _TEXT
+            for index in (self.player_indices if stride_bytes else [0])
+            if UNDECODABLE in self.get(name, index)
         ]
-        if UNDECODABLE in self.text("session_id"):
-            found.append(("session_id", _BY_NAME["session_id"].offset))
-        return found
 
     @property
     def version(self) -> tuple[int, int, int]:
@@ -287,8 +282,8 @@ class GameStartPayload:
     @property
     def player_indices(self) -> list[int]:
         """The player indices of the ports that are in the game."""
-        type_of = _BY_NAME["type"]
-        types = self.data[type_of.offset : type_of.offset + PLAYERS * type_of.stride_bytes : type_of.stride_bytes]
+        offset, stride_bytes, _ = _ROWS["type"]
+        types = self.data[offset : offset + PLAYERS * stride_bytes : stride_bytes]
         return [index for index, type in enumerate(types) if type != PLAYER_TYPE_EMPTY]
 
     @property
@@ -299,33 +294,26 @@ class GameStartPayload:
 
     def settings(self) -> Settings:
         """Return the `settings` for messages."""
-        get = self.get
-        mode = get("game_bitfield_1")
-        session_id = self.text("session_id")
-        return Settings(
+        mode = self.get("game_bitfield_1")
+        return self._read(
+            Settings,
             slp_version="{}.{}.{}".format(*self.version),
             timer_type=mode & 0x03,
             in_game_mode=mode & 0xE0,
-            friendly_fire_enabled=bool(get("game_bitfield_2") & 0x01),
-            is_teams=get("is_teams"),
-            item_spawn_behavior=get("item_spawn_behavior"),
-            stage_id=get("stage_id"),
-            starting_timer_seconds=get("starting_timer_seconds"),
-            enabled_items=sum(get(f"item_spawn_bitfield_{i + 1}") << (8 * i) for i in range(5)),
+            friendly_fire_enabled=bool(self.get("game_bitfield_2") & 0x01),
+            enabled_items=sum(self.get(f"item_spawn_bitfield_{i + 1}") << (8 * i) for i in range(5)),
             players=[self._player(index) for index in self.player_indices],
-            scene=get("minor_scene"),
-            game_mode=get("major_scene"),
-            language=get("language"),
-            game_info_block=GameInfo(
-                bomb_rain_enabled=get("bomb_rain"),
-                **{name: get(name) for name in _GAME_INFO_ROWS},
-            ),
-            random_seed=get("random_seed"),
-            is_pal=get("is_pal"),
-            is_frozen_ps=get("is_frozen_ps"),
+            game_info_block=self._read(GameInfo),
             stadium_frozen=self._stadium_frozen(),
-            match_info=MatchInfo(session_id, get("game_number"), get("tiebreaker_number"), session_id),
+            match_info=self._read(MatchInfo, match_id=self.get("session_id")),
         )
+
+    def _read(self, kind: type[S], player: int = 0, /, **computed: Any) -> S:
+        """Return a struct with the computed values, and for its other members the rows of the same name."""
+        for name in kind.__struct_fields__:
+            if name not in computed:
+                computed[name] = self.get(_ROW_OF.get(name, name), player)
+        return kind(**computed)
 
     def _stadium_frozen(self) -> bool | UnsetType:
         """Return whether Pokemon Stadium is frozen in this game, or `UNSET` if we can't tell.
@@ -342,35 +330,15 @@ class GameStartPayload:
         return scene == MAJOR_SCENE_ONLINE
 
     def _player(self, index: int) -> PlayerSettings:
-        def get(name: str) -> Any:
-            return self.get(name, index)
-
-        flags = get("player_bitfield")
-        dashback, shield_drop = get("dashback_fix"), get("shield_drop_fix")
-        return PlayerSettings(
+        flags = self.get("player_bitfield", index)
+        dashback, shield_drop = self.get("dashback_fix", index), self.get("shield_drop_fix", index)
+        return self._read(
+            PlayerSettings,
+            index,
             player_index=index,
             port=index + 1,
-            character_id=get("character_id"),
-            type=get("type"),
-            start_stocks=get("start_stocks"),
-            character_color=get("character_color"),
-            team_shade=get("team_shade"),
-            handicap=get("handicap"),
-            team_id=get("team_id"),
             **{name: bool(flags >> bit & 1) for bit, name in enumerate(PLAYER_FLAGS)},
-            cpu_level=get("cpu_level"),
-            damage_start=get("damage_start"),
-            damage_spawn=get("damage_spawn"),
-            offense_ratio=get("offense_ratio"),
-            defense_ratio=get("defense_ratio"),
-            model_scale=get("model_scale"),
             controller_fix="Mixed" if dashback != shield_drop else _CONTROLLER_FIXES.get(dashback, "None"),
-            dashback_fix=dashback,
-            shield_drop_fix=shield_drop,
-            nametag=self.text("nametag", index),
-            display_name=self.text("display_name", index),
-            connect_code=self.text("connect_code", index),
-            user_id=self.text("user_id", index),
         )
 
 
@@ -379,10 +347,10 @@ def set_field(payload: bytearray, name: str, value: Any, player: int = 0) -> Non
 
     If the row is beyond its end, it is left out.
     """
-    field = _BY_NAME[name]
-    at = field.offset + field.stride_bytes * player
-    if at + field.kind.width_bytes <= len(payload):
-        struct.pack_into(">" + field.kind.code, payload, at, value)
+    offset, stride_bytes, kind = _ROWS[name]
+    offset += stride_bytes * player
+    if offset + kind.size <= len(payload):
+        kind.pack_into(payload, offset, value)
 
 
 def size_at(version: tuple[int, int, int]) -> int:

@@ -33,7 +33,7 @@ from slpstream.formats.slippi.framing import (
 )
 from slpstream.formats.slippi.game_events import FORMAT, GameEvents
 from slpstream.formats.slippi.game_start import GameStartPayload, Settings
-from slpstream.formats.slippi.outcome import CountLedgeGrabs
+from slpstream.formats.slippi.result import CountLedgeGrabs
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model import events
 from slpstream.model.errors import FieldError, FormatError, FramingError

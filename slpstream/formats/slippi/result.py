@@ -1,11 +1,16 @@
-"""The winners of a game, which you get in `game_end`, and how many stocks and how much percent the players had at the
-end.
+"""How a game ended: its winners, scores and standings. We find them out from the final frames and the Game End.
 
 We follow the rules of slippi-js 9.1 (`getWinners`), but without its bugs. If a no contest doesn't have an initiator,
 there's no winner, and a second Game End doesn't change anything. Before 3.13, there are no placements. If such a game
 didn't end because someone quit or time ran out, stocks decide it, and then percent. We also know some things that
 slippi-js doesn't: the team of a player who quits loses, the last frame can decide a game whose Game End was lost, and
-ledge grabs can decide a timeout (`outcome`).
+ledge grabs can decide a timeout.
+
+In an online game of two players, if time runs out, and a player has grabbed ledges more than 45 times, then this player
+loses, unless the other one has done the same (documented: release notes of Slippi Dolphin 3.4.1, for ranked, unranked
+and direct games, not for teams). Since you can't see the version of Dolphin in a replay, we also apply this rule to
+games from before 3.4.1 (guessed). A grab is the beginning of the action state 0xFC, just like in `ledgegrabCount` of
+the stats (observed). The game has a counter of its own for this.
 
 In modes without stocks, the placements decide, or else the score of time mode. If players have the same score, the game
 ranks them by KOs, falls and port, and then plays sudden death. So if the first placements are in this order, it is a
@@ -15,16 +20,22 @@ mode, the placements decide, or else who has stocks left (guessed: no replay of 
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from slpstream.formats.slippi.commands import LAST_DYING
-from slpstream.formats.slippi.falls import PlayerScore
+from slpstream.formats.slippi.commands import LAST_DYING, LEDGE_CATCH, POST_FRAME
+from slpstream.formats.slippi.falls import FallCounter, PlayerScore
+from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, PLAYERS, TIME_MODE, Settings
+from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
+from slpstream.formats.slippi.last_frame import LastFrame
+from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
 
 INFERRED: Literal["inferred"] = "inferred"
 """The `basis` of winners that the last frame shows, in a replay without Game End."""
@@ -35,6 +46,10 @@ MAX_LEDGE_GRABS = 45
 _PAIR = 2
 _OPPONENTS = 2
 """Number of sides in a game in which one loses when the other wins."""
+_ACTION_FIELDS = "action_state_id", "action_state_counter"
+
+CountLedgeGrabs = Callable[[], Mapping[int, int]]
+"""Returns the ledge grabs of a game, by player index."""
 
 
 class Placement(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -51,204 +66,316 @@ class GameEndPayload(msgspec.Struct, rename="camel", frozen=True, gc=False, omit
     lras_initiator_index: Any = UNSET
     placements: list[Placement] = []
 
-
-class LastSeen(NamedTuple):
-    """The last Post-Frame Updates of the players, by player index.
-
-    A player who is out has no updates in later frames, but an update can also be missing because of damage. So if a
-    player isn't in the last frame, they only count as out if the update before shows it, because it has no stocks, or
-    one and its death.
-    """
-
-    posts: Mapping[int, Any]
-    """Those in the last frame."""
-    gone: Mapping[int, Any]
-    """Those of players whom the last frame lacks."""
-
-    def stocks(self, player: int) -> int | None:
-        """Return how many stocks a player has, or `None` if we don't know."""
-        if player in self.posts:
-            return int(self.posts[player].stocks_remaining)
-        return 0 if player in self.gone and _is_out(self.gone[player]) else None
-
-
-def _is_out(post: Any) -> bool:
-    stocks, state = int(post.stocks_remaining), int(post.action_state_id)
-    return stocks == 0 or (stocks == 1 and state <= LAST_DYING)
+    @classmethod
+    def of(cls, event: Any) -> Self:
+        """Return a decoded Game End event in this form."""
+        positions = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
+        placements = [Placement(i, position) for i, position in enumerate(positions)]
+        return cls(event.game_end_method, event.lras_initiator_index, placements)
 
 
 def limits_ledge_grabs(settings: Settings) -> bool:
-    """Whether a timeout can be decided by ledge grabs if a game has these settings (`outcome`)."""
+    """Whether a timeout can be decided by ledge grabs if a game has these settings."""
     online = settings.game_mode == MAJOR_SCENE_ONLINE
     return online and len(settings.players) == _PAIR and not settings.is_teams
 
 
-def game_end_payload(event: Any) -> GameEndPayload:
-    """Return the decoded Game End event in the form of `game_end` messages."""
-    positions = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
-    placements = [Placement(i, position) for i, position in enumerate(positions)]
-    return GameEndPayload(event.game_end_method, event.lras_initiator_index, placements)
+class LedgeGrabs:
+    """Counts how often each player grabs a ledge. Only final frames count."""
+
+    def __init__(self, players: Iterable[int]) -> None:
+        self.counts = dict.fromkeys(players, 0)
+        """By player index."""
+        self._last: dict[int, tuple[int, Any]] = {}
+
+    def copy(self) -> LedgeGrabs:
+        """Return a copy of this counter. It has the same state, but is independent from then on."""
+        twin = copy.copy(self)
+        twin.counts, twin._last = dict(self.counts), dict(self._last)
+        return twin
+
+    def take(self, frame: Frame) -> None:
+        """Take the next final frame."""
+        content = frame.content
+        if type(content) is PackedFrame:
+            # Decoding the frame would take longer than all other work on it.
+            actions = content.events.fields(POST_FRAME, _ACTION_FIELDS, _action)(content.data)
+        else:
+            posts = {index: player.post for index, player in content.players.items() if player.post is not UNSET}
+            actions = {index: (post.action_state_id, post.action_state_counter) for index, post in posts.items()}
+        for index, (state, counter) in actions.items():
+            self.add(index, state, counter)
+
+    def add(self, index: int, state: int, counter: Any) -> None:
+        """Take the action state of a player in a final frame, and how long it has lasted."""
+        if state == LEDGE_CATCH and index in self.counts:
+            last, last_counter = self._last.get(index, (None, UNSET))
+            if last != LEDGE_CATCH or (counter is not UNSET and counter < last_counter):
+                self.counts[index] += 1
+            self._last[index] = state, counter
+        elif index in self._last:
+            del self._last[index]
 
 
-def winners(
-    settings: Settings,
-    end: GameEndPayload | None,
-    seen: LastSeen,
-    ledge_grabs: Callable[[], Mapping[int, int]] = dict,
-    scores: Sequence[PlayerScore] = (),
-) -> list[Placement]:
-    """Return the winners. There can be several if there are teams, and none if we don't know who has won.
+def _action(state: int, counter: Any = UNSET) -> tuple[int, Any]:
+    return state, counter
 
-    If the replay has placements, they keep their positions, and otherwise, all of them have position 0. If ledge grabs
-    can decide the game, `ledge_grabs` is called to get them by player index. If it is a game without stocks, you have
-    to pass its `scores`.
-    """
-    if end is None:
+
+class Outcome:
+    """Makes the `GameEnd`. If falls or ledge grabs might decide the game, it also counts these."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._falls = None if settings.takes_stocks else FallCounter(settings)
+        self.needs_all_frames = self._falls is not None
+        """Whether `take` needs all final frames, and not only those in which a player grabs a ledge and the next ones.
+        """
+        self._ledge_grabs: LedgeGrabs | None = None
+        if limits_ledge_grabs(settings):
+            self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
+        self._count_ledge_grabs: CountLedgeGrabs = dict
+
+    def copy(self) -> Self:
+        """Return a copy. It has the same state, but is independent from then on."""
+        twin = copy.copy(self)
+        twin._falls = None if self._falls is None else self._falls.copy()
+        twin._ledge_grabs = None if self._ledge_grabs is None else self._ledge_grabs.copy()
+        return twin
+
+    def count_ledge_grabs_with(self, count: CountLedgeGrabs) -> None:
+        """If ledge grabs might decide the game, call `count` to get them, instead of counting them in the frames."""
+        self._ledge_grabs, self._count_ledge_grabs = None, count
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take the next events of the game. A frame only counts when it is final."""
+        if self._falls is None and self._ledge_grabs is None:
+            return
+        for frame in final_frames(events):
+            if self._falls is not None:
+                self._falls.take(frame.players)
+            if self._ledge_grabs is not None:
+                self._ledge_grabs.take(frame)
+
+    def game_end(
+        self,
+        numbers: FrameNumbers,
+        last_frame: LastFrame,
+        reason: EndReason,
+        payload: GameEndPayload | None,
+        end_offset: int,
+    ) -> GameEnd:
+        """Return the end of the game, after its last frame. If the game has a Game End, pass it as `payload`."""
+        last = last_frame.frame
+        players = {} if last is None else last.entry.players
+        posts = {index: player.post for index, player in players.items() if player.post}
+        gone = {index: post for index, post in last_frame.gone.items() if index not in players}
+        scores = [] if self._falls is None else self._falls.scores()
+        ending = Ending(self._settings, payload, posts, gone, scores)
+        starts_at = timer_start(numbers.first)
+        timed = None if last is None or not numbers.count_time else last.number
+        tied = ending.is_tied(None if timed is None else timer_seconds(timed, starts_at))
+        winners = [] if tied else ending.winners(self._counted_ledge_grabs)
+        values: dict[str, Any] = ({"scores": scores} if scores else {}) | ({"tied": True} if tied else {})
+        if reason == "raw_length" or (reason == "game_end" and payload is None):
+            # The game has closed the file, so Game End was lost, or it does not contain how the game ended.
+            cut = len(posts) < len(players)
+            winners = [] if cut else ending.inferred_winners()
+            values |= {"basis": INFERRED} if winners else {}
+        return GameEnd(
+            end_offset,
+            reason,
+            payload,
+            winners,
+            None if last is None else last.number,
+            None if timed is None else playable_seconds(timed, starts_at),
+            values,
+            standings=ending.standings(),
+        )
+
+    def _counted_ledge_grabs(self) -> Mapping[int, int]:
+        return self._count_ledge_grabs() if self._ledge_grabs is None else self._ledge_grabs.counts
+
+
+class Ending:
+    """The rules by which the winners follow from the end of a game."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        end: GameEndPayload | None,
+        posts: Mapping[int, Any],
+        gone: Mapping[int, Any],
+        scores: Sequence[PlayerScore] = (),
+    ) -> None:
+        """`posts` are the Post-Frame Updates in the last frame, by player index, and `gone` the last ones of players
+        whom it lacks. If it is a game without stocks, you have to pass its `scores`.
+        """
+        self._settings = settings
+        self._end = end
+        self._posts = posts
+        self._gone = gone
+        self._scores = scores
+        self._players = [player.player_index for player in settings.players]
+        sides: dict[int, list[int]] = {}
+        for player in settings.players:
+            sides.setdefault(player.team_id if settings.is_teams else player.player_index, []).append(
+                player.player_index
+            )
+        self._sides = list(sides.values())
+        """The players that win together: the teams, or if there are none, each player alone."""
+
+    def winners(self, ledge_grabs: CountLedgeGrabs) -> list[Placement]:
+        """Return the winners. There can be several if there are teams, and none if we don't know who has won.
+
+        If the replay has placements, they keep their positions, and otherwise, all of them have position 0. If ledge
+        grabs can decide the game, `ledge_grabs` is called to get them.
+        """
+        end = self._end
+        if end is None:
+            return []
+        if end.game_end_method in _QUIT:
+            return _first(self._remaining(end.lras_initiator_index))
+        placed = self._placed_first(end)
+        if not self._settings.takes_stocks:
+            return _first(self._best_score()) if placed is None else placed
+        stocks = self.stocks()
+        left = [side for side in self._sides if any(stocks[player] != 0 for player in side)]
+        if any(player.stamina_mode for player in self._settings.players):
+            return _first(left[0] if len(left) == 1 else []) if placed is None else placed
+        if not left and any(player.start_stocks for player in self._settings.players):
+            return []
+        if end.game_end_method == TIME and limits_ledge_grabs(self._settings):
+            grabs = ledge_grabs()
+            within = [player for player in self._players if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
+            if len(within) == 1:
+                return _first(within)
+        known = {player: count for player, count in stocks.items() if count is not None}
+        if end.game_end_method == TIME and len(self._players) == len(known) == _PAIR:
+            return _first(self._ahead([[player] for player in self._players], known))
+        if placed is not None:
+            return placed
+        if len(self._players) > 1 and end.game_end_method in (TIME, GAME, RESOLVED):
+            if end.game_end_method != TIME and len(left) == 1:
+                return _first(left[0])
+            return _first(self._ahead(self._sides, known)) if len(known) == len(stocks) else []
         return []
-    players = [p.player_index for p in settings.players]
-    if end.game_end_method in _QUIT:
-        return _first(_remaining(settings, end.lras_initiator_index))
-    if not settings.takes_stocks:
-        return _placed_first(settings, end) if _has_placements(end) else _first(_best_score(settings, scores))
-    stocks = _stocks_at_end(settings, end, seen)
-    left = [side for side in _sides(settings) if any(stocks[player] != 0 for player in side)]
-    if any(player.stamina_mode for player in settings.players):
-        return _placed_first(settings, end) if _has_placements(end) else _first(left[0] if len(left) == 1 else [])
-    if not left and any(player.start_stocks for player in settings.players):
-        return []
-    if end.game_end_method == TIME and limits_ledge_grabs(settings):
-        grabs = ledge_grabs()
-        within = [player for player in players if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
-        if len(within) == 1:
-            return _first(within)
-    known = {player: count for player, count in stocks.items() if count is not None}
-    if end.game_end_method == TIME and len(players) == 2 and len(known) == 2:
-        return _first(_ahead([[player] for player in players], known, seen.posts))
-    if _has_placements(end):
-        return _placed_first(settings, end)
-    if len(players) > 1 and end.game_end_method in (TIME, GAME, RESOLVED):
-        if end.game_end_method != TIME and len(left) == 1:
-            return _first(left[0])
-        return _first(_ahead(_sides(settings), known, seen.posts)) if len(known) == len(stocks) else []
-    return []
 
+    def is_tied(self, played_seconds: float | None) -> bool:
+        """Whether a game of time mode ended with several sides in first place, so that it has to be decided by sudden
+        death.
 
-def is_tied(
-    settings: Settings, end: GameEndPayload | None, scores: Sequence[PlayerScore], played_seconds: float | None
-) -> bool:
-    """Whether a game of time mode ended with several sides in first place, so that it has to be decided by sudden
-    death.
+        `played_seconds` is how long the timer ran, or `None` if you don't know this.
+        """
+        end, settings = self._end, self._settings
+        if end is None or settings.in_game_mode != TIME_MODE or end.game_end_method in _QUIT:
+            return False
+        if len(self._sides) < _OPPONENTS:
+            return False
+        first = {p.player_index for p in end.placements if p.position == 0}
+        if sum(1 for side in self._sides if first & {*side}) > 1:
+            return True
+        if self._best_score():
+            return False
+        if not _has_placements(end):
+            return True
+        # A game that was cut short before any fall has no meaningful score.
+        ran_out = played_seconds is not None and played_seconds >= settings.starting_timer_seconds
+        counted = any(each.falls for each in self._scores) or ran_out
+        return counted and (settings.is_teams or first == {max(self._scores, key=_rank).player_index})
 
-    `played_seconds` is how long the timer ran, or `None` if you don't know this.
-    """
-    if end is None or settings.in_game_mode != TIME_MODE or end.game_end_method in _QUIT or len(_sides(settings)) == 1:
-        return False
-    first = {p.player_index for p in end.placements if p.position == 0}
-    if sum(1 for side in _sides(settings) if first & {*side}) > 1:
-        return True
-    if _best_score(settings, scores):
-        return False
-    if not _has_placements(end):
-        return True
-    # A game that was cut short before any fall has no meaningful score.
-    ran_out = played_seconds is not None and played_seconds >= settings.starting_timer_seconds
-    counted = any(each.falls for each in scores) or ran_out
-    return counted and (settings.is_teams or first == {max(scores, key=_rank).player_index})
+    def inferred_winners(self) -> list[Placement]:
+        """Return the winners of a stock game whose Game End was lost, which is the only side that isn't out.
 
+        If several sides might have stocks, or none has any, the result is empty.
+        """
+        if not self._settings.takes_stocks or len(self._sides) < _OPPONENTS:
+            return []
+        left = [side for side in self._sides if any(self._stocks_of(player) != 0 for player in side)]
+        shown = self._posts.keys() | self._gone.keys()
+        return _first(left[0]) if len(left) == 1 and shown & {*left[0]} else []
 
-def score_values(scores: Sequence[PlayerScore], *, tied: bool) -> dict[str, Any]:
-    """Return those members of `game_end` that only games without stocks have."""
-    if not scores:
-        return {}
-    return {"scores": list(scores), "tied": True} if tied else {"scores": list(scores)}
+    def standings(self) -> dict[int, dict[str, Any]]:
+        """Return how many stocks and how much percent each player had at the end, by player index.
 
+        If a player was out by then, they have 0 stocks. In modes without stocks, you only get the percent. If we don't
+        know anything about a player, they are left out. If there was no frame, the result is empty.
+        """
+        if not self._posts:
+            return {}
+        if not self._settings.takes_stocks:
+            return {p: {"percent": self._posts[p].percent} for p in self._players if p in self._posts}
+        found: dict[int, dict[str, Any]] = {}
+        for player, stocks in self.stocks().items():
+            post = self._posts.get(player)
+            if post is None and stocks is None:
+                post = self._gone.get(player)
+            if post is not None:
+                found[player] = {"stocks": post.stocks_remaining, "percent": post.percent}
+            elif stocks is not None:
+                found[player] = {"stocks": stocks, "percent": 0.0}
+        return found
 
-def inferred_winners(settings: Settings, seen: LastSeen) -> list[Placement]:
-    """Return the winners of a stock game whose Game End was lost, which is the only side that isn't out.
+    def stocks(self) -> dict[int, int | None]:
+        """Return how many stocks each player had at the end of a stock game, or `None` where we don't know.
 
-    If several sides might have stocks, or none has any, the result is empty.
-    """
-    sides = _sides(settings)
-    if not settings.takes_stocks or len(sides) < _OPPONENTS:
-        return []
-    left = [side for side in sides if any(seen.stocks(player) != 0 for player in side)]
-    shown = [side for side in left if any(player in seen.posts or player in seen.gone for player in side)]
-    return _first(left[0]) if len(left) == 1 and shown else []
+        If a game was played to its end, there's only one side left. So if one of the players in its last frame has
+        stocks, then those who are missing in it are out.
+        """
+        stocks = {player: self._stocks_of(player) for player in self._players}
+        played_out = self._end is not None and self._end.game_end_method in (GAME, RESOLVED)
+        if played_out and any(post.stocks_remaining for post in self._posts.values()):
+            return {player: count or 0 for player, count in stocks.items()}
+        return stocks
 
+    def _stocks_of(self, player: int) -> int | None:
+        """Return how many stocks a player has in the last frame, or `None` if we don't know.
 
-def standings(settings: Settings, end: GameEndPayload | None, seen: LastSeen) -> dict[int, dict[str, Any]]:
-    """Return how many stocks and how much percent each player had at the end, by player index.
+        A player who is out has no updates in later frames, but an update can also be missing because of damage. So if a
+        player isn't in the last frame, they only count as out if the update before shows it, because it has no stocks,
+        or one and its death.
+        """
+        if player in self._posts:
+            return int(self._posts[player].stocks_remaining)
+        post = self._gone.get(player)
+        is_dying = post is not None and post.stocks_remaining == 1 and post.action_state_id <= LAST_DYING
+        return 0 if post is not None and (post.stocks_remaining == 0 or is_dying) else None
 
-    If a player was out by then, they have 0 stocks. In modes without stocks, you only get the percent. If we don't know
-    anything about a player, they are left out. If there was no frame, the result is empty.
-    """
-    if not seen.posts:
-        return {}
-    if not settings.takes_stocks:
-        return {
-            p.player_index: {"percent": seen.posts[p.player_index].percent}
-            for p in settings.players
-            if p.player_index in seen.posts
-        }
-    found: dict[int, dict[str, Any]] = {}
-    for player, stocks in _stocks_at_end(settings, end, seen).items():
-        post = seen.posts.get(player)
-        if post is None and stocks is None:
-            post = seen.gone.get(player)
-        if post is not None:
-            found[player] = {"stocks": post.stocks_remaining, "percent": post.percent}
-        elif stocks is not None:
-            found[player] = {"stocks": stocks, "percent": 0.0}
-    return found
+    def _remaining(self, initiator: Any) -> list[int]:
+        """If one of two sides has quit, return the other one. If we don't know who quit, the result is empty."""
+        stayed = [side for side in self._sides if initiator not in side]
+        return stayed[0] if len(self._sides) == _OPPONENTS and len(stayed) == 1 else []
 
+    def _ahead(self, sides: list[list[int]], stocks: Mapping[int, int]) -> list[int]:
+        """Return the side with the most stocks. If there are several, it is the one with the lowest sum of whole
+        percents.
 
-def shows_stocks(settings: Settings, end: GameEndPayload, posts: Mapping[int, Any]) -> bool:
-    """Whether we can tell from the Post-Frame Updates of the last frame how many stocks all players had at the end."""
-    return None not in _stocks_at_end(settings, end, LastSeen(posts, {})).values()
+        In the case of a tie, the result is empty.
+        """
 
+        def percent(player: int) -> float:
+            value = self._posts[player].percent if player in self._posts else 0.0
+            return math.trunc(value) if math.isfinite(value) else math.inf
 
-def _stocks_at_end(settings: Settings, end: GameEndPayload | None, seen: LastSeen) -> dict[int, int | None]:
-    """Return how many stocks each player had at the end of a stock game, or `None` where we don't know.
+        return _best(sides, [(sum(stocks[p] for p in side), -sum(percent(p) for p in side)) for side in sides])
 
-    If a game was played to its end, there's only one side left. So if one of the players in its last frame has stocks,
-    then those who are missing in it are out.
-    """
-    played_out = end is not None and end.game_end_method in (GAME, RESOLVED)
-    if played_out and any(post.stocks_remaining for post in seen.posts.values()):
-        return {p.player_index: seen.stocks(p.player_index) or 0 for p in settings.players}
-    return {p.player_index: seen.stocks(p.player_index) for p in settings.players}
+    def _placed_first(self, end: GameEndPayload) -> list[Placement] | None:
+        """Return the side of the player in first place, with the places of all its players, or `None` if the replay has
+        no placements.
+        """
+        if not _has_placements(end):
+            return None
+        best = next((p.player_index for p in end.placements if p.position == 0), None)
+        return [p for side in self._sides if best in side for p in end.placements if p.player_index in side]
 
+    def _best_score(self) -> list[int]:
+        """Return the side with the highest sum of scores.
 
-def _remaining(settings: Settings, initiator: Any) -> list[int]:
-    """If one of two sides has quit, return the other one. If we don't know who quit, the result is empty."""
-    sides = _sides(settings)
-    stayed = [side for side in sides if initiator not in side]
-    return stayed[0] if len(sides) == _OPPONENTS and len(stayed) == 1 else []
-
-
-def _sides(settings: Settings) -> list[list[int]]:
-    """Return the players that win together. These are the teams, or if there are none, each player alone."""
-    if not settings.is_teams:
-        return [[p.player_index] for p in settings.players]
-    sides: dict[int, list[int]] = {}
-    for player in settings.players:
-        sides.setdefault(player.team_id, []).append(player.player_index)
-    return list(sides.values())
-
-
-def _ahead(sides: list[list[int]], stocks: Mapping[int, int], last_posts: Mapping[int, Any]) -> list[int]:
-    """Return the side with the most stocks. If there are several, it is the one with the lowest sum of whole percents.
-
-    In the case of a tie, the result is empty.
-    """
-
-    def percent(player: int) -> float:
-        value = last_posts[player].percent if player in last_posts else 0.0
-        return math.trunc(value) if math.isfinite(value) else math.inf
-
-    ranks = [(sum(stocks[p] for p in side), -sum(percent(p) for p in side)) for side in sides]
-    best = max(ranks)
-    return sides[ranks.index(best)] if ranks.count(best) == 1 else []
+        If there's a tie, or the mode has no scores, the result is empty.
+        """
+        scores = {each.player_index: each.score for each in self._scores if each.score is not UNSET}
+        if len(self._sides) < _OPPONENTS or len(scores) < len(self._players):
+            return []
+        return _best(self._sides, [sum(scores[player] for player in side) for side in self._sides])
 
 
 def _has_placements(end: GameEndPayload) -> bool:
@@ -260,23 +387,10 @@ def _has_placements(end: GameEndPayload) -> bool:
     return bool(positions) and max(positions) < PLAYERS
 
 
-def _placed_first(settings: Settings, end: GameEndPayload) -> list[Placement]:
-    """Return the side of the player in first place, with the places of all its players."""
-    best = next((p.player_index for p in end.placements if p.position == 0), None)
-    return [p for side in _sides(settings) if best in side for p in end.placements if p.player_index in side]
-
-
-def _best_score(settings: Settings, scores: Sequence[PlayerScore]) -> list[int]:
-    """Return the side with the highest sum of scores.
-
-    If there's a tie, or the mode has no scores, the result is empty.
-    """
-    by_index = {each.player_index: each.score for each in scores if each.score is not UNSET}
-    sides = _sides(settings)
-    if len(sides) == 1 or len(by_index) < sum(map(len, sides)):
-        return []
-    sums = [sum(by_index[player] for player in side) for side in sides]
-    return sides[sums.index(max(sums))] if sums.count(max(sums)) == 1 else []
+def _best(sides: list[list[int]], ranks: list[Any]) -> list[int]:
+    """Return the side with the highest rank. If there's a tie, the result is empty."""
+    best = max(ranks)
+    return sides[ranks.index(best)] if ranks.count(best) == 1 else []
 
 
 def _rank(player: PlayerScore) -> tuple[int, int, int, int]:

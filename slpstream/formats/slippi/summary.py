@@ -1,24 +1,32 @@
-"""The neutral summary of a Melee game."""
+"""The neutral summary of a Melee game, and the setup that it reveals: build, codes, controller fixes, region, rules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from slpstream.formats.slippi.game_start import STOCK_MODE
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, STOCK_MODE
+from slpstream.formats.slippi.gecko import families
 from slpstream.formats.slippi.names import character_name, in_game_modes, stage_name, teams
 from slpstream.formats.slippi.result import GAME, INFERRED, RESOLVED, TIME
 from slpstream.model.events import GameEnd
+from slpstream.model.fields import camel
 from slpstream.model.prepared import prepared
+from slpstream.model.setup import CodeList, Kind, RevealedSetup, SetupValue
 from slpstream.model.summary import Ending, GameSummary, PlayerSummary, Thing, given
 
-_CPU = 1
+_HUMAN, _CPU = 0, 1
 _VERSUS, _SUDDEN_DEATH = 2, 3
 """Major and minor scene of a sudden death (observed)."""
 _SUDDEN_DEATH_STOCKS, _SUDDEN_DEATH_PERCENT = 1, 300
-_NO_TIMER = 0
+_NO_TIMER, _COUNTS_UP = 0, 3
+_FIXES = {0: "off", 1: "on", 2: "Dween"}
+"""Dashback and shield-drop fix; UCF is 1."""
+_ITEMS_OFF = 255
+_ITEM_RATES = ("very low", "low", "medium", "high", "very high")
+_SHOWN_DIGITS = 8
 _RANKED = "mode.ranked"
 _MODE_SHIFT = 5
 _ENDINGS: Mapping[int, Ending] = {TIME: "time", GAME: "finished", RESOLVED: "finished"}
@@ -26,10 +34,7 @@ _ENDINGS: Mapping[int, Ending] = {TIME: "time", GAME: "finished", RESOLVED: "fin
 
 
 class _Player(msgspec.Struct, rename="camel"):
-    """Those parts of `PlayerSettings` that we need for the summary.
-
-    If a version lacks a field, it keeps its default.
-    """
+    """Those members of `PlayerSettings` that we need. If a version lacks one, it keeps its default."""
 
     player_index: int
     port: int | None = None
@@ -40,9 +45,15 @@ class _Player(msgspec.Struct, rename="camel"):
     character_color: int | None = None
     team_id: int | None = None
     damage_spawn: int | None = None
+    dashback_fix: int | None = None
+    shield_drop_fix: int | None = None
     nametag: str = ""
     display_name: str = ""
     connect_code: str = ""
+
+
+class _GameInfo(msgspec.Struct, frozen=True, rename="camel"):
+    damage_ratio: float | None = None
 
 
 class _Match(msgspec.Struct, frozen=True, rename="camel"):
@@ -50,8 +61,8 @@ class _Match(msgspec.Struct, frozen=True, rename="camel"):
 
 
 @prepared
-class _Settings(msgspec.Struct, rename="camel"):
-    """The part of `Settings` that the summary needs."""
+class _Settings(msgspec.Struct, rename=lambda name: "isPAL" if name == "is_pal" else camel(name)):
+    """Those members of `Settings` that we need."""
 
     players: list[_Player]
     slp_version: str = ""
@@ -60,53 +71,65 @@ class _Settings(msgspec.Struct, rename="camel"):
     game_mode: int | None = None
     in_game_mode: int = STOCK_MODE
     timer_type: int | None = None
+    starting_timer_seconds: int | None = None
     is_teams: bool = False
+    friendly_fire_enabled: bool | None = None
+    item_spawn_behavior: int | None = None
+    enabled_items: int | None = None
+    is_pal: bool | None = None
+    stadium_frozen: bool | None = None
+    language: int | None = None
+    game_info_block: _GameInfo = _GameInfo()
     match_info: _Match = _Match()
 
+    @property
+    def mode(self) -> str:
+        """The mode in a word: `stock`, `stamina`, `time`, ..., or `mode 4` for one without a name."""
+        if self.in_game_mode == STOCK_MODE and any(player.stamina_mode for player in self.players):
+            return "stamina"
+        number = self.in_game_mode >> _MODE_SHIFT
+        return in_game_modes().get(number) or f"mode {number}"
 
-@prepared
-class _Winner(msgspec.Struct, rename="camel"):
-    player_index: int
 
-
-@prepared
-class _GameEnd(msgspec.Struct, rename="camel"):
+class _GameEnd(msgspec.Struct, rename="camel", frozen=True):
     game_end_method: int | None = None
     lras_initiator_index: int | None = None
 
 
-class _Score(msgspec.Struct, rename="camel"):
+class _PlayerResult(msgspec.Struct, rename="camel"):
+    """A winner, or the score of a player."""
+
     player_index: int
     score: int | None = None
 
 
 @prepared
-class _EndValues(msgspec.Struct):
-    """Those members of `game_end` that only games without stocks have."""
+class _End(msgspec.Struct, rename="camel"):
+    """Those members of `game_end` that we need."""
 
-    scores: list[_Score] = []
+    game_end: _GameEnd | None = None
+    winners: list[_PlayerResult] = []
+    scores: list[_PlayerResult] = []
     tied: bool = False
+    basis: str = ""
 
 
 def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | None) -> GameSummary:
     """Summarise a game; see `slpstream.formats.interface.Describe`."""
     setup = msgspec.convert(settings, _Settings)
-    game_end = _GameEnd()
-    winners: list[_Winner] = []
-    values = _EndValues()
+    ended = _End()
     if end is not None:
-        values = msgspec.convert(msgspec.to_builtins(end.values), _EndValues)
-        game_end = msgspec.convert(end.game_end or {}, _GameEnd)
-        winners = msgspec.convert(end.winners, list[_Winner])
+        values = {"gameEnd": end.game_end, "winners": end.winners, **msgspec.to_builtins(end.values)}
+        ended = msgspec.convert(values, _End)
+    game_end = ended.game_end or _GameEnd()
     method, quitter = game_end.game_end_method, game_end.lras_initiator_index
-    inferred = end is not None and end.values.get("basis") == INFERRED
-    ending: Ending | None = "finished" if inferred else None
+    ending: Ending | None = "finished" if ended.basis == INFERRED else None
     if method is not None:
         ending = _ENDINGS.get(method, "quit")
     sudden_death = _is_sudden_death(setup)
     session_id = setup.match_info.session_id
     metadata = metadata or {}
-    scores = {each.player_index: each.score for each in values.scores}
+    scores = {each.player_index: each.score for each in ended.scores}
     started_at = metadata.get("startAt")
     return GameSummary(
         version=setup.slp_version,
@@ -122,7 +145,7 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
             )
             for player in setup.players
         ],
-        mode=_mode(setup),
+        mode="" if setup.mode == "stock" else setup.mode,
         is_teams=setup.is_teams,
         versus=True,
         match_id=session_id if session_id.startswith(_RANKED) else "",
@@ -130,19 +153,11 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
         sudden_death=sudden_death,
         ending=ending,
         quitter=quitter if any(player.player_index == quitter for player in setup.players) else None,
-        winners=[winner.player_index for winner in winners],
-        tied=values.tied,
-        basis=INFERRED if inferred else "",
+        winners=[winner.player_index for winner in ended.winners],
+        tied=ended.tied,
+        basis=INFERRED if ended.basis == INFERRED else "",
         setup=given(settings, "stageId", "gameMode", "isTeams"),
     )
-
-
-def _mode(setup: _Settings) -> str:
-    """Return the mode in a word. For stock mode, this is empty."""
-    if setup.in_game_mode == STOCK_MODE:
-        return "stamina" if any(player.stamina_mode for player in setup.players) else ""
-    number = setup.in_game_mode >> _MODE_SHIFT
-    return in_game_modes().get(number) or f"mode {number}"
 
 
 def _is_sudden_death(setup: _Settings) -> bool:
@@ -190,3 +205,90 @@ def _names(metadata: Mapping[str, Any], index: int) -> Mapping[str, str]:
     for key in ("players", str(index), "names"):
         entry = entry.get(key) if isinstance(entry, dict) else None
     return {key: name for key, name in entry.items() if isinstance(name, str)} if isinstance(entry, dict) else {}
+
+
+def describe_setup(settings: Any, codes: CodeList | None, metadata: Mapping[str, Any] | None) -> RevealedSetup:
+    """See `slpstream.formats.interface.DescribeSetup`."""
+    game = msgspec.convert(settings, _Settings)
+    if game.game_mode == MAJOR_SCENE_ONLINE:
+        return RevealedSetup(incomparable="played online")
+    if game.game_mode not in (None, _VERSUS):
+        return RevealedSetup(incomparable="no versus game")
+    return RevealedSetup(values=[*_machine(game, metadata or {}), *_codes(codes), *_controllers(game), *_rules(game)])
+
+
+def _machine(game: _Settings, metadata: Mapping[str, Any]) -> Iterator[SetupValue]:
+    if game.slp_version:
+        yield _value("version", "replay version", game.slp_version)
+    platform = metadata.get("playedOn")
+    if isinstance(platform, str) and platform:
+        yield _value("platform", "played on", platform[:40])
+    if game.is_pal is not None:
+        yield _value("region", "region", "PAL" if game.is_pal else "NTSC")
+    if game.language is not None:
+        yield _value("language", "language", {0: "Japanese", 1: "English"}.get(game.language, str(game.language)))
+    if game.stadium_frozen is not None:
+        yield _value("stadium", "Pokémon Stadium", "frozen" if game.stadium_frozen else "transforms")
+
+
+def _codes(codes: CodeList | None) -> Iterator[SetupValue]:
+    if codes is None:
+        return
+    yield SetupValue(
+        name="codes",
+        title="Gecko codes",
+        value=codes.fingerprint,
+        text=f"{codes.fingerprint[:_SHOWN_DIGITS]} ({codes.count} codes)",
+    )
+    on = {each.family: each.name for each in codes.sets}
+    for family, name in families().items():
+        yield _value(f"codes_{family}", name, on.get(family, "none"))
+
+
+def _controllers(game: _Settings) -> Iterator[SetupValue]:
+    for player in game.players:
+        dashback, shield_drop = player.dashback_fix, player.shield_drop_fix
+        if player.type != _HUMAN or player.port is None or dashback is None or shield_drop is None:
+            continue
+        text = _fix(dashback)
+        if dashback != shield_drop:
+            text = f"dashback {_fix(dashback)}, shield drop {_fix(shield_drop)}"
+        yield SetupValue(name="ucf", title="UCF", value=f"{dashback}/{shield_drop}", text=text, port=player.port)
+
+
+def _fix(number: int) -> str:
+    return _FIXES.get(number, f"unknown fix {number}")
+
+
+def _rules(game: _Settings) -> Iterator[SetupValue]:
+    yield _value("mode", "mode", game.mode, "rules")
+    if game.timer_type is not None and game.starting_timer_seconds is not None:
+        yield _value("timer", "timer", _timer(game.timer_type, game.starting_timer_seconds), "rules")
+    stocks = sorted({player.start_stocks for player in game.players if player.start_stocks is not None})
+    if game.in_game_mode == STOCK_MODE and stocks:
+        yield _value("stocks", "stocks", " and ".join(map(str, stocks)), "rules")
+    if game.item_spawn_behavior is not None:
+        yield _value("items", "items", _items(game.item_spawn_behavior, game.enabled_items), "rules")
+    if game.is_teams and game.friendly_fire_enabled is not None:
+        yield _value("team_attack", "team attack", "on" if game.friendly_fire_enabled else "off", "rules")
+    if game.game_info_block.damage_ratio is not None:
+        yield _value("damage_ratio", "damage ratio", f"{game.game_info_block.damage_ratio:.1f}", "rules")
+
+
+def _timer(kind: int, seconds: int) -> str:
+    if kind == _NO_TIMER:
+        return "none"
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes}:{rest:02}{' counting up' if kind == _COUNTS_UP else ''}"
+
+
+def _items(behavior: int, enabled: int | None) -> str:
+    if behavior == _ITEMS_OFF or enabled == 0:
+        return "off"
+    rate = _ITEM_RATES[behavior] if behavior < len(_ITEM_RATES) else f"rate {behavior}"
+    return rate if enabled is None else f"{rate}, {enabled.bit_count()} kinds ({enabled:x})"
+
+
+def _value(name: str, title: str, text: str, kind: Kind = "machine") -> SetupValue:
+    """Return a value that is compared by its text."""
+    return SetupValue(name=name, title=title, value=text, text=text, kind=kind)

@@ -30,8 +30,8 @@ from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, GameStartPayload, size_at
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
-from slpstream.formats.slippi.outcome import LedgeGrabs
 from slpstream.formats.slippi.reader import Head, Stage, read_head
+from slpstream.formats.slippi.result import LedgeGrabs
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
