@@ -228,28 +228,21 @@ PyMethodDef method(const char *name) {
     return {name, as_method(+call_by_python), METH_FASTCALL, nullptr};
 }
 
-// A new instance of an extension type, all zeros after the head.
-template <typename Object>
-Object *allocated(PyTypeObject *type) {
-    auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-    return reinterpret_cast<Object *>(allocate(type, 0));
-}
-
-// The destructor of an extension type whose instances own what `made` points to.
-template <typename Object>
-void destroyed(PyObject *object) {
-    PyTypeObject *type = Py_TYPE(object);
-    delete reinterpret_cast<Object *>(object)->made;
-    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
-}
-
 // A new instance that owns a new object, which is made from these arguments.
 template <typename Class, typename... From>
 Owned new_instance(PyTypeObject *type, const From &...from) {
-    Owned self = checked(reinterpret_cast<PyObject *>(allocated<Instance<Class>>(type)));
+    const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
+    Owned self = checked(allocate(type, 0));  // all zeros after the head
     reinterpret_cast<Instance<Class> *>(self.get())->made = new Class(from...);
     return self;
+}
+
+template <typename Class>
+void destroyed(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    delete reinterpret_cast<Instance<Class> *>(self)->made;
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
 }
 
 template <typename Class>
@@ -263,7 +256,7 @@ inline PyGetSetDef no_attributes[] = {{}};
 template <typename Class>
 void add_type(PyObject *module, const char *name, PyMethodDef *methods, PyGetSetDef *attributes = no_attributes) {
     PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(constructed<Class>)},
-                           {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<Instance<Class>>)},
+                           {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<Class>)},
                            {Py_tp_methods, methods},
                            {Py_tp_getset, attributes},
                            {0, nullptr}};
@@ -275,7 +268,7 @@ void add_type(PyObject *module, const char *name, PyMethodDef *methods, PyGetSet
 // Whether an object is an instance of the type that this kernel has made for a class.
 template <typename Class>
 bool is_instance(PyObject *object) {
-    return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == reinterpret_cast<void *>(destroyed<Instance<Class>>);
+    return PyType_GetSlot(Py_TYPE(object), Py_tp_dealloc) == reinterpret_cast<void *>(destroyed<Class>);
 }
 
 void add_frames(PyObject *module);                   // frames.cpp
