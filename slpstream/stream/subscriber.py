@@ -37,6 +37,7 @@ class Subscriber:
     def __init__(self, subscription: Subscription, encoding: Encoding, outbox: Outbox) -> None:
         self.subscription = subscription
         self.view = View(subscription, encoding)
+        self._encode_status = encoding.status
         self.outbox = outbox
         self.delivery: Delivery = subscription.delivery
         self.sources: dict[str, MessageSource] = {}
@@ -150,7 +151,7 @@ class Subscriber:
         """
         if self._left:
             return
-        data = self.view.status(payload)
+        data = self._encode_status(payload)
         if self.delivery == "conflate":
             self._put(data, None)
         elif self._late or not self.outbox.put(data):
@@ -182,7 +183,7 @@ class Subscriber:
 
     async def send_unlogged(self, kind: str, station: str, payload: Mapping[str, Any]) -> None:
         """Send a message that isn't in a log. A slow conflating subscriber only gets the newest of its type."""
-        data = self.view.status({"type": kind, "station": station, **payload})
+        data = self._encode_status({"type": kind, "station": station, **payload})
         if self.delivery == "lossless":
             await self.put_slowly(data)
         else:
