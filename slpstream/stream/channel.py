@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from slpstream.stream.subscriber import StationDelivery
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
-_SECONDARY = Role.SECONDARY
-KNOWN_GAMES = 16
-"""Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
-
 Locate = Callable[[str], Awaitable[None]]
 """Adds the game with this id and all later games to the station's known games. Raises `NoSuchGame`."""
+
+KNOWN_GAMES = 16
+"""Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
+_SECONDARY = Role.SECONDARY
 _JOINED_BYTES = CHUNK_BYTES // 8
 """The messages about so many bytes of a file usually fit into a chunk."""
 
@@ -106,7 +106,7 @@ class Channel:
         self.groups: tuple[Group, ...] = ()
         """The live subscribers, by what they want."""
         self.readers: WeakSet[StationReader] = WeakSet()
-        """All readers that hold a position in these games, until they are garbage collected."""
+        """All readers that hold a position in the games, until they are garbage collected."""
         self._changed: trio.Event | None = None
         self.games: list[Game] = []
         """The known games, oldest first."""
@@ -411,8 +411,8 @@ class Channel:
                 group.separate_bases(member, bases_before)
             refused = member.take(encoded)
             if refused is not None:
-                taken = [message.position for message in messages if message.position < refused.position]
-                self.set_back(member, game, taken[-1] if taken else Position(*head))
+                queued = [message.position for message in messages if message.position < refused.position]
+                self.set_back(member, game, queued[-1] if queued else Position(*head))
             elif view.deltas:
                 group.share_bases(member)
 
