@@ -7,7 +7,7 @@ without the kernel, get it one by one. A channel never waits for a subscriber, s
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from slpstream.stream.subscriber import StationDelivery
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
-_SECONDARY = Role.SECONDARY
-KNOWN_GAMES = 16
-"""Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
-
 Locate = Callable[[str], Awaitable[None]]
 """Adds the game with this id and all later games to the station's known games. Raises `NoSuchGame`."""
+
+KNOWN_GAMES = 16
+"""Number of games that a station keeps in memory; an older one stays only while a reader still needs it."""
+_SECONDARY = Role.SECONDARY
 _JOINED_BYTES = CHUNK_BYTES // 8
 """The messages about so many bytes of a file usually fit into a chunk."""
 
@@ -106,7 +106,7 @@ class Channel:
         self.groups: tuple[Group, ...] = ()
         """The live subscribers, by what they want."""
         self.readers: WeakSet[StationReader] = WeakSet()
-        """All readers that hold a position in these games, until they are garbage collected."""
+        """All readers that hold a position in the games, until they are garbage collected."""
         self._changed: trio.Event | None = None
         self.games: list[Game] = []
         """The known games, oldest first."""
@@ -411,8 +411,8 @@ class Channel:
                 group.separate_bases(member, bases_before)
             refused = member.take(encoded)
             if refused is not None:
-                taken = [message.position for message in messages if message.position < refused.position]
-                self.set_back(member, game, taken[-1] if taken else Position(*head))
+                queued = [message.position for message in messages if message.position < refused.position]
+                self.set_back(member, game, queued[-1] if queued else Position(*head))
             elif view.deltas:
                 group.share_bases(member)
 
@@ -472,16 +472,19 @@ class Hub:
             self._notify()
         return changed
 
-    def wanted(self, stations: Sequence[str] | None) -> WantedChannels:
-        """Return the channels that a subscription asks for, where `None` stands for all stations.
-
-        Raises `NoSuchGame` if one of the names is unknown.
-        """
+    def check(self, stations: Sequence[str] | None) -> None:
+        """Raise `NoSuchGame` if a subscription asks for a station that is unknown."""
         known = self.channels if self.on_air is None else {ON_AIR, *self.channels}
         missing = [name for name in stations or () if name not in known]
         if missing:
             raise NoSuchGame(self.no_such_station(missing[0]))
-        return WantedChannels(self, stations)
+
+    def wanted(self, stations: Sequence[str] | None) -> list[Channel]:
+        """Return the channels that a subscription gets now, where `None` stands for all stations."""
+        shown = None if self.on_air is None else self.on_air.station_id
+        names = self.channels if stations is None else stations
+        resolved = dict.fromkeys(shown if name == ON_AIR else name for name in names)
+        return [self.channels[name] for name in resolved if name in self.channels]
 
     def no_such_station(self, name: str) -> str:
         """Return an error message about an unknown station. If an id only differs in its case, the message names it."""
@@ -491,44 +494,3 @@ class Hub:
     def _notify(self) -> None:
         changed, self._changed = self._changed, trio.Event()
         changed.set()
-
-
-class WantedChannels:
-    """The channels that one subscription asks for.
-
-    Each time you iterate over this, the channels are looked up again, so you always get the current ones.
-    """
-
-    def __init__(self, hub: Hub, stations: Sequence[str] | None) -> None:
-        self.hub = hub
-        self._stations = stations
-        self.follow_on_air = stations is not None and ON_AIR in stations
-        """Whether the channels change whenever another station goes on air."""
-
-    def __iter__(self) -> Iterator[Channel]:
-        channels, on_air = self.hub.channels, self.hub.on_air
-        names = channels if self._stations is None else self._stations
-        shown = None if on_air is None else on_air.station_id
-        resolved = dict.fromkeys(shown if name == ON_AIR else name for name in names)
-        return iter([channels[name] for name in resolved if name in channels])
-
-    def names(self, station: str) -> bool:
-        """Whether the subscription gets the given station even when that isn't on air."""
-        return self._stations is None or station in self._stations
-
-    @property
-    def over(self) -> bool:
-        """Whether the subscription can't get anything any more, because all stations that it asks for are gone."""
-        if self._stations is None or self.follow_on_air:
-            return False
-        return not any(name in self.hub.channels for name in self._stations)
-
-    def on_air_message(self) -> dict[str, Any] | None:
-        """Return the `on_air` message if the subscription should get one, and otherwise `None`.
-
-        Subscriptions of all stations get it as soon as there has been a station on air.
-        """
-        on_air = self.hub.on_air
-        if on_air is None or not (self.follow_on_air or (self._stations is None and on_air.since is not None)):
-            return None
-        return on_air.message()

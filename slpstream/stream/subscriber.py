@@ -20,7 +20,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
-from slpstream.stream.channel import Channel, MessageSource, WantedChannels
+from slpstream.stream.channel import Channel, Hub, MessageSource
 from slpstream.stream.game import FIRST_PLAYED, Game
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.station_reader import StationReader
@@ -37,6 +37,7 @@ class Subscriber:
     def __init__(self, subscription: Subscription, encoding: Encoding, outbox: Outbox) -> None:
         self.subscription = subscription
         self.view = View(subscription, encoding)
+        self._encode_status = encoding.status
         self.outbox = outbox
         self.delivery: Delivery = subscription.delivery
         self.sources: dict[str, MessageSource] = {}
@@ -49,9 +50,9 @@ class Subscriber:
         self._failure: SubscriberError | None = None  # the reason, unless the connection is too slow
         self._left = False
 
-    async def run(self, channels: WantedChannels, errors: InternalErrors) -> SubscriberError | None:
-        """Follow the channels, and return the error that ends the subscription. Until then, it is fine if channels
-        appear or disappear.
+    async def run(self, hub: Hub, errors: InternalErrors) -> SubscriberError | None:
+        """Follow the wanted channels, and return the error that ends the subscription. Until then, it is fine if
+        channels appear or disappear.
 
         The error can be a `NoSuchGame`, `CursorGone` or `TooSlow`. If the reason is a bug, you get a
         `SubscriptionFailed`. With `strict` errors, the bug is raised instead.
@@ -60,7 +61,7 @@ class Subscriber:
         with errors.contain("stream") as contained:
             try:
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._follow, channels, nursery)
+                    nursery.start_soon(self._follow, hub, nursery)
                     await self._failed.wait()
                     raise self._failure or TooSlow("the connection is too slow for messages that must not be dropped")
             except* SubscriberError as group:
@@ -69,49 +70,58 @@ class Subscriber:
                 self._stations = []  # they refer back to this object, and only the garbage collector frees cycles
         return refused if contained.error_id is None else SubscriptionFailed(contained.error_id)
 
-    async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
+    async def _follow(self, hub: Hub, nursery: trio.Nursery) -> None:
         """Run a `StationDelivery` for each channel, and keep track of channels that are added and removed."""
+        subscription = self.subscription
         left_at: dict[str, Cursor | None] = {}
-        sources = channels.hub.sources
-        self.sources = {kind: sources[kind] for kind in self.subscription.also if kind in sources}
-        self._possible_owners = len(list(channels)) + channels.follow_on_air  # the next one on air may own it
+        self.sources = {kind: hub.sources[kind] for kind in subscription.also if kind in hub.sources}
+        wanted = hub.wanted(subscription.stations)
+        self._possible_owners = len(wanted) + subscription.follows_on_air  # the next one on air may own it
         is_late = False
         while not self._left:
-            wanted = list(channels)
+            wanted = hub.wanted(subscription.stations)
             for station in [station for station in self._stations if station.channel not in wanted]:
                 self._stations.remove(station)
                 left_at[station.channel.station] = station.reader.cursor() or left_at.get(station.channel.station)
                 station.tell(station.channel.state_message())
                 station.end()
-            if channels.over:
+            if not (wanted or subscription.stations is None or subscription.follows_on_air):
                 raise NoSuchGame("the station has been removed")
-            self._tell_on_air(channels)
+            self._tell_on_air(hub)
             known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                start: Start | Cursor | None = self.subscription.cursor_of(channel.station)
+                start: Start | Cursor | None = subscription.cursor_of(channel.station)
                 if is_late:
-                    start = self._late_start(channels, channel.station, left_at.get(channel.station))
+                    start = self._late_start(channel.station, left_at.get(channel.station))
                 self._stations.append(StationDelivery(self, channel, start, is_late=is_late))
                 nursery.start_soon(self._stations[-1].run)
             is_late = True
-            await channels.hub.changed()
+            await hub.changed()
 
-    def _late_start(self, channels: WantedChannels, station: str, left_at: Cursor | None) -> Start | Cursor | None:
+    def _late_start(self, station: str, left_at: Cursor | None) -> Start | Cursor | None:
         """Return where to begin in a station that appeared, or came back, after the subscription had begun.
 
         `left_at` is the position that the subscriber had when the station was removed. `None` stands for the first game
         that was played.
         """
+        subscription = self.subscription
         # A station that returns on air begins live: its messages in between were not wanted.
-        if self.delivery == "conflate" or not channels.names(station):
-            return "start" if self.subscription.cursor_of(station) == "start" else "live"
-        cursor = left_at or self.subscription.cursors.get(station)
+        is_named = subscription.stations is None or station in subscription.stations
+        if self.delivery == "conflate" or not is_named:
+            return "start" if subscription.cursor_of(station) == "start" else "live"
+        cursor = left_at or subscription.cursors.get(station)
         return cursor if isinstance(cursor, Cursor) else None
 
-    def _tell_on_air(self, channels: WantedChannels) -> None:
-        """Send the station on air, if the subscription wants to know and if it is another one than before."""
-        message = channels.on_air_message()
-        if message is not None and message != self._told_on_air:
+    def _tell_on_air(self, hub: Hub) -> None:
+        """Send the station on air if it is another one than before.
+
+        Subscriptions of all stations get the message as soon as there has been a station on air.
+        """
+        follows = self.subscription.follows_on_air
+        if hub.on_air is None or not (follows or (self.subscription.stations is None and hub.on_air.since is not None)):
+            return
+        message = hub.on_air.message()
+        if message != self._told_on_air:
             self._told_on_air = message
             self.send_status(message)
 
@@ -141,7 +151,7 @@ class Subscriber:
         """
         if self._left:
             return
-        data = self.view.status(payload)
+        data = self._encode_status(payload)
         if self.delivery == "conflate":
             self._put(data, None)
         elif self._late or not self.outbox.put(data):
@@ -173,7 +183,7 @@ class Subscriber:
 
     async def send_unlogged(self, kind: str, station: str, payload: Mapping[str, Any]) -> None:
         """Send a message that isn't in a log. A slow conflating subscriber only gets the newest of its type."""
-        data = self.view.status({"type": kind, "station": station, **payload})
+        data = self._encode_status({"type": kind, "station": station, **payload})
         if self.delivery == "lossless":
             await self.put_slowly(data)
         else:

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.foreign_data import converted
-from slpstream.model.messages import Cursor, FramesMode, parse_cursor
+from slpstream.model.messages import ON_AIR, Cursor, FramesMode, parse_cursor
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import TOPICS, Topic
 
@@ -46,6 +46,11 @@ class Subscription(msgspec.Struct, frozen=True):
     delivery: Delivery = "conflate"
     cursor: Start | Cursor = "live"
     cursors: Mapping[str, Start | Cursor] = msgspec.field(default_factory=dict)
+
+    @property
+    def follows_on_air(self) -> bool:
+        """Whether the subscription gets another station whenever that goes on air."""
+        return self.stations is not None and ON_AIR in self.stations
 
     def cursor_of(self, station: str) -> Start | Cursor:
         """Return the cursor that says where the subscription begins in the given station."""

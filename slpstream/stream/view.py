@@ -186,10 +186,6 @@ class View:
         fields = self.fields if message.type == "frame" else None
         return message.form((self._encoding.key, station, fields), self._encoding.log, station, fields)
 
-    def status(self, payload: dict[str, Any]) -> bytes:
-        """Encode a status message."""
-        return self._encoding.status(payload)
-
 
 def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
     """Whether you get this frame number if you subscribe to `rate` frames per second of game time."""

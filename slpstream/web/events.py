@@ -24,7 +24,7 @@ from slpstream.model.errors import (
     SubscriberError,
 )
 from slpstream.model.messages import Cursor, LogMessage
-from slpstream.stream.channel import Hub, WantedChannels
+from slpstream.stream.channel import Hub
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscriber import Subscriber
 from slpstream.stream.subscription import Subscription, parse_query
@@ -96,20 +96,19 @@ def parse_events_query(query: str, headers: Mapping[str, str], *, max_fields: in
     return subscription
 
 
-async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
-    """Return the channel for the station of a subscription. Raises `NoSuchGame` if its cursor is invalid.
+async def check_subscription(hub: Hub, subscription: Subscription) -> None:
+    """Raise `NoSuchGame` if there is no such station, or if the cursor is invalid.
 
     We look up the cursor before the response begins, because only the status of the response can report an invalid one.
     If a response ends later, browsers reconnect.
     """
-    channels = hub.wanted(subscription.stations)
-    if channels.follow_on_air:
-        return channels  # a cursor of another station is not an error, because the station may have changed since
-    [channel] = channels
+    hub.check(subscription.stations)
+    if subscription.follows_on_air:
+        return  # a cursor of another station is not an error, because the station may have changed since
+    [channel] = hub.wanted(subscription.stations)
     cursor = subscription.cursor_of(channel.station)
     if isinstance(cursor, Cursor) and channel.settled:
         await channel.locate(cursor.game_id)
-    return channels
 
 
 class EventsSession:
@@ -159,7 +158,7 @@ class EventsSession:
         self._outbox.clear()
         self._end()
 
-    async def run(self, subscription: Subscription, channels: WantedChannels) -> None:
+    async def run(self, subscription: Subscription) -> None:
         """Send events until the client leaves or the session is closed."""
         head = _HEAD + b"".join(b"%b: %b\r\n" % header for header in self._headers) + b"\r\n"
         self._outbox.put(head + b"retry: %d\n\n" % _RETRY_MILLISECONDS)
@@ -168,15 +167,15 @@ class EventsSession:
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._read)
-                    nursery.start_soon(self._follow, subscriber, channels)
+                    nursery.start_soon(self._follow, subscriber)
                     await self._write(subscriber)
                     nursery.cancel_scope.cancel()
         finally:
             self._stop()
             self._outbox.discard()
 
-    async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
-        error = await subscriber.run(channels, self._errors)
+    async def _follow(self, subscriber: Subscriber) -> None:
+        error = await subscriber.run(self._hub, self._errors)
         if error is not None:
             self._stop()
             self._outbox.clear()

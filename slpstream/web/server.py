@@ -35,7 +35,7 @@ from slpstream.web.connection import Connection
 from slpstream.web.departures import Departures
 from slpstream.web.endpoint import OPERATING, Endpoint
 from slpstream.web.events import PATH as EVENTS_PATH
-from slpstream.web.events import EventsSession, find_channels, parse_events_query, status_of
+from slpstream.web.events import EventsSession, check_subscription, parse_events_query, status_of
 from slpstream.web.file_response import FileChangedError
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
@@ -451,7 +451,7 @@ class WebServer:
         try:
             subscription = parse_events_query(query, headers, max_fields=MAX_QUERY_FIELDS)
             async with self._watched(connection, http, request):
-                channels = await find_channels(self._hub, subscription)
+                await check_subscription(self._hub, subscription)
         except SubscriberError as error:
             await self._refuse(connection, http, status_of(error), error.what)
             return
@@ -469,7 +469,7 @@ class WebServer:
         )
         self._observer.on_request(HTTPStatus.OK)
         with self._open(session), self._errors.contain("stream", path=_path(request)):
-            await session.run(subscription, channels)
+            await session.run(subscription)
 
 
 def _finished(app: Any) -> Callable[..., Awaitable[None]]:

@@ -31,7 +31,7 @@ from slpstream.model.errors import (
 )
 from slpstream.model.foreign_data import read_json, read_messagepack, read_text
 from slpstream.model.version import __version__
-from slpstream.stream.channel import Hub, WantedChannels
+from slpstream.stream.channel import Hub
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscriber import Subscriber
 from slpstream.stream.subscription import Subscription, parse_subscription
@@ -268,9 +268,9 @@ class WebsocketSession:
             self._protocol.send_ping(b"")
             self._flush_protocol()
 
-    async def _follow(self, subscribed: _Subscribed, channels: WantedChannels) -> None:
+    async def _follow(self, subscribed: _Subscribed) -> None:
         with subscribed.scope:
-            error = await subscribed.subscriber.run(channels, self._errors)
+            error = await subscribed.subscriber.run(self._hub, self._errors)
             if error is not None and self._subscribed is subscribed:
                 self._refuse(error)
 
@@ -308,14 +308,14 @@ class WebsocketSession:
     def _subscribe(self, subscription: Subscription, nursery: trio.Nursery) -> None:
         """Replace the subscription."""
         try:
-            channels = self._hub.wanted(subscription.stations)
+            self._hub.check(subscription.stations)
         except SubscriberError as error:
             self._refuse(error)
             return
         self._unsubscribe()
         subscriber = Subscriber(subscription, self._encoding, self._outbox)
         self._subscribed = _Subscribed(subscriber, trio.CancelScope())
-        nursery.start_soon(self._follow, self._subscribed, channels)
+        nursery.start_soon(self._follow, self._subscribed)
 
     def _refuse(self, error: SubscriberError) -> None:
         self._close(error.close_code, error.what, {"type": "error", "code": error.close_code, "message": error.what})

@@ -192,7 +192,7 @@ async def test_bug_in_a_stream(tmp_path: Path) -> None:
 
         bugs: list[tuple[str, Any, str, Any]] = [
             ("stream", Subscriber, "_follow", follow_events),
-            ("request", server_module, "find_channels", ask_events),
+            ("request", server_module, "check_subscription", ask_events),
             ("stream", websocket, "Subscriber", open_websocket),
             ("stream", websocket, "parse_subscription", open_websocket),
         ]

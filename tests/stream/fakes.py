@@ -22,7 +22,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from slpstream.model.errors import CursorGone, NoSuchGame, SubscriberError
 from slpstream.model.messages import FramesMode, LogMessage, Position
-from slpstream.stream.channel import Channel, Hub, WantedChannels
+from slpstream.stream.channel import Channel, Hub
 from slpstream.stream.game import Game, Order, Role
 from slpstream.stream.outbox import Outbox, SendToAll
 from slpstream.stream.subscriber import Subscriber
@@ -319,18 +319,19 @@ class Client:
     @asynccontextmanager
     async def subscribed(self, hub: Hub, request: Subscription, *, settled: bool = True) -> AsyncIterator[Client]:
         """Follow the subscription inside the `async with` block. If not `settled`, the block begins immediately."""
+        hub.check(request.stations)
         subscriber = Subscriber(request, self.encoding, self.outbox)
         self._subscriber = subscriber
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._pump, subscriber)
-            nursery.start_soon(self._follow, subscriber, hub.wanted(request.stations))
+            nursery.start_soon(self._follow, subscriber, hub)
             if settled:
                 await settle()
             yield self
             nursery.cancel_scope.cancel()
 
-    async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
-        self.error = await subscriber.run(channels, InternalErrors())
+    async def _follow(self, subscriber: Subscriber, hub: Hub) -> None:
+        self.error = await subscriber.run(hub, InternalErrors())
 
     async def _pump(self, subscriber: Subscriber) -> None:
         while True:

@@ -195,7 +195,7 @@ async def test_only_requested_stations_are_delivered() -> None:
 
 async def test_unknown_station_is_refused() -> None:
     with pytest.raises(NoSuchGame, match="third"):
-        hub_of(FakeStation("left")).wanted(("left", "third"))
+        hub_of(FakeStation("left")).check(("left", "third"))
 
 
 async def test_each_station_can_have_its_own_cursor() -> None:

@@ -144,7 +144,7 @@ async def test_subscription_of_all_stations_gets_the_station_on_air() -> None:
 
 async def test_hub_without_a_station_on_air_refuses_the_subscription() -> None:
     with pytest.raises(NoSuchGame):
-        Hub().wanted(["on-air"])
+        Hub().check(["on-air"])
 
 
 async def test_slow_subscriber_ends_with_the_station_that_is_on_air() -> None:

@@ -98,9 +98,11 @@ async def test_removal_of_the_last_named_station_closes_the_subscription(station
 async def test_station_removed_before_its_subscriber_has_begun() -> None:
     station = FakeStation("main")
     hub = hub_of(station)
-    channels = hub.wanted(["main"])
-    remove(hub, station)
-    assert channels.over
+    client = Client()
+    async with client.subscribed(hub, subscription(stations=["main"]), settled=False):
+        remove(hub, station)
+        await settle()
+    assert isinstance(client.error, NoSuchGame)
     async with Client().subscribed(hub, subscription(stations="*")) as client:
         assert client.all_lines == []
 

@@ -24,7 +24,7 @@ from slpstream.parts import registry
 from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScore, changed, newest_set, score_of, undone
 from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
-from slpstream.stream.channel import Hub, WantedChannels
+from slpstream.stream.channel import Hub
 from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
@@ -232,9 +232,9 @@ class CountingHub(Hub):
 
     subscriptions = 0
 
-    def wanted(self, stations: Sequence[str] | None) -> WantedChannels:
+    def check(self, stations: Sequence[str] | None) -> None:
         self.subscriptions += 1
-        return super().wanted(stations)
+        super().check(stations)
 
 
 class Served:
