@@ -20,8 +20,7 @@ from typing import Self
 
 from slpstream.formats.interface import Reader, StatsComputer
 from slpstream.formats.registry import new_stats
-from slpstream.game.batch import Batch
-from slpstream.game.log_writer import new_log_writer
+from slpstream.game.log_writer import Batch, new_log_writer
 from slpstream.model import highlight
 from slpstream.model.errors import FormatError
 from slpstream.model.events import (

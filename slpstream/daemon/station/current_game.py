@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
     from slpstream.daemon.station.services import Settings
     from slpstream.daemon.station.state import StateMachine
-    from slpstream.game.batch import Batch
+    from slpstream.game.log_writer import Batch
     from slpstream.stream.channel import Channel
     from slpstream.stream.game import Game, Role
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
     from slpstream.daemon.station.games_by_file import GamesByFile
     from slpstream.daemon.station.services import SharedServices
-    from slpstream.game.batch import Batch
+    from slpstream.game.log_writer import Batch
     from slpstream.stream.channel import Channel
     from slpstream.system.metrics import StationMetrics
 
