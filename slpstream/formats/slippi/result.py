@@ -28,11 +28,11 @@ from typing import Any, Literal, Self
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from slpstream.formats.slippi.commands import LAST_DYING, LEDGE_CATCH, POST_FRAME
+from slpstream.formats.slippi.commands import FRAMES_PER_SECOND, LAST_DYING, LEDGE_CATCH, POST_FRAME
 from slpstream.formats.slippi.falls import FallCounter, PlayerScore
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, PLAYERS, TIME_MODE, Settings
-from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
+from slpstream.formats.slippi.game_time import playable_frames, timer_seconds, timer_start
 from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
@@ -183,7 +183,7 @@ class Outcome:
             payload,
             winners,
             None if last is None else last.number,
-            None if timed is None else playable_seconds(timed, starts_at),
+            None if timed is None else playable_frames(timed, starts_at) / FRAMES_PER_SECOND,
             values,
             standings=ending.standings(),
         )
