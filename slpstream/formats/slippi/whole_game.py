@@ -16,13 +16,7 @@ from msgspec import UNSET
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.columns import Frames
-from slpstream.formats.slippi.commands import (
-    GAME_END,
-    GAME_START,
-    LEDGE_CATCH,
-    POST_FRAME,
-    PRE_FRAME,
-)
+from slpstream.formats.slippi.commands import GAME_END, GAME_START, LEDGE_CATCH, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
