@@ -54,7 +54,6 @@ OWN: Mapping[str, str] = {
     "formats/name_tables.py": _SHIPPED,
     "formats/slippi/action_states.py": _SHIPPED,
     "formats/slippi/packed_frame.py": "a frame that was encoded the line before",
-    "formats/slippi/stream_tool_names.py": _SHIPPED,
     "formats/slippi/metadata.py": "UBJSON whose depth and counts a scan has bounded before",
     "game/dolphin_queue.py": "a path, to see whether it is UTF-8",
     "parts/find/queries/vocabulary.py": _SHIPPED,

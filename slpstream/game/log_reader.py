@@ -375,8 +375,6 @@ def peek_game_id(path: Path) -> str | None:
         if format_.written_whole:
             start = first_of(GameStart, [*reader.feed(file.read(WHOLE_FILE_BYTES)), *reader.finish()])
         else:
-            data = file.read(_PEEK_BYTES)
-            start = first_of(GameStart, reader.feed(data[:_FIRST_PEEK_BYTES]))
-            if start is None:
-                start = first_of(GameStart, reader.feed(data[_FIRST_PEEK_BYTES:]))
+            first, rest = file.read(_FIRST_PEEK_BYTES), _PEEK_BYTES - _FIRST_PEEK_BYTES
+            start = first_of(GameStart, reader.feed(first)) or first_of(GameStart, reader.feed(file.read(rest)))
     return None if start is None else start.game_id

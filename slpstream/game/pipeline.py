@@ -20,22 +20,13 @@ from typing import Self
 
 from slpstream.formats.interface import Reader, StatsComputer
 from slpstream.formats.registry import new_stats
-from slpstream.game.batch import Batch
-from slpstream.game.log_writer import new_log_writer
+from slpstream.game.log_writer import Batch, new_log_writer
 from slpstream.model import highlight
 from slpstream.model.errors import FormatError
-from slpstream.model.events import (
-    DESCRIBING,
-    Diagnostic,
-    Event,
-    GameEnd,
-    GameEvent,
-    GameStart,
-)
+from slpstream.model.events import DESCRIBING, Diagnostic, Event, GameEnd, GameEvent, GameStart
 from slpstream.model.messages import FramesMode, LogMessage, content_of
 
 _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
-
 
 MakeStats = Callable[[GameStart], StatsComputer | None]
 """Creates the stats computer of a game, given its Game Start. Returns `None` for a game without stats."""

@@ -46,7 +46,6 @@ class _StatsMessage(msgspec.Struct, frozen=True):
 
 @prepared
 class _Frame(msgspec.Struct):
-    frame: int | None = None
     players: dict[str, _Player] = {}
 
 

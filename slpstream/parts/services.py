@@ -14,7 +14,7 @@ from slpstream.web.schemas import GameId, Moment, Schema
 if TYPE_CHECKING:
     import trio
 
-    from slpstream.game.batch import Batch
+    from slpstream.game.log_writer import Batch
     from slpstream.game.pipeline import Pipeline
     from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
     from slpstream.model.game_facts import GameFacts

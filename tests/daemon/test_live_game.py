@@ -14,7 +14,7 @@ import trio
 from slpstream.api import messages
 from slpstream.daemon.station.station import Station
 from slpstream.formats.interface import REST_SECONDS
-from slpstream.game.batch import Batch
+from slpstream.game.log_writer import Batch
 from slpstream.game.pipeline import Pipeline
 from tests.daemons.played_game import PlayedGame, game_id_of
 from tests.daemons.station import log_of, running_station, until

@@ -20,9 +20,8 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader as log_reader_module
-from slpstream.game.batch import Batch
 from slpstream.game.log_reader import GrowingLogReader, Slice, archived_game
-from slpstream.game.log_writer import MODES
+from slpstream.game.log_writer import MODES, Batch
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, FramesMode, LogMessage, Position

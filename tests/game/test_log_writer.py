@@ -12,8 +12,7 @@ from msgspec import structs
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.batch import Batch
-from slpstream.game.log_writer import LogWriter, new_log_writer
+from slpstream.game.log_writer import Batch, LogWriter, new_log_writer
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEvent, PackedEntry
 from slpstream.model.messages import FramesMode, LogMessage, Position, content_of
 from tests.project import IN_CI

@@ -25,9 +25,8 @@ from slpstream.formats.slippi import packed_frame
 from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader
-from slpstream.game.batch import Batch
 from slpstream.game.log_reader import GrowingLogReader
-from slpstream.game.log_writer import MODES
+from slpstream.game.log_writer import MODES, Batch
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DeltaDecoder
 from slpstream.model.messages import START, FramesMode, LogMessage, Position, cut_entry

@@ -19,7 +19,7 @@ from slpstream.system.logs import get_logger
 if TYPE_CHECKING:
     from slpstream.daemon.station.followed_file import FollowedFile
     from slpstream.formats.interface import Reader
-    from slpstream.game.batch import Batch
+    from slpstream.game.log_writer import Batch
     from slpstream.sources.tail.events import TailedFile
     from slpstream.system.metrics import StationMetrics
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.services import SharedServices
     from slpstream.daemon.station.status import StationStatus
-    from slpstream.game.batch import Batch
+    from slpstream.game.log_writer import Batch
     from slpstream.stream.channel import Channel
 
 _COPIED_BYTES = 1 << 16

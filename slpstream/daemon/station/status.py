@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.station.followed_file import FollowedFile
     from slpstream.daemon.station.followed_files import FollowedFiles
     from slpstream.daemon.station.services import Settings
-    from slpstream.game.batch import Batch
+    from slpstream.game.log_writer import Batch
     from slpstream.stream.channel import Channel, StationState
 
 _STARTING = "starting"

@@ -13,8 +13,7 @@ import trio
 
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
 from slpstream.formats.registry import choose
-from slpstream.game.batch import Batch
-from slpstream.game.log_writer import MODES
+from slpstream.game.log_writer import MODES, Batch
 from slpstream.game.pipeline import Pipeline
 from slpstream.system.files import printable, read_regular
 from slpstream.system.logs import get_logger

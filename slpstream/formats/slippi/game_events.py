@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Self
 
 import msgspec
+from msgspec import UNSET
 
 from slpstream.formats.slippi import commands, message_splitter
 from slpstream.formats.slippi.assembler import Assembler, FramesBefore
@@ -171,7 +172,6 @@ class GameEvents:
             return
         data = buffer[start:end]
         payload = GameStartPayload(data, offset=end_offset - len(data))
-        scene = payload.major_scene
         bookend_size = self.payloads.size(_FRAME_BOOKEND)
         self.game_start = payload
         self.settings = settings = payload.settings()
@@ -179,7 +179,7 @@ class GameEvents:
         self.assembler = Assembler(
             self._diagnostics,
             bookends=bookend_size is not None,
-            online=None if scene is None else scene == MAJOR_SCENE_ONLINE,
+            online=None if settings.game_mode is UNSET else settings.game_mode == MAJOR_SCENE_ONLINE,
             finalized_field=(bookend_size or 0) >= commands.FRAME_BOOKEND.fields[1].end - 1,
             players=players,
             taken=players,

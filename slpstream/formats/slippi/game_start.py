@@ -286,12 +286,6 @@ class GameStartPayload:
         types = self.data[offset : offset + PLAYERS * stride_bytes : stride_bytes]
         return [index for index, type in enumerate(types) if type != PLAYER_TYPE_EMPTY]
 
-    @property
-    def major_scene(self) -> int | None:
-        """The major scene, or `None` before 3.7."""
-        value = self.get("major_scene")
-        return None if value is UNSET else value
-
     def settings(self) -> Settings:
         """Return the `settings` for messages."""
         mode = self.get("game_bitfield_1")
@@ -322,10 +316,10 @@ class GameStartPayload:
         Replays from 3.0 to 3.6 don't tell us whether the game is online, and earlier ones never are (guessed).
         """
         flag: bool | UnsetType = self.get("is_frozen_ps")
-        scene = self.major_scene
+        scene: int | UnsetType = self.get("major_scene")
         if flag is UNSET or flag or self.version >= _FLAG_ONLINE_SINCE:
             return flag
-        if scene is None:
+        if scene is UNSET:
             return UNSET if self.version >= _ONLINE_SINCE else flag
         return scene == MAJOR_SCENE_ONLINE
 

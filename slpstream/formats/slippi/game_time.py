@@ -36,11 +36,6 @@ def playable_frames(frame: int, timer_start: int) -> int:
     return max(0, frame - timer_start - FIRST_PLAYABLE_FRAME)
 
 
-def playable_seconds(frame: int, timer_start: int) -> float:
-    """Return for how many seconds, up to the given frame, players had control."""
-    return playable_frames(frame, timer_start) / FRAMES_PER_SECOND
-
-
 def timer_seconds(frame: int, timer_start: int) -> float:
     """Return for how many seconds the timer has been running in the given frame."""
     return max(0, frame - timer_start) / FRAMES_PER_SECOND

@@ -41,15 +41,14 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     """
     reader, payloads, _, at, early = read_head(head)
     start = first_of(GameStart, early)
-    if reader.settings is not None and not reader.settings.takes_stocks:
+    if start is None or not start.settings.takes_stocks:
+        return None
+    if not reader.raw_length_bytes or reader.stage is not Stage.EVENTS or tail_offset < at:
         return None
     raw_end = container.HEADER_BYTES + reader.raw_length_bytes
-    if start is None or not reader.raw_length_bytes or reader.stage is not Stage.EVENTS:
-        return None
-    end_at = raw_end - payloads.widths[GAME_END.command] - tail_offset
-    if not payloads.widths[GAME_END.command] or end_at <= 0 or tail_offset < at:
-        return None
-    if end_at >= len(tail) or tail[end_at] != GAME_END.command:
+    end_bytes = payloads.widths[GAME_END.command]
+    end_at = raw_end - end_bytes - tail_offset
+    if not end_bytes or not 0 < end_at < len(tail) or tail[end_at] != GAME_END.command:
         return None
     last_at = _last_sending(tail, end_at, payloads.widths)
     if last_at is None:
@@ -59,11 +58,11 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     events = [*reader.feed(tail[last_at:]), *reader.finish()]
     end, metadata = first_of(GameEnd, events), first_of(Metadata, events)
     frames = [event for event in events if isinstance(event, Frame)]
-    if end is None or metadata is None or end.reason != "game_end" or len(frames) != 1:
+    if end is None or end.game_end is None or end.reason != "game_end" or metadata is None or len(frames) != 1:
         return None
     if any(isinstance(event, Diagnostic) and event.code == "late_event" for event in events):
         return None
-    if end.game_end is None or (limits_ledge_grabs(start.settings) and end.game_end.game_end_method == TIME):
+    if limits_ledge_grabs(start.settings) and end.game_end.game_end_method == TIME:
         return None
     last = frames[0]
     if metadata.metadata.get("lastFrame") != last.number or last.number == first:

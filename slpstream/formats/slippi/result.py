@@ -28,11 +28,11 @@ from typing import Any, Literal, Self
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from slpstream.formats.slippi.commands import LAST_DYING, LEDGE_CATCH, POST_FRAME
+from slpstream.formats.slippi.commands import FRAMES_PER_SECOND, LAST_DYING, LEDGE_CATCH, POST_FRAME
 from slpstream.formats.slippi.falls import FallCounter, PlayerScore
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, PLAYERS, TIME_MODE, Settings
-from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
+from slpstream.formats.slippi.game_time import playable_frames, timer_seconds, timer_start
 from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
@@ -86,7 +86,8 @@ class LedgeGrabs:
     def __init__(self, players: Iterable[int]) -> None:
         self.counts = dict.fromkeys(players, 0)
         """By player index."""
-        self._last: dict[int, tuple[int, Any]] = {}
+        self._last: dict[int, Any] = {}
+        """How long the players that hold a ledge have been in this action state."""
 
     def copy(self) -> LedgeGrabs:
         """Return a copy of this counter. It has the same state, but is independent from then on."""
@@ -104,17 +105,12 @@ class LedgeGrabs:
             posts = {index: player.post for index, player in content.players.items() if player.post is not UNSET}
             actions = {index: (post.action_state_id, post.action_state_counter) for index, post in posts.items()}
         for index, (state, counter) in actions.items():
-            self.add(index, state, counter)
-
-    def add(self, index: int, state: int, counter: Any) -> None:
-        """Take the action state of a player in a final frame, and how long it has lasted."""
-        if state == LEDGE_CATCH and index in self.counts:
-            last, last_counter = self._last.get(index, (None, UNSET))
-            if last != LEDGE_CATCH or (counter is not UNSET and counter < last_counter):
-                self.counts[index] += 1
-            self._last[index] = state, counter
-        elif index in self._last:
-            del self._last[index]
+            if state == LEDGE_CATCH and index in self.counts:
+                if index not in self._last or (counter is not UNSET and counter < self._last[index]):
+                    self.counts[index] += 1
+                self._last[index] = counter
+            else:
+                self._last.pop(index, None)
 
 
 def _action(state: int, counter: Any = UNSET) -> tuple[int, Any]:
@@ -187,7 +183,7 @@ class Outcome:
             payload,
             winners,
             None if last is None else last.number,
-            None if timed is None else playable_seconds(timed, starts_at),
+            None if timed is None else playable_frames(timed, starts_at) / FRAMES_PER_SECOND,
             values,
             standings=ending.standings(),
         )

@@ -5,13 +5,11 @@ They come from `stream_tool_names.json`.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from slpstream.model.prepared import prepared
+from slpstream.formats.name_tables import rows_of
 
 _ZELDA, _SHEIK = 18, 19
 
@@ -26,15 +24,8 @@ class Character(msgspec.Struct, frozen=True):
     skins: tuple[str, ...]
 
 
-@prepared
-class _Content(msgspec.Struct):
-    rows: dict[int, Character]
-
-
-@functools.cache
-def characters() -> Mapping[int, Character]:
-    """Return the characters by external id. Those that you can't choose, and those of mods, are missing."""
-    return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=_Content).rows
+characters = rows_of(Path(__file__).parent, "stream_tool_names", Character)
+"""By external id. Characters that you can't choose, and those of mods, are missing."""
 
 
 def character_name(id: int | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ _SUDDEN_DEATH_STOCKS, _SUDDEN_DEATH_PERCENT = 1, 300
 _NO_TIMER, _COUNTS_UP = 0, 3
 _FIXES = {0: "off", 1: "on", 2: "Dween"}
 """Dashback and shield-drop fix; UCF is 1."""
+_LANGUAGES = {0: "Japanese", 1: "English"}
 _ITEMS_OFF = 255
 _ITEM_RATES = ("very low", "low", "medium", "high", "very high")
 _SHOWN_DIGITS = 8
@@ -135,16 +136,7 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
         version=setup.slp_version,
         place=_thing("stage", setup.stage_id, stage_name),
         rules="sudden death" if sudden_death else "",
-        players=[
-            _player(
-                player,
-                is_teams=setup.is_teams,
-                takes_stocks=setup.in_game_mode == STOCK_MODE,
-                score=scores.get(player.player_index),
-                names=_names(metadata, player.player_index),
-            )
-            for player in setup.players
-        ],
+        players=[_player(setup, player, scores.get(player.player_index), metadata) for player in setup.players],
         mode="" if setup.mode == "stock" else setup.mode,
         is_teams=setup.is_teams,
         versus=True,
@@ -171,9 +163,8 @@ def _is_sudden_death(setup: _Settings) -> bool:
     return setup.timer_type == _NO_TIMER and {(p.start_stocks, p.damage_spawn) for p in setup.players} == {rules}
 
 
-def _player(
-    player: _Player, *, is_teams: bool, takes_stocks: bool, score: int | None, names: Mapping[str, str]
-) -> PlayerSummary:
+def _player(setup: _Settings, player: _Player, score: int | None, metadata: Mapping[str, Any]) -> PlayerSummary:
+    names = _names(metadata, player.player_index)
     name = player.display_name
     if not name and not player.nametag:  # the metadata has the names of netplay games from before 3.9.0
         name = names.get("netplay", "")
@@ -187,9 +178,9 @@ def _player(
         character=_thing("character", player.character_id, character_name),
         color=player.character_color,
         team=player.team_id,
-        team_name=teams().get(-1 if player.team_id is None else player.team_id, "") if is_teams else "",
+        team_name=teams().get(-1 if player.team_id is None else player.team_id, "") if setup.is_teams else "",
         human=player.type != _CPU,
-        start_stocks=player.start_stocks if takes_stocks else None,
+        start_stocks=player.start_stocks if setup.in_game_mode == STOCK_MODE else None,
         score=score,
         setup=given(values, *values),
     )
@@ -214,35 +205,42 @@ def describe_setup(settings: Any, codes: CodeList | None, metadata: Mapping[str,
         return RevealedSetup(incomparable="played online")
     if game.game_mode not in (None, _VERSUS):
         return RevealedSetup(incomparable="no versus game")
-    return RevealedSetup(values=[*_machine(game, metadata or {}), *_codes(codes), *_controllers(game), *_rules(game)])
+    platform = (metadata or {}).get("playedOn")
+    language, damage_ratio = game.language, game.game_info_block.damage_ratio
+    stocks = sorted({player.start_stocks for player in game.players if player.start_stocks is not None})
+    machine = [
+        ("version", "replay version", game.slp_version),
+        ("platform", "played on", platform[:40] if isinstance(platform, str) else ""),
+        ("region", "region", _either(game.is_pal, "PAL", "NTSC")),
+        ("language", "language", "" if language is None else _LANGUAGES.get(language, str(language))),
+        ("stadium", "Pokémon Stadium", _either(game.stadium_frozen, "frozen", "transforms")),
+    ]
+    rules = [
+        ("mode", "mode", game.mode),
+        ("timer", "timer", _timer(game.timer_type, game.starting_timer_seconds)),
+        ("stocks", "stocks", " and ".join(map(str, stocks)) if game.in_game_mode == STOCK_MODE else ""),
+        ("items", "items", _items(game.item_spawn_behavior, game.enabled_items)),
+        ("team_attack", "team attack", _either(game.friendly_fire_enabled, "on", "off") if game.is_teams else ""),
+        ("damage_ratio", "damage ratio", "" if damage_ratio is None else f"{damage_ratio:.1f}"),
+    ]
+    revealed = [*_values(machine), *_codes(codes), *_controllers(game), *_values(rules, "rules")]
+    return RevealedSetup(values=revealed)
 
 
-def _machine(game: _Settings, metadata: Mapping[str, Any]) -> Iterator[SetupValue]:
-    if game.slp_version:
-        yield _value("version", "replay version", game.slp_version)
-    platform = metadata.get("playedOn")
-    if isinstance(platform, str) and platform:
-        yield _value("platform", "played on", platform[:40])
-    if game.is_pal is not None:
-        yield _value("region", "region", "PAL" if game.is_pal else "NTSC")
-    if game.language is not None:
-        yield _value("language", "language", {0: "Japanese", 1: "English"}.get(game.language, str(game.language)))
-    if game.stadium_frozen is not None:
-        yield _value("stadium", "Pokémon Stadium", "frozen" if game.stadium_frozen else "transforms")
+def _values(rows: Iterable[tuple[str, str, str]], kind: Kind = "machine") -> Iterator[SetupValue]:
+    """Yield the values that are known. Each row has a name, a title, and the text by which the value is compared."""
+    for name, title, text in rows:
+        if text:
+            yield SetupValue(name=name, title=title, value=text, text=text, kind=kind)
 
 
 def _codes(codes: CodeList | None) -> Iterator[SetupValue]:
     if codes is None:
         return
-    yield SetupValue(
-        name="codes",
-        title="Gecko codes",
-        value=codes.fingerprint,
-        text=f"{codes.fingerprint[:_SHOWN_DIGITS]} ({codes.count} codes)",
-    )
+    text = f"{codes.fingerprint[:_SHOWN_DIGITS]} ({codes.count} codes)"
+    yield SetupValue(name="codes", title="Gecko codes", value=codes.fingerprint, text=text)
     on = {each.family: each.name for each in codes.sets}
-    for family, name in families().items():
-        yield _value(f"codes_{family}", name, on.get(family, "none"))
+    yield from _values((f"codes_{family}", title, on.get(family, "none")) for family, title in families().items())
 
 
 def _controllers(game: _Settings) -> Iterator[SetupValue]:
@@ -260,35 +258,23 @@ def _fix(number: int) -> str:
     return _FIXES.get(number, f"unknown fix {number}")
 
 
-def _rules(game: _Settings) -> Iterator[SetupValue]:
-    yield _value("mode", "mode", game.mode, "rules")
-    if game.timer_type is not None and game.starting_timer_seconds is not None:
-        yield _value("timer", "timer", _timer(game.timer_type, game.starting_timer_seconds), "rules")
-    stocks = sorted({player.start_stocks for player in game.players if player.start_stocks is not None})
-    if game.in_game_mode == STOCK_MODE and stocks:
-        yield _value("stocks", "stocks", " and ".join(map(str, stocks)), "rules")
-    if game.item_spawn_behavior is not None:
-        yield _value("items", "items", _items(game.item_spawn_behavior, game.enabled_items), "rules")
-    if game.is_teams and game.friendly_fire_enabled is not None:
-        yield _value("team_attack", "team attack", "on" if game.friendly_fire_enabled else "off", "rules")
-    if game.game_info_block.damage_ratio is not None:
-        yield _value("damage_ratio", "damage ratio", f"{game.game_info_block.damage_ratio:.1f}", "rules")
+def _either(value: bool | None, if_true: str, if_false: str) -> str:
+    return "" if value is None else if_true if value else if_false
 
 
-def _timer(kind: int, seconds: int) -> str:
+def _timer(kind: int | None, seconds: int | None) -> str:
+    if kind is None or seconds is None:
+        return ""
     if kind == _NO_TIMER:
         return "none"
     minutes, rest = divmod(seconds, 60)
     return f"{minutes}:{rest:02}{' counting up' if kind == _COUNTS_UP else ''}"
 
 
-def _items(behavior: int, enabled: int | None) -> str:
+def _items(behavior: int | None, enabled: int | None) -> str:
+    if behavior is None:
+        return ""
     if behavior == _ITEMS_OFF or enabled == 0:
         return "off"
     rate = _ITEM_RATES[behavior] if behavior < len(_ITEM_RATES) else f"rate {behavior}"
     return rate if enabled is None else f"{rate}, {enabled.bit_count()} kinds ({enabled:x})"
-
-
-def _value(name: str, title: str, text: str, kind: Kind = "machine") -> SetupValue:
-    """Return a value that is compared by its text."""
-    return SetupValue(name=name, title=title, value=text, text=text, kind=kind)

@@ -10,34 +10,14 @@ from __future__ import annotations
 
 import unicodedata
 
-_IDEOGRAPHIC_SPACE = 0x3000
 ENCODING = "cp932"
 """Shift JIS as consoles and computers write it, with circled digits, Roman numerals and additional kanji."""
-_FULL_WIDTH = range(0xFF01, 0xFF5F)
 _FULL_WIDTH_DISTANCE = 0xFEE0
-
-# Signs whose full-width form is outside the block above, as Shift JIS decoders map them.
-_SIGNS = {
-    0x2018: "'",
-    0x2019: "'",
-    0x201C: '"',
-    0x201D: '"',
-    0xFFE5: "¥",
-    0x2212: "-",
-    0x301C: "~",
-}
-
-_NORMAL_WIDTH = str.maketrans(
-    {
-        _IDEOGRAPHIC_SPACE: " ",
-        **{code: chr(code - _FULL_WIDTH_DISTANCE) for code in _FULL_WIDTH},
-        **_SIGNS,
-    }
-)
-
-_WRITTEN = {
-    **{code: chr(code + _FULL_WIDTH_DISTANCE) for code in range(0x21, 0x7F) if not chr(code).isalnum()},
-    ord("'"): "\u2019",
+_SIGNS = str.maketrans("\u2018\u2019\u201c\u201d\uffe5\u2212\u301c\u3000", "''\"\"¥-~ ")
+"""Signs whose full-width form is outside the block of the others, as Shift JIS decoders map them."""
+_NORMAL_WIDTH = {code + _FULL_WIDTH_DISTANCE: chr(code) for code in range(0x21, 0x7F)} | _SIGNS
+_WRITTEN = {code: chr(code + _FULL_WIDTH_DISTANCE) for code in range(0x21, 0x7F) if not chr(code).isalnum()} | {
+    ord("'"): "\u2019"
 }
 """How the game writes signs of ASCII: in full width. Letters, digits and the space stay as they are."""
 _UNKNOWN = "？"

@@ -7,9 +7,7 @@ makes sure that both paths agree about a game, even if there's something wrong w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -18,12 +16,7 @@ from msgspec import UNSET
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.columns import Frames
-from slpstream.formats.slippi.commands import (
-    GAME_END,
-    GAME_START,
-    POST_FRAME,
-    PRE_FRAME,
-)
+from slpstream.formats.slippi.commands import GAME_END, GAME_START, LEDGE_CATCH, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
@@ -31,7 +24,6 @@ from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, read
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, GameStartPayload, size_at
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
 from slpstream.formats.slippi.reader import Head, Stage, read_head
-from slpstream.formats.slippi.result import LedgeGrabs
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
@@ -154,17 +146,17 @@ class WholeGame:
 
     def _ledge_grabs(self) -> dict[int, int]:
         """Return how often each player has grabbed a ledge, by player index."""
-        grabs = LedgeGrabs(self.frames.players)
+        counts = {}
         for index, character in self.frames.players.items():
-            post = character.post
-            states, present = post["action_state_id"].tolist(), post.present.tolist()
-            counters: Iterable[Any] = repeat(UNSET)
+            post, present = character.post, character.post.present
+            on_ledge = post["action_state_id"][present] == LEDGE_CATCH
+            grabs = on_ledge.copy()
+            grabs[1:] &= ~on_ledge[:-1]
             if "action_state_counter" in post.fields:
-                counters = post["action_state_counter"].tolist()
-            for is_present, state, counter in zip(present, states, counters, strict=False):
-                if is_present:
-                    grabs.add(index, state, counter)
-        return grabs.counts
+                counters = post["action_state_counter"][present]
+                grabs[1:] |= on_ledge[1:] & on_ledge[:-1] & (counters[1:] < counters[:-1])
+            counts[index] = int(grabs.sum())
+        return counts
 
     def _frames_before(self) -> FramesBefore:
         """Return the first frame number, and the last sending of the highest one with everything that decides who the

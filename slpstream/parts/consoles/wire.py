@@ -1,9 +1,8 @@
 """The protocol of consoles: decodes and encodes UBJSON messages with a length prefix. This doesn't do any I/O.
 
 A message is a big-endian u32 with the number of bytes that follow, and then one UBJSON object `{type, payload}`. We
-decode it here and not with py-ubjson, for two reasons. Messages consist of typed arrays, and py-ubjson must never see
-these from an untrusted peer (see `slippi.metadata`). Also, 25,000 bytes of events should become bytes, and not a list
-of numbers. The length, the depth and the number of values are limited.
+decode it here and not like metadata (see `slippi.metadata`), because messages consist of typed arrays, and 25,000 bytes
+of events should become bytes, and not a list of numbers. The length, the depth and the number of values are limited.
 
 There is a second form without messages, which we recognise by its first byte. Consoles up to 1.8 and the launcher's
 relay send raw events, with `HELO` from time to time.

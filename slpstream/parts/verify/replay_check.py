@@ -18,7 +18,7 @@ import trio
 
 from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.hash_chain import Chain, ReplayedLog
-from slpstream.game.batch import Batch
+from slpstream.game.log_writer import Batch
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.system.files import open_regular

@@ -15,7 +15,7 @@ from slpstream.formats.slippi.commands import FRAME_START, PRE_FRAME
 from slpstream.formats.slippi.container import HEADER_BYTES, header
 from slpstream.formats.slippi.framing import read_event_payloads, walk_events
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.batch import Batch
+from slpstream.game.log_writer import Batch
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.events import Event
 from slpstream.model.messages import LogMessage

@@ -21,6 +21,11 @@ import msgspec
 from slpstream.formats.name_tables import names_of, rows_of
 
 FOLDER: Final = Path(__file__).parent
+BELOW = -10.0
+"""A player lower than this, in game units, is below the stage, wherever its ledges are. This and `PLATFORM` hold on
+every stage whose ledges we know."""
+PLATFORM = 5.0
+"""Ground higher than this is a platform: the main ground of these stages is nearly level, at height 0."""
 
 
 class Character(msgspec.Struct, frozen=True):

@@ -16,8 +16,8 @@ from msgspec import UNSET
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_frames, timer_start
+from slpstream.formats.slippi.names import BELOW
 from slpstream.formats.slippi.packed_frame import PackedFrame
-from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.formats.slippi.stats import compat as slippi_js
 from slpstream.formats.slippi.stats.conversions import with_opening_types
 from slpstream.formats.slippi.stats.crediting import Crediting

@@ -20,7 +20,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from slpstream.formats.slippi.stage_places import BELOW
+from slpstream.formats.slippi.names import BELOW
 from slpstream.formats.slippi.stats.states import DYING, LEDGE, SHIELD
 
 CONTROL_MARGIN = 10.0

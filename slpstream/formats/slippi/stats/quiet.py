@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from slpstream.formats.slippi.commands import FRAME_START, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.names import BELOW
 from slpstream.formats.slippi.packed_frame import PackedFrame, ReadFields, WholeFrames
-from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.formats.slippi.stats.inputs import BUTTONS, DEAD_ZONE, TRIGGER
 from slpstream.formats.slippi.stats.player import Player
 from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN

@@ -16,7 +16,7 @@ import pytest
 
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.write_schedule import schedule
-from slpstream.game.batch import Batch
+from slpstream.game.log_writer import Batch
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import FramesMode
 from tests.formats.slippi.stats.games import Json
