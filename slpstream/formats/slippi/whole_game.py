@@ -18,12 +18,7 @@ from msgspec import UNSET
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.columns import Frames
-from slpstream.formats.slippi.commands import (
-    GAME_END,
-    GAME_START,
-    POST_FRAME,
-    PRE_FRAME,
-)
+from slpstream.formats.slippi.commands import GAME_END, GAME_START, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Slot, frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
@@ -65,11 +60,8 @@ class WholeGame:
         """The Game Start event."""
         found = first_of(GameStart, self._head.events)
         if found is None:  # with Zelda or Sheik before 1.6.0, the first frame completes it
-            reader = self._head.reader.copy()
-            found = first_of(
-                GameStart, reader.feed(self.data[self._frames_start : self._frames_start + _FIRST_FRAME_BYTES])
-            )
-            found = found or first_of(GameStart, reader.finish())
+            reader, at = self._head.reader.copy(), self._frames_start
+            found = first_of(GameStart, [*reader.feed(self.data[at : at + _FIRST_FRAME_BYTES]), *reader.finish()])
         if found is None:
             raise FramingError("the file ends before Game Start", offset=len(self.data))
         return found
