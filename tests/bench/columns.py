@@ -8,8 +8,8 @@ of two peers, peppi-py and peppi-py-vladfi, which also reads the file and makes 
     SLPSTREAM_PEPPI_VLADFI=FOLDER python -m tests.bench columns
 
 The targets are ratios: the geometric mean and the worst over the real replays of more than 500 kB, and the worst over
-all replays that the peers can read. Framing, which locates every event of every frame from bytes in memory, is compared
-with all of peppi-py's `read_slippi`.
+all replays that the peers can read. Framing, which locates every event of every frame from bytes in memory, and reading
+all numpy columns of a file are compared with all of peppi-py's `read_slippi`.
 
 All figures are CPU time, and the best of several rounds; the operations take turns, so that other load on the machine
 affects them equally.
@@ -41,7 +41,7 @@ from tests.bench.report import Figure, Form
 from tests.replays import SLP
 
 MIN_BYTES = 500_000
-FRAMING_TARGET, MEMORY_TARGET = 5.0, 3.0
+FRAMING_TARGET, NUMPY_TARGET, MEMORY_TARGET = 5.0, 3.0, 3.0
 ARROW_TARGET, ARROW_LARGE_TARGET, ARROW_ANY_TARGET = 5.0, 2.0, 2.0
 VLADFI = "SLPSTREAM_PEPPI_VLADFI"
 """Names the folder with peppi-py-vladfi."""
@@ -67,7 +67,8 @@ def run(form: Form) -> list[Figure]:
     memory = max(_peak_per_byte(path) for path in large)
     return [
         *_tables(paths, rounds),
-        *_framing(large, rounds),
+        _times_peppi("framing", FRAMING_TARGET, large, rounds, _framing),
+        _times_peppi("all numpy columns", NUMPY_TARGET, large, rounds, _numpy_columns),
         Figure("columns, peak memory, times the file, the worst replay", [memory], "x", MEMORY_TARGET),
     ]
 
@@ -103,20 +104,29 @@ def _tables(paths: Sequence[Path], rounds: int) -> list[Figure]:
     return [Figure(f"to_arrow, {what}", [x], "x", target, among, at_least=True) for what, x, target in rows]
 
 
-def _framing(paths: Sequence[Path], rounds: int) -> list[Figure]:
+def _times_peppi(
+    what: str, target: float, paths: Sequence[Path], rounds: int, operation_of: Callable[[Path], Callable[[], Any]]
+) -> Figure:
     peppi = _peppi_py()
     ratios = []
     for path in paths:
         if peppi is not None and _can_read(peppi, path):
-            data = path.read_bytes()
-            players = [player.player_index for player in open_replay(path).settings.players]
-            framing = partial(frame_index, data, *_after_game_start(data), players)
-            best = _best_times({"ours": framing, "peer": partial(peppi.read_slippi, str(path))}, rounds)
+            best = _best_times({"ours": operation_of(path), "peer": partial(peppi.read_slippi, str(path))}, rounds)
             ratios.append(best["peer"] / best["ours"])
     if not ratios:
-        return [Figure("framing, times peppi-py", [0.0], "x", None, "no peer: peppi-py is not installed")]
+        return Figure(f"{what}, times peppi-py", [0.0], "x", None, "no peer: peppi-py is not installed")
     over = f"geometric mean over {len(ratios)} replays"
-    return [Figure("framing, times peppi-py", [geometric_mean(ratios)], "x", FRAMING_TARGET, over, at_least=True)]
+    return Figure(f"{what}, times peppi-py", [geometric_mean(ratios)], "x", target, over, at_least=True)
+
+
+def _framing(path: Path) -> Callable[[], Any]:
+    data = path.read_bytes()
+    players = [player.player_index for player in open_replay(path).settings.players]
+    return partial(frame_index, data, *_after_game_start(data), players)
+
+
+def _numpy_columns(path: Path) -> Callable[[], Any]:
+    return lambda: all_columns(open_replay(path).frames)
 
 
 def _best_times(operations: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:

@@ -236,10 +236,11 @@ void write_values(const unsigned char *const *events, std::size_t count, std::si
     }
 }
 
-// The columns of the step, from row `first` of the table on. `columns` are where they begin.
+// The columns of the step, from row `first` of the table on. `columns` are where they begin. `has_windows` is whether
+// `window_bytes` can be read of each event.
 void write_step(const Step &step, const unsigned char *const *events, std::size_t count, std::size_t first,
-                unsigned char *const *columns) {
-    const std::size_t written = has_avx2 ? write_together(step, events, count, first, columns) : 0;
+                unsigned char *const *columns, bool has_windows) {
+    const std::size_t written = has_avx2 && has_windows ? write_together(step, events, count, first, columns) : 0;
     events += written;
     count -= written;
     first += written;
@@ -288,7 +289,7 @@ class Writer {
   public:
     Writer(const Table &table, const Bytes &data)
         : columns(table.columns.size()), valid(table.events), absent(table.events), table_(table), data_(data),
-          at_(tile_rows * table.events), narrow_(tile_rows * table.events * window_bytes) {}
+          at_(tile_rows * table.events), has_windows_(table.events) {}
 
     // Writes all rows of the groups; false if a row or an event is outside of the data.
     bool write(const std::vector<Group> &groups);
@@ -305,7 +306,7 @@ class Writer {
     const Bytes &data_;
     std::vector<const unsigned char *> at_;  // of a tile: where its events are
     std::vector<std::size_t> tile_;          // for each of its rows, which of the offsets
-    std::vector<unsigned char> narrow_;      // for each of its events, a copy if the data ends before `window_bytes`
+    std::vector<bool> has_windows_;          // for each event: whether the data does not end before `window_bytes`
 };
 
 // Finds the events with this number in the rows of the tile; false if one is outside of the data.
@@ -314,8 +315,6 @@ bool Writer::locate(const Group &group, std::size_t event, std::size_t first) {
     const std::size_t width = table_.widths[event], count = tile_.size();
     const unsigned char *data = data_.data();
     const std::int64_t max_offset = data_.size - static_cast<std::int64_t>(width);
-    const std::int64_t max_whole = data_.size - static_cast<std::int64_t>(table_.none[event].size());
-    unsigned char *narrow = narrow_.data() + event * tile_rows * window_bytes;
     const unsigned char **at = at_.data() + event * tile_rows;
     std::size_t without = 0;
     std::int64_t highest = -1;
@@ -330,11 +329,7 @@ bool Writer::locate(const Group &group, std::size_t event, std::size_t first) {
         without += offset < 0;
     }
     if (highest > max_offset) return false;
-    for (std::size_t i = 0; highest > max_whole && i < count; ++i) {
-        if (at[i] == none || at[i] - data <= max_whole) continue;
-        std::memcpy(narrow + i * window_bytes, at[i], width);
-        at[i] = narrow + i * window_bytes;
-    }
+    has_windows_[event] = highest <= data_.size - static_cast<std::int64_t>(table_.none[event].size());
     for (std::size_t line = 0; offsets != nullptr && line < width; line += line_bytes)
         for (std::size_t i = 0; i < count; ++i) prefetch(at[i] + std::min(line + line_bytes, width) - 1);
     absent[event] += static_cast<std::int64_t>(without);
@@ -361,7 +356,8 @@ bool Writer::write_tile(const Group &group, std::size_t begin) {
     for (std::size_t event = 0; event < table_.events; ++event) {
         if (event + 1 < table_.events && !locate(group, event + 1, first)) return false;
         const unsigned char *const *at = at_.data() + event * tile_rows;
-        for (const Step &step : table_.steps[event]) write_step(step, at, tile_.size(), first, &columns[step.column]);
+        for (const Step &step : table_.steps[event])
+            write_step(step, at, tile_.size(), first, &columns[step.column], has_windows_[event]);
     }
     return true;
 }
@@ -384,37 +380,34 @@ bool Writer::write(const std::vector<Group> &groups) {
 // Gives memory to all columns, and returns zeros for those that are null in all rows.
 const unsigned char *allocate(const Table &table, std::size_t rows, Storage &storage, Writer &writer) {
     // All counts are bounded: columns by their limit, and rows by the memory of the offsets.
-    std::size_t bytes = 0;
-    const auto room_for = [&bytes](std::size_t wanted) {
-        const std::size_t at = bytes;
-        bytes += (wanted + aligned_bytes - 1) / aligned_bytes * aligned_bytes;
-        return at;
+    const auto aligned = [](std::size_t bytes) { return (bytes + aligned_bytes - 1) / aligned_bytes * aligned_bytes; };
+    const std::size_t bits = aligned(rows / 8 + 1);
+    const auto size_of = [&](const Column &column) {
+        return column.kind == Kind::boolean ? bits : aligned(rows * static_cast<std::size_t>(width_of(column.kind)));
     };
-    const std::size_t bits = rows / 8 + 1;
-    const auto is_bits = [](const Column &column) { return column.kind == Kind::boolean; };
-    std::vector<std::size_t> valid(table.events), places(table.columns.size());
-    std::size_t widest = 0;
-    for (std::size_t &place : valid) place = room_for(bits);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        const Column &column = table.columns[i];
+    std::size_t zeros = 0, bytes = table.events * bits;
+    for (const Column &column : table.columns) {
         if (column.from == From::nowhere) {
-            widest = std::max(widest, static_cast<std::size_t>(width_of(column.kind)));
-        } else if (is_bits(column)) {
-            places[i] = room_for(bits);
+            zeros = std::max(zeros, size_of(column) + bits);
+        } else {
+            bytes += size_of(column);
         }
     }
-    const std::size_t nothing = room_for(rows * widest + bits), zero_bytes = bytes;
-    for (std::size_t i = 0; i < places.size(); ++i)
-        if (const Column &column = table.columns[i]; column.from != From::nowhere && !is_bits(column))
-            places[i] = room_for(rows * static_cast<std::size_t>(width_of(column.kind)));
-    storage.memory.reset(static_cast<unsigned char *>(std::malloc(bytes + aligned_bytes)));
-    unsigned char *memory = storage.memory.get();
-    if (memory == nullptr) throw std::bad_alloc();
-    memory += aligned_bytes - reinterpret_cast<std::uintptr_t>(memory) % aligned_bytes;
-    std::memset(memory, 0, zero_bytes);
-    for (std::size_t i = 0; i < valid.size(); ++i) writer.valid[i].bytes = memory + valid[i];
-    for (std::size_t i = 0; i < places.size(); ++i) writer.columns[i] = memory + places[i];
-    return memory + nothing;
+    storage.memory.reset(static_cast<unsigned char *>(std::malloc(zeros + bytes + aligned_bytes)));
+    unsigned char *free = storage.memory.get();
+    if (free == nullptr) throw std::bad_alloc();
+    free += aligned_bytes - reinterpret_cast<std::uintptr_t>(free) % aligned_bytes;
+    const auto take = [&free](std::size_t size, bool is_zero) {
+        unsigned char *const taken = std::exchange(free, free + size);
+        if (is_zero) std::memset(taken, 0, size);
+        return taken;
+    };
+    const unsigned char *const nothing = take(zeros, true);
+    for (Bits &valid : writer.valid) valid.bytes = take(bits, true);
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (const Column &column = table.columns[i]; column.from != From::nowhere)
+            writer.columns[i] = take(size_of(column), column.kind == Kind::boolean);
+    return nothing;
 }
 
 // The table that was written, which owns its memory.

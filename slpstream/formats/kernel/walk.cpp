@@ -8,7 +8,7 @@
 // are not applied again.
 //
 // In games whose sendings have no last event, a sending is complete when all of its characters are updated and none of
-// the sending before is missing (`slpstream/formats/slippi/completion.py`). Later events of it do not count.
+// the sending before is missing. Later events of it do not count.
 
 #include "kernel.h"
 
@@ -71,8 +71,8 @@ struct Array {
     std::int64_t *values;
 };
 
-// The characters of the sending that is being read. They decide when it is complete, as in the class of this name in
-// Python. A character is identified by its key.
+// The characters of the sending that is being read. They decide when it is complete. A character is identified by
+// its key.
 class Completion {
   public:
     // Begins a sending, which should have the characters of the one before.
@@ -332,7 +332,7 @@ Owned Walk::finish() {
     std::vector<Found> slots;
     std::vector<int> counted;
     for (const Found &event : found_) {
-        if (!event.is_kept || slot_number(event) > 0) continue;
+        if (slot_number(event) > 0) continue;
         if (is_counted_event(event)) {
             counted.push_back(event.command);
         } else {

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import groupby
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
@@ -25,9 +24,9 @@ from msgspec import UNSET
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import game_start
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.frame_index import ABSENT, Offsets, Slot
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
 from slpstream.formats.slippi.names import character_name, stage_name
-from slpstream.formats.slippi.offsets import ABSENT, Offsets, Slot
 from slpstream.model.events import GameEnd
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Table
 
@@ -86,7 +85,6 @@ _FRAME_SOURCES = (
 _CHARACTER_SOURCES = (*_sources("pre", PRE_FRAME, "pre_"), *_sources("post", POST_FRAME, "post_"))
 _ITEM_SOURCES = tuple(_sources("items", ITEM_UPDATE))
 _FRAME_TABLES = {"start": FRAME_START, "bookend": FRAME_BOOKEND, "pre": PRE_FRAME, "post": POST_FRAME}
-_ITEM_TABLES = {"items": ITEM_UPDATE}
 _FRAME_COMMANDS = tuple(table.command for table in _FRAME_TABLES.values())
 _START, _BOOKEND = Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command)
 _OF_CHARACTERS = frozenset({PRE_FRAME.command, POST_FRAME.command})
@@ -121,7 +119,7 @@ def frames_table(frames: Frames, columns: Collection[str] | None = None) -> pa.T
     columns = None if columns is None else frozenset(columns)
     sources, schema = _frame_sources(columns)
     if kernel is not None and (groups := tuple(_groups(frames))):
-        plan = _frames_plan(kernel, columns, *map(frames.sizes.get, _FRAME_COMMANDS))
+        plan = _frames_plan(columns, *map(frames.sizes.get, _FRAME_COMMANDS))
         table = _filled(plan, frames.data, groups, schema)
     else:
         tables = [_character_table(frames, character, sources, schema) for character in frames.characters]
@@ -155,7 +153,7 @@ def items_table(frames: Frames) -> pa.Table:
     keys = [np.repeat(column, counts) for column in (frames.number, frames.revision)]
     if kernel is not None:
         group = (len(items), None, (items.offsets,), tuple(keys))
-        plan = _items_plan(kernel, frames.sizes.get(ITEM_UPDATE.command))
+        plan = _items_plan(frames.sizes.get(ITEM_UPDATE.command))
         return _filled(plan, frames.data, (group,), ITEMS_SCHEMA)
     arrays = [_array(column, pa.int32()) for column in keys]
     arrays += _values(items, np.arange(len(items)), _ITEM_SOURCES)
@@ -175,23 +173,19 @@ def _character_table(frames: Frames, character: Character, sources: tuple[_Sourc
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
-def _frames_plan(kernel: ModuleType, columns: frozenset[str] | None, *sizes: int | None) -> Any:
+def _frames_plan(columns: frozenset[str] | None, *sizes: int | None) -> Any:
     """Return the kernel's `Table` for `frames_table`, given the declared payload sizes of `_FRAME_TABLES`."""
-    return _plan(kernel, _FRAME_TABLES, sizes, _frame_sources(columns)[0], (I32, I32, U8, BOOL))
+    return _plan(_FRAME_TABLES, sizes, _frame_sources(columns)[0], (I32, I32, U8, BOOL))
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
-def _items_plan(kernel: ModuleType, size: int | None) -> Any:
+def _items_plan(size: int | None) -> Any:
     """Return the kernel's `Table` for `items_table`."""
-    return _plan(kernel, {"items": ITEM_UPDATE}, (size,), _ITEM_SOURCES, (I32, I32))
+    return _plan({"items": ITEM_UPDATE}, (size,), _ITEM_SOURCES, (I32, I32))
 
 
 def _plan(
-    kernel: ModuleType,
-    tables: Mapping[str, Table],
-    sizes: Sequence[int | None],
-    sources: Sequence[_Source],
-    keys: Sequence[Kind],
+    tables: Mapping[str, Table], sizes: Sequence[int | None], sources: Sequence[_Source], keys: Sequence[Kind]
 ) -> Any:
     """Return a `Table` of the kernel. It has columns that we pass, which have the types `keys`, and after them the
     fields of events.
@@ -209,7 +203,7 @@ def _plan(
         field, layout = source.field, layouts[source.event]
         has_field = layout is not None and field.name in layout.kinds
         columns.append((events.index(source.event) if has_field else -1, field.kind.code.encode(), field.offset))
-    return kernel.Table(tuple(columns), len(events), len(keys))
+    return kernel.Table(tuple(columns), len(events), len(keys))  # type: ignore[union-attr]
 
 
 def _groups(frames: Frames) -> Iterator[tuple[Any, ...]]:
@@ -227,8 +221,9 @@ def _groups(frames: Frames) -> Iterator[tuple[Any, ...]]:
         if all(offsets[offsets.argmin()] == ABSENT for offsets in events.values()):
             # Rows with neither event are left out.
             latest = reduce(np.maximum, events.values())
-            rows = np.flatnonzero((latest if which is None else latest[which]) != ABSENT)
-            which, number, revision = rows if which is None else which[rows], number[rows], revision[rows]
+            present = (latest if which is None else latest[which]) != ABSENT
+            which = np.flatnonzero(present) if which is None else which[present]
+            number, revision = number[present], revision[present]
         offsets_of_events = (start, bookend, events.get(PRE_FRAME.command), events.get(POST_FRAME.command))
         yield len(number), which, offsets_of_events, (number, revision, bytes((player,)), bytes((follower,)))
 

@@ -1,7 +1,7 @@
 """The assembler, which decides which events form a frame, and when this frame is complete.
 
 Usually, a frame is complete at its Frame Bookend. There are no bookends before 3.0, so in this case it is complete when
-all characters have their Post-Frame Update (`completion`), or else when the next frame begins or the game ends. On
+all characters have their Post-Frame Update (`frame_index`), or else when the next frame begins or the game ends. On
 netplay, a rollback sends a frame number again. Each *sending* has a `revision` that is one higher than the last one. It
 also starts empty, so you never get items or stage events twice. `finality` decides when a complete frame is final.
 """
@@ -105,7 +105,7 @@ class Assembler:
         self._bookends = bookends
         self.open: OpenFrame | None = None
         """The frame whose events are being read; `None` between frames."""
-        # The rules of `completion`, with counts and the keys of dicts, which cost less than sets of characters.
+        # The rules of `find_events`, with counts and the keys of dicts, which cost less than sets of characters.
         self._taken_players = frozenset(taken)
         self._known_players: Set[int] = set(players)
         self._known_followers: Set[int] = set()

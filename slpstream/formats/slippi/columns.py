@@ -14,7 +14,9 @@ floats are NaN, and everything else is 0 or False.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -30,7 +32,7 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
-from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot
+from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Offsets, RepeatedEvents, Slot
 from slpstream.model.fields import BOOL, U8, Layout, Table
 
 if TYPE_CHECKING:
@@ -125,8 +127,9 @@ class EventColumns:
             if not name.startswith("_"):
                 if name in self.fields:
                     return self[name]
-                if any(field.startswith(f"{name}.") for field in self.fields):
-                    return _Nested(self, name)
+                nested = [field for field in self.fields if field.startswith(f"{name}.")]
+                if nested:
+                    return SimpleNamespace(**{field.removeprefix(f"{name}."): self[field] for field in nested})
             raise AttributeError(f"the replay has no field {name!r} here")
 
     def __repr__(self) -> str:
@@ -136,38 +139,14 @@ class EventColumns:
         return [*super().__dir__(), *self.fields]
 
 
-class _Nested:
-    """The columns of a nested object. This makes it possible to write `post.self_induced_speeds.air_x`."""
-
-    def __init__(self, columns: EventColumns, name: str) -> None:
-        self._columns = columns
-        self._name = name
-
-    def __getattr__(self, name: str) -> Array:
-        try:
-            return self._columns[f"{self._name}.{name}"]
-        except KeyError as error:
-            raise AttributeError(f"the replay has no field {self._name}.{name}") from error
-
-    def __dir__(self) -> list[str]:
-        start = f"{self._name}."
-        return [*super().__dir__(), *(f[len(start) :] for f in self._columns.fields if f.startswith(start))]
-
-
+@dataclass(eq=False, repr=False)
 class Character:
     """The Pre-Frame and Post-Frame Updates of one character, who is either a player or a follower."""
 
-    def __init__(
-        self,
-        player_index: int,
-        is_follower: bool,
-        pre: column_types.PreFrameColumns,
-        post: column_types.PostFrameColumns,
-    ) -> None:
-        self.player_index = player_index
-        self.is_follower = is_follower
-        self.pre = pre
-        self.post = post
+    player_index: int
+    is_follower: bool
+    pre: column_types.PreFrameColumns
+    post: column_types.PostFrameColumns
 
     def __repr__(self) -> str:
         return f"<{'follower' if self.is_follower else 'player'} {self.player_index}, {len(self.post)} frames>"
@@ -225,9 +204,9 @@ class Frames:
         numbers = index.numbers
         if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
             return cls(data, index, sizes, None, last=True)
-        which, revisions = _last_sendings(numbers)
-        frames = cls(data, index, sizes, which, last=True)
-        frames.revision = revisions
+        order, firsts, counts = _by_number(numbers)
+        frames = cls(data, index, sizes, order[firsts + counts - 1], last=True)
+        frames.revision = (counts - 1).astype(np.int32)
         return frames
 
     @cached_property
@@ -272,10 +251,11 @@ class Frames:
     @cached_property
     def revision(self) -> npt.NDArray[np.int32]:
         """How many times the number was sent before. For the first time, this is 0."""
-        numbers = self.index.numbers
-        if self.last_sendings_only and self.which is None:
-            return np.zeros(len(numbers), np.int32)
-        return self._chosen(_revisions(numbers))
+        revisions = np.zeros(len(self.index.numbers), np.int32)
+        if not self.last_sendings_only or self.which is not None:
+            order, firsts, counts = _by_number(self.index.numbers)
+            revisions[order] = np.arange(len(order)) - np.repeat(firsts, counts)
+        return self._chosen(revisions)
 
     @cached_property
     def is_last_revision(self) -> Mask:
@@ -283,8 +263,9 @@ class Frames:
 
         You can use this as a mask to remove rollbacks from `sendings`.
         """
-        last = np.zeros(len(self.index.numbers), np.bool_)
-        last[_last_sendings(self.index.numbers)[0]] = True
+        order, firsts, counts = _by_number(self.index.numbers)
+        last = np.zeros(len(order), np.bool_)
+        last[order[firsts + counts - 1]] = True
         return self._chosen(last)
 
     @cached_property
@@ -340,13 +321,8 @@ class Frames:
         return values if self.which is None else values[self.which]
 
     def _characters(self, *, is_follower: bool) -> dict[int, Character]:
-        wanted = sorted(
-            {
-                slot.player
-                for slot in self.index.slots
-                if slot.follower is is_follower and slot.command in (PRE_FRAME.command, POST_FRAME.command)
-            }
-        )
+        updates = (PRE_FRAME.command, POST_FRAME.command)
+        slots = [slot for slot in self.index.slots if slot.follower is is_follower and slot.command in updates]
         return {
             index: Character(
                 index,
@@ -354,14 +330,12 @@ class Frames:
                 cast("column_types.PreFrameColumns", self.event(Slot(PRE_FRAME.command, index, is_follower))),
                 cast("column_types.PostFrameColumns", self.event(Slot(POST_FRAME.command, index, is_follower))),
             )
-            for index in wanted
+            for index in sorted({slot.player for slot in slots})
         }
 
     def _repeated_events(self, table: Table) -> RepeatedEventColumns:
-        found = self.index.repeated.get(table.command)
-        if found is None:
-            none = np.empty(0, np.int64)
-            return RepeatedEventColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
+        none = RepeatedEvents(np.empty(0, np.int64), np.zeros(len(self.index.numbers) + 1, np.int64))
+        found = self.index.repeated.get(table.command, none)
         chosen = found if self.which is None else found.of_frames(self.which)
         return RepeatedEventColumns(self.data, self.layout_of(table), *chosen)
 
@@ -442,22 +416,11 @@ def _table(layout: Layout, names: tuple[str, ...]) -> tuple[Any, list[np.dtype[A
     return kernel.Table(columns, 1, 0), [np.dtype(kind.numpy).newbyteorder("=") for kind in kinds]  # type: ignore[union-attr]
 
 
-def _last_sendings(numbers: npt.NDArray[np.int32]) -> tuple[Offsets, npt.NDArray[np.int32]]:
-    """Return the index of the last sending of each number, and its revision. The numbers are in ascending order."""
+def _by_number(numbers: npt.NDArray[np.int32]) -> tuple[Offsets, Offsets, Offsets]:
+    """Return the sendings in the order of their numbers, and for each number its first index in them and its count."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
-    is_last = np.ones(len(numbers), np.bool_)
-    is_last[:-1] = ordered[1:] != ordered[:-1]
-    ends = np.flatnonzero(is_last)
-    return order[ends], (np.diff(ends, prepend=-1) - 1).astype(np.int32)
-
-
-def _revisions(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    index = np.arange(len(numbers), dtype=np.int32)
     is_first = np.ones(len(numbers), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
-    revisions = np.empty(len(numbers), np.int32)
-    revisions[order] = index - np.maximum.accumulate(np.where(is_first, index, 0))
-    return revisions
+    firsts = np.flatnonzero(is_first)
+    return order, firsts, np.diff(firsts, append=len(numbers))

@@ -29,6 +29,9 @@ REPEATED = frozenset({ITEM, *STAGE_EVENT_KINDS})
 FRAMED = frozenset({START, PRE, POST, BOOKEND}) | REPEATED
 """Commands whose events begin with the frame number."""
 
+Events = tuple[list[int], bytes, tuple[int, int, int]]
+"""What the kernel has to know about events: `frame_widths`, `rules_of` and `PLACES`."""
+
 FRAME_NUMBER_OFFSET, PLAYER_INDEX_OFFSET, FOLLOWER_OFFSET = PLACES = 1, 5, 6
 NUMBERED_BYTES = PLAYER_INDEX_OFFSET
 """Events with a frame number are at least this wide. Narrower ones have no effect."""
@@ -70,8 +73,8 @@ def frame_widths(widths: Sequence[int]) -> list[int]:
 
 
 @lru_cache(maxsize=_KEPT)
-def events_of_frames(widths: tuple[int, ...]) -> tuple[list[int], bytes, tuple[int, int, int]]:
-    """Return what the kernel has to know about events: `frame_widths`, `rules_of` and `PLACES`."""
+def events_of_frames(widths: tuple[int, ...]) -> Events:
+    """Return the description of the events for the kernel, given the declared widths."""
     return frame_widths(widths), rules_of(widths), PLACES
 
 

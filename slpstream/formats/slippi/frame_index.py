@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import metadata
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, MESSAGE_SPLITTER
-from slpstream.formats.slippi.completion import Character, Completion
 from slpstream.formats.slippi.frame_events import (
     BOOKEND,
     FOLLOWER_OFFSET,
@@ -33,13 +32,17 @@ from slpstream.formats.slippi.frame_events import (
     PRE,
     REPEATED,
     START,
+    Events,
     events_of_frames,
-    frame_widths,
     unsupported,
 )
 from slpstream.formats.slippi.framing import walk_events
-from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, RepeatedEvents, Slot
 from slpstream.model.errors import FieldError, FormatError, FramingError
+
+Offsets = npt.NDArray[np.int64]
+
+ABSENT = -1
+"""The offset of an event that a frame does not have."""
 
 _OFFSET_BYTES = 8
 _ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
@@ -47,29 +50,74 @@ _ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
 its file."""
 
 
+class Slot(NamedTuple):
+    """A kind of event that can't occur more than once in a frame.
+
+    Frame Start and Frame Bookend don't belong to a player. For these, `player` is 0 and `follower` is `False`.
+    """
+
+    command: int
+    player: int = 0
+    follower: bool = False
+
+
+class RepeatedEvents(NamedTuple):
+    """Events of a kind that can occur many times in a frame, for example items. They are in the order of the frames.
+
+    `offsets` has one entry for each event. To get the events of frame i, use `offsets[firsts[i]:firsts[i + 1]]`.
+    """
+
+    offsets: Offsets
+    firsts: Offsets
+
+    def of_frames(self, which: Offsets) -> RepeatedEvents:
+        """Return the events of those frames that have one of these indices."""
+        counts = np.diff(self.firsts)[which]
+        firsts = np.concatenate([[0], np.cumsum(counts)])
+        index = np.arange(firsts[-1]) + np.repeat(self.firsts[which] - firsts[:-1], counts)
+        return RepeatedEvents(self.offsets[index], firsts)
+
+
+class FrameIndex(NamedTuple):
+    """The offsets for every sending of every frame in a game, in the order of the file."""
+
+    numbers: npt.NDArray[np.int32]
+    """Frame number of each sending."""
+    slots: dict[Slot, Offsets]
+    """For each slot, one entry per sending: the file offset of the command byte, or `ABSENT`."""
+    repeated: dict[int, RepeatedEvents]
+    """Items and stage events by command byte."""
+    stop: int
+    """Where the frames end: at Game End, the metadata, the raw length, an unreadable byte, or the end of the file."""
+    failure: FormatError | None = None
+    """The error found at `stop`, if any."""
+
+    def of_sendings(self, which: Offsets) -> FrameIndex:
+        """Return the sendings with these indices, with those slots and repeated events that they have."""
+        slots = {slot: offsets[which] for slot, offsets in self.slots.items()}
+        repeated = {command: events.of_frames(which) for command, events in self.repeated.items()}
+        return self._replace(
+            numbers=self.numbers[which],
+            slots={slot: offsets for slot, offsets in slots.items() if (offsets != ABSENT).any()},
+            repeated={command: events for command, events in repeated.items() if len(events.offsets)},
+        )
+
+
 def frame_index(data: bytes, start: int, limit: int, widths: tuple[int, ...], players: Collection[int]) -> FrameIndex:
     """Find the events of all frames, beginning with `data[start]`, which is the first byte after Game Start.
 
     `limit` is the end of the raw array if we know it, but never more than the end of the file. `players` are the player
-    indices in Game Start. Updates of others are left out. If the index would become far larger than the file, this
-    raises `FieldError`.
+    indices in Game Start. If there are any, the updates of others are left out, and sendings that only have such
+    updates. If the index would become far larger than the file, this raises `FieldError`.
     """
-    find = _find if kernel is None else _find_with_kernel
-    index, is_cut = find(data, start, limit, widths, players)
+    find = find_events if kernel is None else _find_with_kernel
+    index, is_cut = find(data, start, limit, events_of_frames(widths), None if widths[BOOKEND] else players)
     index = index._replace(failure=_failure_at(data, index.stop, limit, widths))
     if is_cut and index.failure is not None:  # the assembler drops this sending too
         index = index.of_sendings(np.arange(len(index.numbers) - 1))
-    return _of_players(index, players)
-
-
-def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
-    """Return the index with the updates of these `players` only.
-
-    If a sending only has other updates, it is left out.
-    """
     updates = [slot for slot in index.slots if slot.command in (PRE, POST)]
     strangers = {slot for slot in updates if slot.player not in players}
-    if not strangers or not players:  # without players in Game Start, all updates count
+    if not strangers or not players:
         return index
     has_stranger, has_own = np.zeros((2, len(index.numbers)), np.bool_)
     for slot in updates:
@@ -79,28 +127,85 @@ def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
 
 
 def _find_with_kernel(
-    data: bytes, start: int, limit: int, widths: tuple[int, ...], players: Collection[int]
+    data: bytes, start: int, limit: int, events: Events, players: Collection[int] | None
 ) -> tuple[FrameIndex, bool]:
-    """Do the same as `_find`."""
+    """Do the same as `find_events`."""
     max_offsets = _max_index_bytes(data) // _OFFSET_BYTES
-    awaited = None if widths[BOOKEND] else bytes(players)
+    awaited = None if players is None else bytes(players)
     stop, is_cut, first, sendings, slots, arrays = kernel.walk(  # type: ignore[union-attr]
-        data, start, limit, events_of_frames(widths), MAX_REPEATED_EVENTS, max_offsets, awaited
+        data, start, limit, events, MAX_REPEATED_EVENTS, max_offsets, awaited
     )
     if arrays is None:
         _check_size(data, slots, sendings, first)
-    numbers, by_slot, repeated = arrays
-    index = FrameIndex(
-        np.frombuffer(numbers, np.int32),
-        {Slot(*slot): np.frombuffer(offsets, np.int64) for *slot, offsets in by_slot},
-        {
-            command: RepeatedEvents(np.frombuffer(offsets, np.int64), np.frombuffer(firsts, np.int64))
-            for command, offsets, firsts in repeated
-        },
-        stop,
-        None,
-    )
-    return index, is_cut
+    numbers, by_slot, by_command = arrays
+    repeated = {
+        command: RepeatedEvents(np.frombuffer(offsets, np.int64), np.frombuffer(firsts, np.int64))
+        for command, offsets, firsts in by_command
+    }
+    by_slot = {Slot(*slot): np.frombuffer(offsets, np.int64) for *slot, offsets in by_slot}
+    return FrameIndex(np.frombuffer(numbers, np.int32), by_slot, repeated, stop), is_cut
+
+
+def find_events(
+    data: bytes, start: int, limit: int, events: Events, players: Collection[int] | None
+) -> tuple[FrameIndex, bool]:
+    """Return the events of all characters without using the kernel, and whether the last sending might lack events.
+
+    `players` are those of Game Start in replays without Frame Bookends, and otherwise `None`.
+
+    Replays before 3.0 have no Frame Bookends. There, the game first sends the Pre-Frame Updates of all characters, and
+    then their Post-Frame Updates (observed in all 22 real replays before 3.0). So if each character of a frame has its
+    Post-Frame Update, and no character of the frame before is missing, then the frame is complete. For the first frame,
+    we use the players of Game Start instead. If a character has gone, we can't know this in that frame until the next
+    one begins. As soon as a frame is complete, it is also final, so if there are more events of it later, they have no
+    effect. If a character comes too late, the next frame waits for it.
+
+    The assembler of the live path and the compiled kernel follow the same rules on their own, and there are tests that
+    compare them.
+    """
+    first, stop = 0, start
+    numbers: list[int] = []
+    slots: dict[Slot, dict[int, int]] = {}
+    repeated: dict[int, list[tuple[int, int]]] = {}
+    is_open = is_complete = False
+    awaited, characters, updated = set(), {(player, False) for player in players or ()}, set[tuple[int, bool]]()
+    counts: Counter[bool] = Counter()
+    for command, at, stop in walk_events(data, start, limit, events[0]):
+        if not first and command != MESSAGE_SPLITTER:
+            first = at
+        if command not in FRAMED or stop - at < NUMBERED_BYTES:
+            continue
+        number = int.from_bytes(data[at + FRAME_NUMBER_OFFSET : at + PLAYER_INDEX_OFFSET], "big", signed=True)
+        is_update = command in (PRE, POST)
+        character = (data[at + PLAYER_INDEX_OFFSET], data[at + FOLLOWER_OFFSET] > 0) if is_update else (0, False)
+        is_another = command == START or (command == PRE and character in characters)
+        if not is_open or is_another or number != numbers[-1]:
+            numbers.append(number)
+            is_open, is_complete = True, False
+            awaited, characters, updated = characters, set(), set()
+            counts.clear()
+        sending, is_late = len(numbers) - 1, is_complete
+        if is_update:
+            characters.add(character)
+        if command == POST:
+            updated.add(character)
+            is_complete = is_complete or (players is not None and updated == characters and awaited <= characters)
+        if command in REPEATED:
+            counts[command == ITEM] += 1
+            if counts[command == ITEM] <= MAX_REPEATED_EVENTS and not is_late:
+                repeated.setdefault(command, []).append((sending, at))
+        elif not is_late:
+            slots.setdefault(Slot(command, *character), {})[sending] = at  # a second update replaces the first one
+        is_open = command != BOOKEND
+    _check_size(data, len(slots), len(numbers), first)
+    offsets = {slot: np.full(len(numbers), ABSENT) for slot in slots}
+    for slot, found in slots.items():
+        offsets[slot][[*found]] = [*found.values()]
+    by_command = {}
+    for command, pairs in repeated.items():
+        sendings, places = (np.array(values, np.int64) for values in zip(*pairs, strict=True))
+        by_command[command] = RepeatedEvents(places, np.searchsorted(sendings, np.arange(len(numbers) + 1)))
+    return FrameIndex(np.array(numbers, np.int32), offsets, by_command, stop), is_open and not is_complete
 
 
 def _max_index_bytes(data: bytes) -> int:
@@ -131,93 +236,3 @@ def _failure_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> Form
             return None
         return FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command)
     return unsupported(command, widths, offset=at) if at + width <= limit else None
-
-
-class Sending(NamedTuple):
-    """The events of one transmission of a frame."""
-
-    number: int
-    slots: dict[Slot, int]
-    """The offset of the event in each slot, in the order of the file."""
-    repeated: list[tuple[int, int]]
-    """The command bytes and offsets of all other events."""
-
-
-class Walk:
-    """A pass over the events of all frames, with the same rules as in the assembler.
-
-    `widths` come from `frame_widths`. For a replay without bookends, pass `completion`.
-    """
-
-    def __init__(
-        self,
-        data: bytes,
-        start: int,
-        limit: int,
-        widths: Sequence[int],
-        completion: Completion | None = None,
-    ) -> None:
-        self.first: int | None = None
-        """Where the first sending begins."""
-        self.stop = start
-        """Just past the last event."""
-        self.sendings: list[Sending] = []
-        self.is_open = False
-        """Whether more events of the last sending may follow at `stop`."""
-        characters: set[Character] = set()
-        counts: Counter[bool] = Counter()
-        for command, at, self.stop in walk_events(data, start, limit, widths):
-            if self.first is None and command != MESSAGE_SPLITTER:
-                self.first = at
-            if command not in FRAMED or self.stop - at < NUMBERED_BYTES:
-                continue
-            number = int.from_bytes(data[at + FRAME_NUMBER_OFFSET : at + PLAYER_INDEX_OFFSET], "big", signed=True)
-            is_update = command in (PRE, POST)
-            character = (data[at + PLAYER_INDEX_OFFSET], data[at + FOLLOWER_OFFSET] > 0) if is_update else (0, False)
-            is_another = command == START or (command == PRE and character in characters)
-            if not self.is_open or is_another or number != self.sendings[-1].number:
-                self.sendings.append(Sending(number, {}, []))
-                self.is_open = True
-                characters.clear()
-                counts.clear()
-                if completion is not None:
-                    completion.begin()
-            sending = self.sendings[-1]
-            is_late = completion is not None and completion.complete
-            if is_update:
-                characters.add(character)
-                if completion is not None:
-                    (completion.pre_frame if command == PRE else completion.post_frame)(character)
-            if command in REPEATED:
-                counts[command == ITEM] += 1
-                if counts[command == ITEM] <= MAX_REPEATED_EVENTS and not is_late:
-                    sending.repeated.append((command, at))
-            elif not is_late:
-                slot = Slot(command, *character)
-                sending.slots.pop(slot, None)  # a second Post-Frame Update replaces the first one
-                sending.slots[slot] = at
-            self.is_open = command != BOOKEND
-
-
-def _find(
-    data: bytes, start: int, limit: int, widths: Sequence[int], players: Collection[int]
-) -> tuple[FrameIndex, bool]:
-    """Return the events of all characters, and whether the last sending might lack events."""
-    completion = None if widths[BOOKEND] else Completion((index, False) for index in players)
-    walk = Walk(data, start, limit, frame_widths(widths), completion)
-    sendings = walk.sendings
-    slots = dict.fromkeys(slot for sending in sendings for slot in sending.slots)
-    _check_size(data, len(slots), len(sendings), walk.first or 0)
-    repeated = {}
-    for wanted in dict.fromkeys(command for sending in sendings for command, _ in sending.repeated):
-        offsets = [[at for command, at in sending.repeated if command == wanted] for sending in sendings]
-        firsts = np.cumsum([0, *map(len, offsets)])
-        repeated[wanted] = RepeatedEvents(np.array([*chain.from_iterable(offsets)], np.int64), firsts)
-    index = FrameIndex(
-        np.array([sending.number for sending in sendings], np.int32),
-        {slot: np.array([sending.slots.get(slot, ABSENT) for sending in sendings], np.int64) for slot in slots},
-        repeated,
-        walk.stop,
-        None,
-    )
-    return index, walk.is_open and not (completion is not None and completion.complete)

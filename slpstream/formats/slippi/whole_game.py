@@ -18,11 +18,10 @@ from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.columns import Frames
 from slpstream.formats.slippi.commands import GAME_END, GAME_START, LEDGE_CATCH, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
-from slpstream.formats.slippi.frame_index import frame_index
+from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Slot, frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, GameStartPayload, size_at
-from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
 from slpstream.formats.slippi.reader import Head, Stage, read_head
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
@@ -52,11 +51,8 @@ class WholeGame:
         """The Game Start event."""
         found = first_of(GameStart, self._head.events)
         if found is None:  # with Zelda or Sheik before 1.6.0, the first frame completes it
-            reader = self._head.reader.copy()
-            found = first_of(
-                GameStart, reader.feed(self.data[self._frames_start : self._frames_start + _FIRST_FRAME_BYTES])
-            )
-            found = found or first_of(GameStart, reader.finish())
+            reader, at = self._head.reader.copy(), self._frames_start
+            found = first_of(GameStart, [*reader.feed(self.data[at : at + _FIRST_FRAME_BYTES]), *reader.finish()])
         if found is None:
             raise FramingError("the file ends before Game Start", offset=len(self.data))
         return found
@@ -169,22 +165,20 @@ class WholeGame:
             return FramesBefore()
         number = int(numbers.max())
         row = len(numbers) - 1 - int((numbers[::-1] == number).argmax())
-        entry = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET)
-        for slot, offsets in self.index.slots.items():
-            at = int(offsets[row])
-            if slot.follower or at == ABSENT or slot.command not in (PRE_FRAME.command, POST_FRAME.command):
+        entry, gone = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET), {}
+        slots = {slot: offsets[: row + 1] for slot, offsets in self.index.slots.items() if not slot.follower}
+        none = np.full(row + 1, ABSENT)
+        for player in {slot.player for slot in slots if slot.command in (PRE_FRAME.command, POST_FRAME.command)}:
+            posts = slots.get(Slot(POST_FRAME.command, player), none)
+            shown = np.flatnonzero(np.maximum(posts, slots.get(Slot(PRE_FRAME.command, player), none)) != ABSENT)
+            if not len(shown):
                 continue
-            player = entry.players.setdefault(slot.player, PlayerFrame())
-            if slot.command == POST_FRAME.command:
-                player.post = self._post_at(at)
-        gone = {}
-        for slot, offsets in self.index.slots.items():
-            if slot.command == POST_FRAME.command and not slot.follower and slot.player not in entry.players:
-                pres = self.index.slots.get(slot._replace(command=PRE_FRAME.command))
-                shown = offsets[:row] != ABSENT if pres is None else (offsets[:row] != ABSENT) | (pres[:row] != ABSENT)
-                rows = np.flatnonzero(shown)
-                if len(rows) and offsets[rows[-1]] != ABSENT:
-                    gone[slot.player] = self._post_at(int(offsets[rows[-1]]))
+            last = int(posts[shown[-1]])
+            post = UNSET if last == ABSENT else self._post_at(last)
+            if shown[-1] == row:
+                entry.players[player] = PlayerFrame(UNSET, post)
+            elif post is not UNSET:
+                gone[player] = post
         repeated = len(numbers) > MAX_REPEATS and bool((numbers == numbers[0]).all())
         return FramesBefore(int(numbers[0]), Frame(self.index.stop, number, 0, entry), gone, repeated)
 

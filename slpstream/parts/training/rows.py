@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from slpstream.formats.slippi.columns import Frames
 from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.frame_index import Slot
 from slpstream.formats.slippi.game_start import Settings
-from slpstream.formats.slippi.offsets import Slot
 from slpstream.model.errors import UnsupportedFile
 from slpstream.parts.training.columns import COLUMNS, MAX_ITEMS, PLAYERS, Column
 from slpstream.parts.training.item_slots import ItemSlots

@@ -17,7 +17,7 @@ import pyarrow as pa
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.columns import Array, EventColumns, Frames
 from slpstream.formats.slippi.commands import TABLES
-from slpstream.formats.slippi.offsets import Slot
+from slpstream.formats.slippi.frame_index import Slot
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Kind
 
 Wanted = tuple[tuple[int, str], ...]

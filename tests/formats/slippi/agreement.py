@@ -20,7 +20,7 @@ from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.arrow import frames_table, items_table
 from slpstream.formats.slippi.columns import EventColumns, Frames
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
-from slpstream.formats.slippi.offsets import FrameIndex
+from slpstream.formats.slippi.frame_index import FrameIndex
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FormatError

@@ -17,7 +17,7 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.columns import EventColumns, Frames
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
-from slpstream.formats.slippi.offsets import FrameIndex
+from slpstream.formats.slippi.frame_index import FrameIndex
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FieldError
 from tests.formats.slippi.agreement import Live, assert_agree, value_of

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.completion import Completion
-from slpstream.formats.slippi.frame_index import Walk, frame_index
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
+from slpstream.formats.slippi.frame_index import Slot, find_events, frame_index
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start
 from tests.project import IN_CI
@@ -135,26 +135,23 @@ COMMANDS = {0x37: 7, 0x38: 7, 0x3A: 5, 0x3B: 6, 0x3C: 5, 0x40: 6, 0x55: 2}
 
 def assert_walks_agree(data: bytes, players: bytes | None) -> None:
     """Assert that the kernel finds the same events as Python."""
-    widths = [COMMANDS.get(command, 0) for command in range(256)]
-    completion = None if players is None else Completion((player, False) for player in players)
-    python = Walk(data, 0, len(data), widths, completion)
+    assert kernel is not None
     rules = bytearray(b"." * 256)
     for command, rule in zip((0x37, 0x38, 0x3A, 0x3B, 0x3C, 0x40), b"kls0e1", strict=True):
         rules[command] = rule
-    arguments: dict[str, Any] = {"widths": widths, "rules": bytes(rules), "max_counted": 1024, "players": players}
-    stop, is_cut, *_ = walk(data, **arguments)
-    assert stop == python.stop
-    assert is_cut == (python.is_open and not (completion is not None and completion.complete))
-    numbers, slots, repeated = found(data, **arguments)
-    assert numbers == [sending.number for sending in python.sendings]
-    for slot, offsets in slots.items():
-        assert offsets == [sending.slots.get(slot, -1) for sending in python.sendings]
-    assert set(slots) == {slot for sending in python.sendings for slot in sending.slots}
-    for command, (offsets, firsts) in repeated.items():
-        of_sendings = [[at for one, at in sending.repeated if one == command] for sending in python.sendings]
-        assert offsets == [at for of_sending in of_sendings for at in of_sending]
-        assert firsts == [sum(map(len, of_sendings[:row])) for row in range(len(of_sendings) + 1)]
-    assert set(repeated) == {command for sending in python.sendings for command, _ in sending.repeated}
+    events = [COMMANDS.get(command, 0) for command in range(256)], bytes(rules), PLACES
+    python, is_cut = find_events(data, 0, len(data), events, players)
+    stop, is_cut_too, *_, (numbers, slots, repeated) = kernel.walk(
+        data, 0, len(data), events, MAX_REPEATED_EVENTS, MAX_OFFSETS, players
+    )
+    assert (stop, is_cut_too) == (python.stop, is_cut)
+    assert np.array_equal(np.frombuffer(numbers, np.int32), python.numbers)
+    assert [Slot(*slot) for *slot, _ in slots] == [*python.slots]
+    for *slot, offsets in slots:
+        assert np.array_equal(np.frombuffer(offsets, np.int64), python.slots[Slot(*slot)])
+    assert [command for command, _, _ in repeated] == [*python.repeated]
+    for command, *arrays in repeated:
+        assert all(map(np.array_equal, [np.frombuffer(array, np.int64) for array in arrays], python.repeated[command]))
 
 
 @given(st.binary(max_size=200), st.none() | st.binary(max_size=2))
