@@ -19,7 +19,7 @@ a count that you have already seen can become smaller again.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, Final
@@ -87,7 +87,7 @@ _TECHS: Final = {
     "wall_tech_fail": "wall_missed",
 }
 _TECH_FORWARD, _TECH_BACK = 0xC8, 0xC9
-_MIN_RUNS = 2 * WAVEDASH_WINDOW_FRAMES
+_MAX_RUNS = 2 * WAVEDASH_WINDOW_FRAMES
 _SINGLE = itemgetter(*("wavedash", "waveland", "air_dodge", "dash_dance", "spot_dodge", "ledgegrab", "roll", "taunt"))
 _GROUPS: tuple[tuple[Any, Callable[[Mapping[str, int]], tuple[int, ...]]], ...] = tuple(
     (make, itemgetter(*(prefix + name for name in make.__struct_fields__)))
@@ -113,7 +113,7 @@ class Actions(Computer):
     def __init__(self, index: int) -> None:
         self._index = index
         self._counts: defaultdict[str, int] = defaultdict(int)
-        self._runs: list[tuple[int, int]] = []  # action state and first frame
+        self._runs: deque[tuple[int, int]] = deque(maxlen=_MAX_RUNS)  # action state and first frame
         self._knee_bend_y = 0.0
         self._failed: dict[str, Any] = {}
         self.due: int | None = None
@@ -134,8 +134,6 @@ class Actions(Computer):
             elif last == KNEE_BEND:
                 self._knee_bend_y = prev.position_y
             runs.append((state, frame))
-            if len(runs) > 2 * _MIN_RUNS:
-                del runs[:_MIN_RUNS]
         counts = self._counts
         if state < FIRST_CHARACTER_STATE:
             name = _COUNTED.get(state)

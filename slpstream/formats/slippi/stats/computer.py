@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Self
 
 
@@ -15,5 +16,5 @@ class Computer:
         """Return a copy of this computer. It has the same state, but is independent from then on."""
         twin = type(self).__new__(type(self))
         for name, value in vars(self).items():
-            setattr(twin, name, value.copy() if isinstance(value, (list, dict, set, Computer)) else value)
+            setattr(twin, name, value.copy() if isinstance(value, (list, dict, set, deque, Computer)) else value)
         return twin

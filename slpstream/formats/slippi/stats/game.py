@@ -1,9 +1,8 @@
 """All stats of one Melee game, frame by frame.
 
 You put in final frames, each number once and in order. In each frame, `SlippiStats` looks at the state, percent,
-position and inputs of each player, but it only calls a computer when something begins, ends or hits. Events of a frame
-are emitted in the order of the computers, and then of the player indices. With `compat`, you get the same numbers as
-from slippi-js 9.1.2.
+position and inputs of each player, but it only calls a computer when something begins, ends or hits. With `compat`, you
+get the same numbers as from slippi-js 9.1.2.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_frames, timer_start
 from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.formats.slippi.stats import compat as slippi_js
 from slpstream.formats.slippi.stats import crediting, lives
 from slpstream.formats.slippi.stats.computer import Computer
@@ -36,7 +36,7 @@ from slpstream.formats.slippi.stats.stadium import (
     TargetTest,
     home_run,
 )
-from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT
+from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
 from slpstream.formats.slippi.stats.timer import timer_text
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameStart, StatsUpdate
 
@@ -84,7 +84,7 @@ class SlippiStats(Computer):
         `end_offset` is the offset in the file just after the event that made the frame final.
         """
         out: list[Event] = []
-        frames = self._frames
+        game, frames = self.game, self._frames
         for counted in (frame,) if self._gate is None else self._gate.feed(frame, end_offset):
             content = counted.content
             is_quiet = (
@@ -92,9 +92,8 @@ class SlippiStats(Computer):
             )
             if not is_quiet:
                 self._take(counted)
-            elif not counted.revision and (counted.number - FIRST_FRAME + 1) % STATS_FRAMES:
-                continue  # most frames end here
-            out += self._events_of(counted, end_offset)
+            if game.pending or counted.revision or not (counted.number - FIRST_FRAME + 1) % STATS_FRAMES:
+                out += self._events_of(counted, end_offset)
         return out
 
     def finish(self, end: GameEnd) -> list[Event]:
@@ -169,7 +168,7 @@ class SlippiStats(Computer):
         return out
 
     def _take(self, frame: Frame) -> None:
-        """Take a frame that isn't quiet."""
+        """Take a frame that isn't quiet. This is the hot path, so computers are only called if they have to be."""
         self._add_quiet_frames()
         number, game = frame.number, self.game
         self._last = number
@@ -184,9 +183,12 @@ class SlippiStats(Computer):
         entry = self._frames.entry(frame) if self._targets is None else frame.entry
         start = entry.start
         if start is not UNSET and start.scene_frame_counter is not UNSET:
-            paused_frames = self._interruptions.count_pause(start.scene_frame_counter)
-            if paused_frames:
+            counter, interruptions = start.scene_frame_counter, self._interruptions
+            if interruptions.expected is not None and counter > interruptions.expected:
+                paused_frames = counter - interruptions.expected
+                interruptions.count_pause(paused_frames)
                 game.emit("game_paused", frames=paused_frames)
+            interruptions.expected = counter + 1
 
         present = entry.players
         players = [p for p in game.players if p.index in present and present[p.index].post is not UNSET]
@@ -208,6 +210,7 @@ class SlippiStats(Computer):
 
         played = number - self._timer_start
         playable = played >= FIRST_PLAYABLE_FRAME
+        edge = game.edge
         for player in reversed(players):  # the order of slippi-js, in which the opponent of the lower port comes first
             post, prev = player.post, player.prev
             state = post.action_state_id
@@ -242,7 +245,10 @@ class SlippiStats(Computer):
             if player.pre is not UNSET:
                 player.inputs.update(played, player.pre)
             if playable:
-                player.positions.update(post, flags, punished=conversions.open is not None)
+                positions, x = player.positions, post.position_x
+                outside = x > edge or x < -edge or post.position_y < BELOW
+                if outside or positions.is_off_stage or positions.is_recovering or flags & (SHIELD | LEDGE):
+                    positions.update(post, flags, outside=outside, punished=conversions.open is not None)
 
         if playable:
             _count_stage_control(players)
@@ -253,10 +259,9 @@ class SlippiStats(Computer):
 
     def _add_quiet_frames(self) -> None:
         """Let the computers add the quiet frames that they haven't seen."""
-        if self._frames.watched is not None:
+        if self._frames.watched is not None and self._last is not None:
             frames = self._frames.end(self.game, self._timer_start)
-            if self._last is not None:
-                self._last += frames
+            self._last += frames
             if self._interruptions.expected is not None:
                 self._interruptions.expected += frames
 
@@ -275,7 +280,7 @@ class SlippiStats(Computer):
         game.pending += player.actions.begin(number, post, player.prev, others)
 
     def _extra(self, last: int) -> Extra:
-        game, counted = self.game, self._interruptions
+        game, interruptions = self.game, self._interruptions
         players = [self._player_extra(player, last) for player in game.players]
         for player, score in zip(players, [] if game.falls is None else game.falls.scores(), strict=False):
             player.falls, player.kos, player.score = score.falls, score.kos, score.score
@@ -284,9 +289,9 @@ class SlippiStats(Computer):
             timer=timer_text(self.settings, last - self._timer_start),
             players=players,
             first_blood=UNSET if game.first_blood is None else game.first_blood,
-            rollbacks=counted.rollbacks if counted.rollbacks.frames else UNSET,
-            pauses=counted.pauses,
-            paused_frames=counted.paused_frames,
+            rollbacks=interruptions.rollbacks if interruptions.rollbacks.frames else UNSET,
+            pauses=interruptions.pauses,
+            paused_frames=interruptions.paused_frames,
         )
 
     def _player_extra(self, player: Player, last: int) -> PlayerExtra:
@@ -312,17 +317,18 @@ class SlippiStats(Computer):
 def _count_stage_control(players: list[Player]) -> None:
     """Count a frame for the living player that is nearest to the middle of the stage."""
     # In a star KO, the stock is lost only after some time.
-    living = [
-        (abs(player.post.position_x), player.index, player.positions)
-        for player in players
-        if player.stocks.open is not None and not FLAGS[player.post.action_state_id] & DYING
-    ]
+    living = [p for p in players if p.stocks.open is not None and not FLAGS[p.post.action_state_id] & DYING]
     if len(living) < PAIR:
         return
-    living.sort()
-    for _, _, positions in living:
+    nearest = living[0].positions
+    least = second = float("inf")
+    for player in living:
+        positions, x = player.positions, abs(player.post.position_x)
         positions.contested_frames += 1
-    (least, _, nearest), (second, _, _), *_ = living
+        if not x >= least:  # also true of NaN, next to which no player is nearer
+            least, second, nearest = x, least, positions
+        elif x < second:
+            second = x
     if second - least > CONTROL_MARGIN:
         nearest.control_frames += 1
 

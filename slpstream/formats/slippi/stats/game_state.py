@@ -38,7 +38,7 @@ _RANKS = {kind: rank for rank, kinds in enumerate(_EVENTS) for kind in kinds}
 class Player(Computer):
     """One player. `post` is the Post-Frame Update of the current frame, and `prev` is the one before it."""
 
-    def __init__(self, index: int, edge: float) -> None:
+    def __init__(self, index: int) -> None:
         self.index = index
         self.pre: Any = UNSET
         self.post: Any = None
@@ -57,7 +57,7 @@ class Player(Computer):
         self.combos: Punishes[Combo] = Punishes(index, Combo)
         self.actions = Actions(index)
         self.inputs = Inputs()
-        self.positions = Positions(edge)
+        self.positions = Positions()
         self.hits = Hits()
 
 
@@ -82,7 +82,7 @@ class GameState(Computer):
         edge = stage_edge(settings.stage_id)
         self.edge = float("inf") if edge is None else edge
         """The x of the right ledge; infinite if it is unknown."""
-        self.players = [Player(player.player_index, self.edge) for player in settings.players]
+        self.players = [Player(player.player_index) for player in settings.players]
         self.lists = Lists()
         self.is_pair = len(self.players) == PAIR
         self.teams = (

@@ -28,25 +28,27 @@ class Inputs(Computer):
 
     def __init__(self) -> None:
         self.buttons = self.triggers = self.cstick = self.joystick = 0
-        self._pressed = self._joystick = self._cstick = 0
-        self._left = self._right = 0.0
+        self._before = (0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # buttons, triggers, joystick, C-stick
+        self._joystick_region = self._cstick_region = 0
         self._recent: list[tuple[int, int]] = []
 
     def update(self, frame: int, pre: Any) -> None:
         """Count the inputs of one Pre-Frame Update."""
-        rising = pre.physical_buttons & ~self._pressed & BUTTONS
+        before = self._before
+        pressed, left, right = pre.physical_buttons, pre.physical_l_trigger, pre.physical_r_trigger
+        x, y, c_x, c_y = pre.joystick_x, pre.joystick_y, pre.c_stick_x, pre.c_stick_y
+        now = pressed, left, right, x, y, c_x, c_y
+        if now == before:
+            return
+        self._before = now
+        rising = pressed & ~before[0] & BUTTONS
         buttons = rising.bit_count() if rising else 0
-        # The regions of both sticks, from -4 to 4. 0 is the dead zone.
-        x, y = pre.joystick_x, pre.joystick_y
+        triggers = (before[1] < TRIGGER <= left) + (before[2] < TRIGGER <= right)
+        # The regions of both sticks, which are 0 for the dead zone, or one of 8 others from -4 to 4.
         joystick = 3 * ((x > DEAD_ZONE) - (x < -DEAD_ZONE)) + (y > DEAD_ZONE) - (y < -DEAD_ZONE)
-        x, y = pre.c_stick_x, pre.c_stick_y
-        cstick = 3 * ((x > DEAD_ZONE) - (x < -DEAD_ZONE)) + (y > DEAD_ZONE) - (y < -DEAD_ZONE)
-        left, right = pre.physical_l_trigger, pre.physical_r_trigger
-        joysticks = joystick not in (0, self._joystick)
-        csticks = cstick not in (0, self._cstick)
-        triggers = (self._left < TRIGGER <= left) + (self._right < TRIGGER <= right)
-        self._pressed, self._joystick, self._cstick = pre.physical_buttons, joystick, cstick
-        self._left, self._right = left, right
+        cstick = 3 * ((c_x > DEAD_ZONE) - (c_x < -DEAD_ZONE)) + (c_y > DEAD_ZONE) - (c_y < -DEAD_ZONE)
+        joysticks, csticks = joystick not in (0, self._joystick_region), cstick not in (0, self._cstick_region)
+        self._joystick_region, self._cstick_region = joystick, cstick
         if frame >= FIRST_PLAYABLE_FRAME and (buttons or joysticks or csticks or triggers):
             self.add(frame, buttons, joysticks, csticks, triggers)
 

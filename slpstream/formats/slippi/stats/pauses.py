@@ -22,17 +22,10 @@ class Interruptions(Computer):
         self._run = 0
         self._last_number: int | None = None
 
-    def count_pause(self, counter: int) -> int:
-        """Take the `scene_frame_counter` of the next frame.
-
-        Returns how many frames the pause before it took, or 0 if there was none.
-        """
-        expected, self.expected = self.expected, counter + 1
-        if expected is None or counter <= expected:
-            return 0
+    def count_pause(self, frames: int) -> None:
+        """Count a pause that took this many frames."""
         self.pauses += 1
-        self.paused_frames += counter - expected
-        return counter - expected
+        self.paused_frames += frames
 
     def count_rollback(self, number: int, revision: int) -> int:
         """Count a final frame whose `revision` is above 0.

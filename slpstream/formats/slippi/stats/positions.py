@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.states import DYING, LEDGE, SHIELD
 
@@ -28,30 +27,30 @@ CONTROL_MARGIN = 10.0
 
 
 class Positions(Computer):
-    """The positions of one player. `edge` is the x of the right ledge; infinite if it is unknown."""
+    """The positions of one player."""
 
-    def __init__(self, edge: float) -> None:
-        self._edge = edge
+    def __init__(self) -> None:
         self.shield_frames = self.ledge_frames = self.off_stage_frames = 0
         self.control_frames = self.contested_frames = 0
         self.recoveries = self.recovered = 0
-        self._is_recovering = False
+        self.is_recovering = False
         self.is_off_stage = False
 
-    def update(self, post: Any, flags: int, *, punished: bool) -> None:
-        """Take a frame. Set `punished` if there's an open conversion on the player."""
-        edge, x = self._edge, post.position_x
-        outside = x > edge or x < -edge or post.position_y < BELOW
+    def update(self, post: Any, flags: int, *, outside: bool, punished: bool) -> None:
+        """Take a frame.
+
+        `outside` is whether the player is beyond a ledge or below the stage. Set `punished` if there's an open
+        conversion on the player.
+        """
         self.is_off_stage = outside and not flags & (DYING | LEDGE) and post.is_airborne is True
         if self.is_off_stage:
-            if punished and not self._is_recovering:
-                self._is_recovering = True
+            if punished and not self.is_recovering:
+                self.is_recovering = True
                 self.recoveries += 1
-        elif self._is_recovering and (flags & (DYING | LEDGE) or post.is_airborne is False):
-            self._is_recovering = False
+        elif self.is_recovering and (flags & (DYING | LEDGE) or post.is_airborne is False):
+            self.is_recovering = False
             self.recovered += not flags & DYING
-        if self.is_off_stage or flags & (SHIELD | LEDGE):
-            self.stay(flags, 1)
+        self.stay(flags, 1)
 
     def stay(self, flags: int, frames: int) -> None:
         """Count frames in which the player stays in the same action, and on or off stage."""
