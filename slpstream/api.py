@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from slpstream.formats.slippi.columns import Frames
     from slpstream.formats.slippi.game_start import Settings
     from slpstream.formats.slippi.stats import SlippiStats
-    from slpstream.formats.slippi.stats.home_run import HomeRun
     from slpstream.formats.slippi.stats.schema import Stats
-    from slpstream.formats.slippi.stats.targets import TargetTest
+    from slpstream.formats.slippi.stats.stadium import HomeRun, TargetTest
     from slpstream.model.controller_report import ControllerReport
     from slpstream.model.occurrence import Occurrence
 
@@ -253,7 +252,7 @@ class Replay:
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
         from slpstream.formats.slippi.stats import SlippiStats  # noqa: PLC0415 -- loaded on demand
-        from slpstream.formats.slippi.stats.whole import whole_stats  # noqa: PLC0415
+        from slpstream.formats.slippi.stats.game import whole_stats  # noqa: PLC0415
 
         self.start  # noqa: B018 -- raises the error of an invalid file
         make = self._format.make_stats()

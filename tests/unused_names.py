@@ -30,7 +30,6 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},
     "sources/tail/watcher.py": {"trace": "passed to `__exit__` by Python"},
     "system/internal_errors.py": {"trace": "passed to `__exit__` by Python"},
-    "formats/slippi/stats/stocks.py": {"death_animation": "part of a message"},
     "parts/handover/archive.py": {"compress_type": "read by zipfile"},
     "web/app.py": {"build_middleware_stack": "called by Starlette"},
     "web/assets.py": {"config_checked": "read by Starlette", "get_response": "called by Starlette"},

@@ -18,8 +18,8 @@ from statistics import median
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.stats import SlippiStats
+from slpstream.formats.slippi.stats.game import whole_stats
 from slpstream.formats.slippi.stats.schema import Stats
-from slpstream.formats.slippi.stats.whole import whole_stats
 from slpstream.model.events import Event, Frame, FrameFinalized
 from tests.bench import slippi_js
 from tests.bench.games import replays

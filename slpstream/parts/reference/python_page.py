@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 import slpstream
-from slpstream.formats.slippi.stats import extra, schema
+from slpstream.formats.slippi.stats import schema
 from slpstream.model import errors
 from slpstream.model.occurrence import Occurrence
 
@@ -53,8 +53,8 @@ _CLASSES = (slpstream.Replay, Occurrence, slpstream.LiveIterator, slpstream.Clie
 _STATS = (
     *(schema.Stats, schema.Overall, schema.InputCounts, schema.Ratio, schema.Stock, schema.Conversion, schema.Combo),
     *(schema.Move, schema.ActionCounts, schema.Successes, schema.EdgeCancels, schema.Attacks, schema.Throws),
-    *(schema.GroundTechs, extra.Extra, extra.PlayerExtra, extra.KillMove, extra.HitTotals),
-    *(extra.CharacterTotals, extra.FirstBlood, extra.Rollbacks),
+    *(schema.GroundTechs, schema.Extra, schema.PlayerExtra, schema.KillMove, schema.HitTotals),
+    *(schema.CharacterTotals, schema.FirstBlood, schema.Rollbacks),
 )
 _ERRORS = (
     *(errors.SlpstreamError, errors.FormatError, errors.WrongFormat, errors.FramingError, errors.FieldError),

@@ -18,9 +18,8 @@ from slpstream.cli.game_text import length_text, mode_text, player_text, summary
 from slpstream.cli.terminal import table_console, table_width
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.names import move_name
-from slpstream.formats.slippi.stats.home_run import HomeRun
 from slpstream.formats.slippi.stats.schema import Combo, Move, Stats, Stock
-from slpstream.formats.slippi.stats.targets import TargetTest
+from slpstream.formats.slippi.stats.stadium import HomeRun, TargetTest
 from slpstream.parts.stats.rows import Figures, GameRow, Grouping, PlayerRow, figures_of, summaries
 from slpstream.system.text import printable
 

@@ -19,11 +19,14 @@ a count that you have already seen can become smaller again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 from slpstream.formats.slippi.commands import LEDGE_CATCH
 from slpstream.formats.slippi.names import landing_lag_frames
+from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.schema import ActionCounts, Attacks, EdgeCancels, GroundTechs, Successes, Throws
 from slpstream.formats.slippi.stats.states import (
     AIR_DODGE,
@@ -48,120 +51,73 @@ WAVEDASH_WINDOW_FRAMES = 15
 WAVELAND_JUMP_FRAMES = 5
 WAVELAND_HEIGHT = 0.1
 
-_ATTACKS = Attacks.__struct_fields__
-_SINGLE = ("wavedash", "waveland", "air_dodge", "dash_dance", "spot_dodge", "ledgegrab", "roll", "taunt")
-_SLOTS: Final = {
-    name: slot
-    for slot, name in enumerate(
-        (
-            *_SINGLE,
-            *("edge_success", "edge_slow", "l_success", "l_fail", "grab_success", "grab_fail"),
-            *(f"throw_{name}" for name in Throws.__struct_fields__),
-            *(f"tech_{name}" for name in ("away", "in", "neutral", "fail")),
-            *("wall_success", "wall_fail"),
-            *_ATTACKS,
-        )
-    )
-}
-_WAVEDASH, _WAVELAND, _AIR_DODGES, _DASH_DANCE = (_SLOTS[name] for name in _SINGLE[:4])
-_EDGE_SUCCESS, _EDGE_SLOW, _L_SUCCESS, _L_FAIL = range(8, 12)
-_GRAB_SUCCESS, _GRAB_FAIL = 12, 13
-_AWAY, _IN = _SLOTS["tech_away"], _SLOTS["tech_in"]
-_DASH_ATTACKS = _SLOTS["dash"]
 
-_NONE = -1
-_COUNTED: Final[Mapping[str, tuple[int, ...]]] = {
-    "roll": (0xE9, 0xEA),
-    "spot_dodge": (0xEB,),
-    "air_dodge": (AIR_DODGE,),
-    "ledgegrab": (LEDGE_CATCH,),
-    "taunt": (0x108, 0x109),
-    "throw_forward": (0xDB,),
-    "throw_back": (0xDC,),
-    "throw_up": (0xDD,),
-    "throw_down": (0xDE,),
-    "tech_fail": (0xB7, 0xBF),
-    "tech_neutral": (0xC7,),
-    "wall_success": (0xCA,),
-    "wall_fail": (0xF7,),
-    "jab1": (0x2C,),
-    "jab2": (0x2D,),
-    "jab3": (0x2E,),
-    "jabm": (0x2F,),
-    "dash": (DASH_ATTACK,),
-    "ftilt": tuple(range(0x33, 0x38)),
-    "utilt": (0x38,),
-    "dtilt": (0x39,),
-    "fsmash": tuple(range(0x3A, 0x3F)),
-    "usmash": (0x3F,),
-    "dsmash": (0x40,),
-    "nair": (0x41,),
-    "fair": (0x42,),
-    "bair": (0x43,),
-    "uair": (0x44,),
-    "dair": (0x45,),
-}
-"""States that count whenever they begin, for all characters."""
-_CHARACTER_COUNTED: Final[Mapping[int, Mapping[str, tuple[int, ...]]]] = {
-    0x18: {
-        "jab1": (0x155,),
-        "jabm": (0x156,),
-        "dtilt": (0x159,),
-        "fsmash": (0x15A,),
-        "nair": (0x15B,),
-        "bair": (0x15C,),
-        "uair": (0x15D,),
-    },
-    0x09: {"fsmash": (0x15D, 0x15E, 0x15F)},
-}
-"""The same for character-specific states, by internal character id: Mr. Game & Watch, Peach."""
+def _by_state(rows: Mapping[int, tuple[str, ...]]) -> dict[int, str]:
+    return {first + i: name for first, names in rows.items() for i, name in enumerate(names)}
 
 
-def _slots_by_state(counted: Mapping[str, tuple[int, ...]]) -> dict[int, int]:
-    return {state: _SLOTS[name] for name, states in counted.items() for state in states}
-
-
-_SLOT_OF: Final = _slots_by_state(_COUNTED)
-_CHARACTER_SLOT_OF: Final = {character: _slots_by_state(counted) for character, counted in _CHARACTER_COUNTED.items()}
-_LEDGE, _TECH = (
-    _SLOTS["ledgegrab"],
+_COUNTED: Final = _by_state(
     {
-        _SLOTS["tech_fail"]: "missed",
-        _SLOTS["tech_neutral"]: "neutral",
-        _SLOTS["wall_success"]: "wall",
-        _SLOTS["wall_fail"]: "wall_missed",
-    },
+        0x2C: ("jab1", "jab2", "jab3", "jabm"),
+        DASH_ATTACK: ("dash", *5 * ("ftilt",), "utilt", "dtilt", *5 * ("fsmash",), "usmash", "dsmash"),
+        0x41: ("nair", "fair", "bair", "uair", "dair"),
+        0xB7: ("tech_fail",),
+        0xBF: ("tech_fail",),
+        0xC7: ("tech_neutral",),
+        0xCA: ("wall_tech_success",),
+        0xDB: ("throw_forward", "throw_back", "throw_up", "throw_down"),
+        0xE9: ("roll", "roll", "spot_dodge"),
+        AIR_DODGE: ("air_dodge",),
+        0xF7: ("wall_tech_fail",),
+        LEDGE_CATCH: ("ledgegrab",),
+        0x108: ("taunt", "taunt"),
+    }
 )
+"""What counts whenever a state begins, for all characters. Each row is for a state and those after it."""
+_MR_GAME_AND_WATCH, _PEACH = 0x18, 0x09
+_COUNTED_OF_CHARACTER: Final = {
+    _MR_GAME_AND_WATCH: _by_state({0x155: ("jab1", "jabm"), 0x159: ("dtilt", "fsmash", "nair", "bair", "uair")}),
+    _PEACH: _by_state({0x15D: ("fsmash", "fsmash", "fsmash")}),
+}
+"""The same for character-specific states, by internal character id."""
+_TECHS: Final = {
+    "tech_fail": "missed",
+    "tech_neutral": "neutral",
+    "wall_tech_success": "wall",
+    "wall_tech_fail": "wall_missed",
+}
 _TECH_FORWARD, _TECH_BACK = 0xC8, 0xC9
-_MIN_RUNS = 2 * WAVEDASH_WINDOW_FRAMES
+_MAX_RUNS = 2 * WAVEDASH_WINDOW_FRAMES
+_SINGLE = itemgetter(*("wavedash", "waveland", "air_dodge", "dash_dance", "spot_dodge", "ledgegrab", "roll", "taunt"))
+_GROUPS: tuple[tuple[Any, Callable[[Mapping[str, int]], tuple[int, ...]]], ...] = tuple(
+    (make, itemgetter(*(prefix + name for name in make.__struct_fields__)))
+    for make, prefix in (
+        (EdgeCancels, "edge_cancel_"),
+        (Successes, "l_cancel_"),
+        (Attacks, ""),
+        (Successes, "grab_"),
+        (Throws, "throw_"),
+        (GroundTechs, "tech_"),
+        (Successes, "wall_tech_"),
+    )
+)
+"""How the names of counts are grouped in messages."""
 
 ActionEvent = tuple[str, dict[str, Any]]
 """Kind and payload of a game event."""
 
 
-class Actions:
+class Actions(Computer):
     """Counts the actions of one player."""
 
-    __slots__ = ("_failed", "_knee_bend_y", "_runs", "counts", "due", "index")
-
     def __init__(self, index: int) -> None:
-        self.index = index
-        self.counts = [0] * len(_SLOTS)
-        self._runs: list[tuple[int, int]] = []  # action state and first frame
+        self._index = index
+        self._counts: defaultdict[str, int] = defaultdict(int)
+        self._runs: deque[tuple[int, int]] = deque(maxlen=_MAX_RUNS)  # action state and first frame
         self._knee_bend_y = 0.0
-        self._failed: dict[str, Any] | None = None
+        self._failed: dict[str, Any] = {}
         self.due: int | None = None
         """The frame in which a waiting L-cancel has failed, or `None` if no L-cancel is waiting."""
-
-    def copy(self) -> Actions:
-        """Return a copy of this computer. It has the same state, but is independent from then on."""
-        twin = Actions(self.index)
-        twin.counts = list(self.counts)
-        twin._runs = list(self._runs)
-        twin._knee_bend_y = self._knee_bend_y
-        twin._failed = self._failed
-        twin.due = self.due
-        return twin
 
     def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any]) -> list[ActionEvent]:
         """Count an action that begins.
@@ -171,28 +127,24 @@ class Actions:
         events: list[ActionEvent] = []
         state = post.action_state_id
         runs = self._runs
-        last = prev.action_state_id if runs else _NONE
+        last = prev.action_state_id if runs else None
         if state != last:
-            if runs:
-                if FLAGS[last] & LANDING:
-                    self._leave_landing(frame, state, last, post, events)
-                elif last == KNEE_BEND:
-                    self._knee_bend_y = prev.position_y
+            if last is not None and FLAGS[last] & LANDING:
+                self._leave_landing(frame, state, last, post, events)
+            elif last == KNEE_BEND:
+                self._knee_bend_y = prev.position_y
             runs.append((state, frame))
-            if len(runs) > 2 * _MIN_RUNS:
-                del runs[:_MIN_RUNS]
-        counts = self.counts
-        slot = _SLOT_OF.get(state, _NONE)
-        if slot >= 0:
-            counts[slot] += 1
-            if slot == _LEDGE:
-                events.append(("ledge_grab", {"playerIndex": self.index}))
-            elif slot in _TECH:
-                events.append(("tech", {"playerIndex": self.index, "outcome": _TECH[slot]}))
-        elif state >= FIRST_CHARACTER_STATE:
-            slots = _CHARACTER_SLOT_OF.get(post.internal_character_id)
-            if slots is not None and state in slots:
-                counts[slots[state]] += 1
+        counts = self._counts
+        if state < FIRST_CHARACTER_STATE:
+            name = _COUNTED.get(state)
+        else:
+            name = _COUNTED_OF_CHARACTER.get(post.internal_character_id, {}).get(state)
+        if name is not None:
+            counts[name] += 1
+            if name == "ledgegrab":
+                events.append(("ledge_grab", {"playerIndex": self._index}))
+            elif name in _TECHS:
+                events.append(("tech", {"playerIndex": self._index, "outcome": _TECHS[name]}))
         elif state == DASH:
             self._dash(frame)
         elif FLAGS[state] & LANDING:
@@ -204,37 +156,32 @@ class Actions:
             self._roll_tech(state, post, opponents, events)
         if last in (GRAB, DASH_GRAB):
             grabbed = GRAB < state <= LAST_GRAB and state != DASH_GRAB
-            counts[_GRAB_SUCCESS if grabbed else _GRAB_FAIL] += 1
+            counts["grab_success" if grabbed else "grab_fail"] += 1
         if last == DASH_ATTACK and state == DASH_GRAB:
-            counts[_DASH_ATTACKS] -= 1
+            counts["dash"] -= 1
         return events
 
     def fail(self) -> ActionEvent:
         """Return the event of the L-cancel that was waiting.
 
-        It has failed, because the landing is too long for an edge cancel.
+        It has failed, because the landing is too long for an edge cancel, or because the game has ended.
         """
-        values = self._failed or {}
-        self._failed = self.due = None
-        return "lcancel", values
-
-    def finish(self) -> ActionEvent | None:
-        """End the game. If an L-cancel is still waiting, this means that it has failed."""
-        return None if self._failed is None else self.fail()
+        self.due = None
+        return "lcancel", self._failed
 
     def _dash(self, frame: int) -> None:
         runs = self._runs
         if len(runs) > 2 and runs[-2] == (TURN, frame - 1) and runs[-3][0] == DASH and runs[-1][1] == frame:
-            self.counts[_DASH_DANCE] += 1
+            self._counts["dash_dance"] += 1
 
     def _land(self, frame: int, state: int, post: Any, events: list[ActionEvent]) -> None:
         status = post.l_cancel_status
         if status not in (1, 2):
             return
-        if self._failed is not None:
+        if self.due is not None:
             events.append(self.fail())
-        values = {"playerIndex": self.index, "success": status == 1, "actionStateId": state}
-        self.counts[_L_SUCCESS if status == 1 else _L_FAIL] += 1
+        values = {"playerIndex": self._index, "success": status == 1, "actionStateId": state}
+        self._counts["l_cancel_success" if status == 1 else "l_cancel_fail"] += 1
         if status == 1:
             events.append(("lcancel", values))
             return
@@ -250,13 +197,13 @@ class Actions:
             full = lag[last - FIRST_LANDING]
             lasted = frame - self._runs[-1][1]
             if lasted < full // 2:
-                self.counts[_EDGE_SUCCESS] += 1
+                self._counts["edge_cancel_success"] += 1
             elif lasted < full:
-                self.counts[_EDGE_SLOW] += 1
-            if self._failed is not None and lasted <= full // 2:
-                self.counts[_L_FAIL] -= 1
-                self._failed = self.due = None
-        if self._failed is not None:
+                self._counts["edge_cancel_slow"] += 1
+            if self.due is not None and lasted <= full // 2:
+                self._counts["l_cancel_fail"] -= 1
+                self.due = None
+        if self.due is not None:
             events.append(self.fail())
 
     def _slide(self, frame: int, post: Any) -> None:
@@ -274,31 +221,21 @@ class Actions:
         dodged = AIR_DODGE in states
         if dodged and len(states) == 2:
             return
-        counts = self.counts
+        counts = self._counts
         if dodged:
-            counts[_AIR_DODGES] -= 1
+            counts["air_dodge"] -= 1
         high = jump_frames >= WAVELAND_JUMP_FRAMES and abs(post.position_y - self._knee_bend_y) > WAVELAND_HEIGHT
-        counts[_WAVEDASH if KNEE_BEND in states and not high else _WAVELAND] += 1
+        counts["wavedash" if KNEE_BEND in states and not high else "waveland"] += 1
 
     def _roll_tech(self, state: int, post: Any, opponents: list[Any], events: list[ActionEvent]) -> None:
         x = post.position_x
         nearest = min((other.position_x - x for other in opponents), key=abs, default=0.0)
         towards = post.facing_direction == (1 if nearest > 0 else -1)
         inward = towards == (state == _TECH_FORWARD)
-        self.counts[_IN if inward else _AWAY] += 1
-        events.append(("tech", {"playerIndex": self.index, "outcome": "in" if inward else "away"}))
+        self._counts["tech_in_" if inward else "tech_away"] += 1
+        events.append(("tech", {"playerIndex": self._index, "outcome": "in" if inward else "away"}))
 
     def summary(self) -> ActionCounts:
         """Return the counts as slippi-js's `ActionCountsType`."""
-        c = self.counts
-        return ActionCounts(
-            self.index,
-            *(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]),
-            EdgeCancels(c[8], c[9]),
-            Successes(c[10], c[11]),
-            Attacks(*c[-len(_ATTACKS) :]),
-            Successes(c[12], c[13]),
-            Throws(*c[14:18]),
-            GroundTechs(away=c[18], in_=c[19], neutral=c[20], fail=c[21]),
-            Successes(c[22], c[23]),
-        )
+        groups = [make(*values(self._counts)) for make, values in _GROUPS]
+        return ActionCounts(self._index, *_SINGLE(self._counts), *groups)

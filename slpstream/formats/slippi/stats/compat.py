@@ -11,23 +11,23 @@ If there aren't exactly two players, its lists are empty, and each player has an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Self
+from itertools import takewhile
+
+from msgspec import UNSET
 
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
-from slpstream.formats.slippi.stats.player import has_post
+from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.schema import InputCounts
 from slpstream.model.events import Frame, GameEnd
 from slpstream.model.fields import parse_version
 
 ROLLBACK_FRAMES = 7
 _BOOKENDS_SINCE = (3, 0, 0)
+NO_INPUTS = InputCounts()
+"""The inputs of players in games that slippi-js has no stats for."""
 
-CountedFrames = Iterator[tuple[Frame, int]]
-"""Frames, each with the file offset at which it became final."""
 
-
-class FrameGate:
+class FrameGate(Computer):
     """Only lets those frames pass that slippi-js counts."""
 
     def __init__(self, settings: Settings) -> None:
@@ -35,76 +35,53 @@ class FrameGate:
         self._online = settings.game_mode == MAJOR_SCENE_ONLINE
         self._bookends = parse_version(settings.slp_version) >= _BOOKENDS_SINCE
         self._lag_frames = ROLLBACK_FRAMES + 1 if self._bookends else 1
-        self._held: list[tuple[Frame, int]] = []
+        self._held: list[tuple[Frame, int]] = []  # with the file offsets at which they became final
         self._online_lag = 0
         self._stopped = False
         self.last_frame: int | None = None
         """The newest frame that has begun."""
 
-    def copy(self) -> Self:
-        """Return a copy of this gate. It has the same state, but is independent from then on."""
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._held = list(self._held)
-        return twin
-
-    def feed(self, frame: Frame, end_offset: int) -> CountedFrames:
-        """Take a final frame, and yield the frames that count from now on."""
-        if self._has_begun(frame):
+    def feed(self, frame: Frame, end_offset: int) -> list[Frame]:
+        """Take a final frame, and return the frames that count from now on."""
+        if any(index in frame.entry.players for index in self._players):
             self.last_frame = frame.number
         held = self._held
         ready = 0
         if not self._online:
-            ready = len(held) + 1 - self._lag_frames
+            ready = max(0, len(held) + 1 - self._lag_frames)
         elif held and held[-1][1] != end_offset:
             ready = len(held)
-            self._online_lag = max(0, self._newest_before(frame, held[-1][1]) - held[-1][0].number)
+            newest, bookend = held[-1]
+            # The bookend that made `newest` final is the one of this frame, or of `newest` itself.
+            self._online_lag = max(0, frame.number - newest.number) if frame.end_offset <= bookend else 0
         held.append((frame, end_offset))
-        yield from self._counted(max(0, ready))
+        return self._counted(ready)
 
-    def finish(self, end: GameEnd) -> CountedFrames:
-        """End the game, and yield all remaining frames that count."""
+    def finish(self, end: GameEnd) -> list[Frame]:
+        """End the game, and return all remaining frames that count."""
         held = self._held
         ready = len(held)
         if end.game_end is None and held:
             ready = 0
-            newest = held[-1][0]
+            newest, bookend = held[-1]
             if self._online:
                 # Frames that the last bookend made final count; frames that the end of the game made final do not. If
                 # the file ends with a bookend, both have the same offset, and the lag is that of the previous bookend.
-                if held[-1][1] < end.end_offset:
+                if bookend < end.end_offset:
                     ready = len(held)
-                elif newest.end_offset == end.end_offset and self._whole(newest):
+                elif newest.end_offset == end.end_offset and self._is_whole(newest):
                     ready = sum(1 for frame, _ in held if frame.number <= newest.number - self._online_lag)
-            elif self._bookends and len(held) == self._lag_frames and self._whole(newest):
+            elif self._bookends and len(held) == self._lag_frames and self._is_whole(newest):
                 ready = 1  # a frame makes the one 7 frames back final only with its bookend
-        yield from self._counted(ready)
+        return self._counted(ready)
 
-    def _counted(self, count: int) -> CountedFrames:
-        held = self._held
-        counted, self._held = held[:count], held[count:]
-        for frame, end_offset in counted:
-            if self._stopped or not self._whole(frame):
-                self._stopped = True
-                return
-            yield frame, end_offset
+    def _counted(self, count: int) -> list[Frame]:
+        ready = [frame for frame, _ in self._held[:count]]
+        del self._held[:count]
+        counted = [] if self._stopped else list(takewhile(self._is_whole, ready))
+        self._stopped |= len(counted) < len(ready)
+        return counted
 
-    def _newest_before(self, frame: Frame, end_offset: int) -> int:
-        """Return the number of the frame whose bookend ends at an offset.
-
-        This is either this frame or the one before it.
-        """
-        if frame.end_offset <= end_offset:
-            return frame.number
-        return self._held[-1][0].number
-
-    def _whole(self, frame: Frame) -> bool:
-        present = frame.entry.players
-        return all(has_post(present.get(index)) for index in self._players)
-
-    def _has_begun(self, frame: Frame) -> bool:
-        return any(index in frame.entry.players for index in self._players)
-
-
-NO_INPUTS = InputCounts()
-"""The inputs of players in games that slippi-js has no stats for."""
+    def _is_whole(self, frame: Frame) -> bool:
+        players = frame.entry.players
+        return all(index in players and players[index].post is not UNSET for index in self._players)

@@ -1,14 +1,13 @@
 """All stats of one Melee game, frame by frame.
 
 You put in final frames, each number once and in order. In each frame, `SlippiStats` looks at the state, percent,
-position and inputs of each player, but it only calls a computer when something begins, ends or hits. Events of a frame
-are emitted in the order of the computers, and then of the player indices. With `compat`, you get the same numbers as
-from slippi-js 9.1.2.
+position and inputs of each player, but it only calls a computer when something begins, ends or hits. With `compat`, you
+get the same numbers as from slippi-js 9.1.2.
 """
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Iterable
 from typing import Self
 
 from msgspec import UNSET
@@ -19,41 +18,27 @@ from slpstream.formats.slippi.game_time import playable_frames, timer_start
 from slpstream.formats.slippi.names import BELOW
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.stats import compat as slippi_js
-from slpstream.formats.slippi.stats.conversions import with_opening_types
-from slpstream.formats.slippi.stats.crediting import Crediting
-from slpstream.formats.slippi.stats.extra import Extra, PlayerExtra
-from slpstream.formats.slippi.stats.frame_events import (
-    ACTIONS,
-    FORMS,
-    PAUSES,
-    PERCENT,
-    ROLLBACKS,
-    PendingEvent,
-    take_events,
-)
-from slpstream.formats.slippi.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, home_run
-from slpstream.formats.slippi.stats.lives import Lives
+from slpstream.formats.slippi.stats import crediting, lives
+from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.stats.game_state import PAIR, GameState, Player
 from slpstream.formats.slippi.stats.overall import overall, ratio
-from slpstream.formats.slippi.stats.pauses import Pauses, RollbackCounter
-from slpstream.formats.slippi.stats.player import Player
-from slpstream.formats.slippi.stats.punishes import RESET_FRAMES
-from slpstream.formats.slippi.stats.quiet import QuietFrames
-from slpstream.formats.slippi.stats.roster import Roster
-from slpstream.formats.slippi.stats.schema import Stats, entry_count
-from slpstream.formats.slippi.stats.selected import Selection
-from slpstream.formats.slippi.stats.stage_control import count_stage_control
-from slpstream.formats.slippi.stats.states import (
-    CONTROL,
-    DYING,
-    FLAGS,
-    HELD,
-    HIT,
-    LEDGE,
-    SHIELD,
+from slpstream.formats.slippi.stats.packed_frames import PackedFrames
+from slpstream.formats.slippi.stats.pauses import Interruptions
+from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN
+from slpstream.formats.slippi.stats.punishes import RESET_FRAMES, with_opening_types
+from slpstream.formats.slippi.stats.schema import Extra, PlayerExtra, Stats, entry_count
+from slpstream.formats.slippi.stats.stadium import (
+    MAJOR_SCENE_HOME_RUN,
+    MAJOR_SCENE_TARGET_TEST,
+    SANDBAG,
+    HomeRun,
+    Targets,
+    TargetTest,
+    home_run,
 )
-from slpstream.formats.slippi.stats.targets import MAJOR_SCENE_TARGET_TEST, Targets, TargetTest
+from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
 from slpstream.formats.slippi.stats.timer import timer_text
-from slpstream.model.events import Event, Frame, GameEnd, StatsUpdate
+from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameStart, StatsUpdate
 
 STATS_FRAMES = 60
 """A `stats` message after every final frame n with (n + 124) % 60 == 0, or less often in a very long game."""
@@ -65,122 +50,82 @@ to 700 MB for 33 minutes with a conversion each second. The real games of the te
 """
 
 
-class _FrameNumbers:
-    """The frame numbers of one game."""
-
-    def __init__(self) -> None:
-        self.first: int | None = None
-        self.last: int | None = None
-        self.timer_start = 0
-        """The frame in which the timer starts; for slippi-js always 0."""
-
-
-class SlippiStats:
+class SlippiStats(Computer):
     """The stats of one game.
 
     Use `crew` for crew battles. We then find hitters by `last_hit_by`, in the same way as with more than two players,
-    and stocks that are given up before the first hit are counted separately.
+    and stocks that are given up before the first hit are counted separately. Without `updates`, there are no `stats`
+    before the end of the game.
     """
 
-    def __init__(self, settings: Settings, *, compat: bool = False, crew: bool = False) -> None:
+    def __init__(self, settings: Settings, *, compat: bool = False, crew: bool = False, updates: bool = True) -> None:
         self.settings = settings
+        self.game = GameState(settings, compat=compat, crew=crew)
         self._gate = slippi_js.FrameGate(settings) if compat else None
-        self._roster = Roster(settings)
-        self._unsupported = compat and not self._roster.is_pair
-        self._pending: list[PendingEvent] = []
-        self.crediting = Crediting(self._roster, self._pending, compat=compat, crew=crew)
-        self._lives = Lives(settings, self._roster, self._pending, compat=compat)
-        self._selection = Selection()
-        self._quiet = QuietFrames()
-        self._pauses = Pauses()
-        self._rollbacks = RollbackCounter()
+        self._unsupported = compat and not self.game.is_pair
+        self._frames = PackedFrames(bytes(self.game.by_index), self.game.edge)
+        self._interruptions = Interruptions()
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
-        self._frames = _FrameNumbers()
-        self._stats_due = FIRST_FRAME
+        self._first: int | None = None
+        self._last: int | None = None
+        self._timer_start = 0
+        """The frame in which the timer starts; for slippi-js always 0."""
+        self._stats_due = FIRST_FRAME if updates else float("inf")
         self._end: GameEnd | None = None
 
     def copy(self) -> Self:
-        """Return a copy that is independent from then on.
-
-        This is cheap, because both share the entries that are closed.
-        """
+        """Return a copy that is independent from then on."""
         self._add_quiet_frames()
-        twin = copy.copy(self)
-        twin._quiet = QuietFrames()
-        twin._gate = None if self._gate is None else self._gate.copy()
-        twin._roster = self._roster.copy()
-        twin._pending = []
-        twin.crediting = self.crediting.copy(twin._roster, twin._pending)
-        twin._lives = self._lives.copy(twin._roster, twin._pending)
-        twin._selection = self._selection.copy()
-        twin._pauses = self._pauses.copy()
-        twin._rollbacks = self._rollbacks.copy()
-        twin._targets = None if self._targets is None else self._targets.copy()
-        twin._frames = copy.copy(self._frames)
-        return twin
+        return super().copy()
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
         """Take a final frame. Returns the game events in it and, after every 60th frame, the stats.
 
         `end_offset` is the offset in the file just after the event that made the frame final.
         """
-        if self._gate is None:
-            quiet, content = self._quiet, frame.content
-            if quiet.begun and not frame.revision and (frame.number - FIRST_FRAME + 1) % STATS_FRAMES:
-                # Most frames end here, so this is `quiet.take` without the call.
-                if type(content) is PackedFrame and content.events is quiet.events and quiet.watch.take(content.data):
-                    return []
-                self._add_quiet_frames()
-            return self._feed_counted(frame, end_offset)
         out: list[Event] = []
-        for counted, offset in self._gate.feed(frame, end_offset):
-            out += self._feed_counted(counted, max(offset, end_offset))
-        return out
-
-    def take(self, frame: Frame, end_offset: int) -> None:
-        """Take a final frame, but don't return any events and stats.
-
-        This takes less time than `feed`.
-        """
-        if self._gate is None:
-            self._take(frame)
-        else:
-            for counted, _ in self._gate.feed(frame, end_offset):
+        game, frames = self.game, self._frames
+        for counted in (frame,) if self._gate is None else self._gate.feed(frame, end_offset):
+            content = counted.content
+            is_quiet = (
+                type(content) is PackedFrame and content.events is frames.watched and frames.watch.take(content.data)
+            )
+            if not is_quiet:
                 self._take(counted)
-        self._pending.clear()
+            if game.pending or counted.revision or not (counted.number - FIRST_FRAME + 1) % STATS_FRAMES:
+                out += self._events_of(counted, end_offset)
+        return out
 
     def finish(self, end: GameEnd) -> list[Event]:
         """End the game. Returns the events that had to wait for the end, and the last stats."""
-        self._add_quiet_frames()
         out: list[Event] = []
         if self._gate is not None:
-            for counted, _ in self._gate.finish(end):
-                out += self._feed_counted(counted, end.end_offset)
+            for frame in self._gate.finish(end):
+                self._take(frame)
+                out += self._events_of(frame, end.end_offset)
         self._end = end
-        for player in self._roster.players:
-            event = player.actions.finish()
-            if event is not None:
-                self._pending.append((ACTIONS, player.index, *event))
-        last = self._last_frame
-        out += take_events(self._pending, last, end.end_offset)
-        out.append(StatsUpdate(end.end_offset, last, self.stats()))
-        return out
+        for player in self.game.players:
+            if player.actions.due is not None:
+                self.game.pending.append(player.actions.fail())
+        stats = self.stats()
+        out += self.game.take_events(stats.last_frame, end.end_offset)
+        return [*out, StatsUpdate(end.end_offset, stats.last_frame, stats)]
 
     def stats(self) -> Stats:
         """Return the stats up to the last frame. They won't change if you add more frames later."""
         self._add_quiet_frames()
-        last = self._last_frame
-        shown = self._roster.lists.copy()
-        for player in self._roster.players:
-            if player.alive:
-                player.stocks.snapshot_open(shown.stocks, player.percent)
-            player.conversions.snapshot_open(shown.conversions, player.percent)
-            player.combos.snapshot_open(shown.combos, player.percent)
-        conversions = with_opening_types(shown.conversions, over=self._end is not None or self._gate is not None)
-        playable = 0 if last == self._frames.first else playable_frames(last, self._frames.timer_start)
-        unsupported = self._unsupported
-        counts = {p.index: slippi_js.NO_INPUTS if unsupported else p.inputs.counts() for p in self._roster.players}
-        opponents = {index: [other.index for other in others] for index, others in self._roster.opponents.items()}
+        game, unsupported, is_over = self.game, self._unsupported, self._end is not None
+        newest = self._last if self._gate is None else self._gate.last_frame
+        last = FIRST_FRAME - 1 if newest is None else newest
+        shown = game.lists.copy()
+        for player in game.players:
+            if player.post is not None:
+                player.stocks.show_open(shown.stocks, player.post.percent)
+                player.conversions.show_open(shown.conversions, player.post.percent)
+                player.combos.show_open(shown.combos, player.post.percent)
+        conversions = with_opening_types(shown.conversions, over=is_over or game.compat)
+        playable = 0 if last == self._first else playable_frames(last, self._timer_start)
+        counts = {p.index: slippi_js.NO_INPUTS if unsupported else p.inputs.counts() for p in game.players}
         return Stats(
             game_complete=self._end is not None and self._end.game_end is not None,
             last_frame=last,
@@ -188,11 +133,9 @@ class SlippiStats:
             stocks=shown.stocks,
             conversions=conversions,
             combos=shown.combos,
-            action_counts=[] if unsupported else [player.actions.summary() for player in self._roster.players],
-            overall=overall(
-                opponents, conversions, counts, playable, {p.index: p.hits.outside_damage for p in self._roster.players}
-            ),
-            extra=UNSET if self._gate is not None else self._extra(last),
+            action_counts=[] if unsupported else [player.actions.summary() for player in game.players],
+            overall=overall(game, conversions, counts, playable),
+            extra=UNSET if game.compat else self._extra(last),
         )
 
     def stadium(self) -> TargetTest | HomeRun | None:
@@ -204,24 +147,20 @@ class SlippiStats:
         if self._targets is not None:
             return self._targets.results()
         if self.settings.game_mode == MAJOR_SCENE_HOME_RUN:
-            language = self.settings.language
-            for player in self._roster.players:
+            for player in self.game.players:
                 if player.post is not None and player.post.internal_character_id == SANDBAG:
-                    return home_run(player.post.position_x, None if language is UNSET else language)
+                    return home_run(player.post.position_x, self.settings.language)
         return None
 
-    @property
-    def _last_frame(self) -> int:
-        last = self._frames.last if self._gate is None else self._gate.last_frame
-        return FIRST_FRAME - 1 if last is None else last
-
-    def _feed_counted(self, frame: Frame, end_offset: int) -> list[Event]:
-        """Take a frame that counts. Returns the events in it and, after every 60th frame, the stats."""
-        self._take(frame)
+    def _events_of(self, frame: Frame, end_offset: int) -> list[Event]:
+        """Return the events in a frame that was taken and, after every 60th frame, the stats."""
         if self._unsupported:
             return []
-        number = frame.number
-        out: list[Event] = take_events(self._pending, number, end_offset) if self._pending else []
+        number, game = frame.number, self.game
+        if frame.revision:
+            run = self._interruptions.count_rollback(number, frame.revision)
+            game.emit("rollback", sent=frame.revision + 1, frames=run)
+        out: list[Event] = game.take_events(number, end_offset) if game.pending else []
         if (number - FIRST_FRAME + 1) % STATS_FRAMES == 0 and number >= self._stats_due:
             stats = self.stats()
             self._stats_due = number + STATS_FRAMES * max(1, entry_count(stats) // STATS_ENTRIES)
@@ -229,189 +168,188 @@ class SlippiStats:
         return out
 
     def _take(self, frame: Frame) -> None:
-        # The hot path: this runs for every frame of every game.
-        if frame.revision and not self._unsupported:
-            run = self._rollbacks.add(frame.number, frame.revision)
-            self._pending.append((ROLLBACKS, -1, "rollback", {"sent": frame.revision + 1, "frames": run}))
-        if self._quiet.begun:
-            if self._quiet.take(frame):
-                return
-            self._add_quiet_frames()
-        number = frame.number
-        frames, roster, lives, crediting = self._frames, self._roster, self._lives, self.crediting
-        frames.last = number
-        if frames.first is None:
-            self._begin(number)
-        if self._unsupported and self._targets is None:
-            return
-        entry = self._selection.entry(frame) if self._targets is None else frame.entry
+        """Take a frame that isn't quiet. This is the hot path, so computers are only called if they have to be."""
+        self._add_quiet_frames()
+        number, game = frame.number, self.game
+        self._last = number
+        if self._first is None:
+            self._first = number
+            self._timer_start = 0 if game.compat else timer_start(number)
         if self._targets is not None:
-            self._targets.update(number, () if entry.items is UNSET else entry.items, FIRST_FRAME + frames.timer_start)
+            items = frame.entry.items
+            self._targets.update(number, () if items is UNSET else items, FIRST_FRAME + self._timer_start)
         if self._unsupported:
             return
-        pending = self._pending
+        entry = self._frames.entry(frame) if self._targets is None else frame.entry
         start = entry.start
         if start is not UNSET and start.scene_frame_counter is not UNSET:
-            counter = start.scene_frame_counter
-            if counter != self._pauses.expected:
-                paused_frames = self._pauses.jump(counter)
-                if paused_frames:
-                    pending.append((PAUSES, -1, "game_paused", {"frames": paused_frames}))
-            self._pauses.expected = counter + 1
+            counter, interruptions = start.scene_frame_counter, self._interruptions
+            if interruptions.expected is not None and counter > interruptions.expected:
+                paused_frames = counter - interruptions.expected
+                interruptions.count_pause(paused_frames)
+                game.emit("game_paused", frames=paused_frames)
+            interruptions.expected = counter + 1
 
         present = entry.players
-        players = roster.players
-        has_counter = roster.has_counter
-        takes_stocks = lives.falls is None
-        lost: list[Player] | None = None
-        gone = False
+        players = [p for p in game.players if p.index in present and present[p.index].post is not UNSET]
+        changed: list[Player] = []
+        for player in game.players:
+            player.restarted = False
         for player in players:
-            seen = present.get(player.index)
-            if seen is None or seen.post is UNSET:
-                player.restarted = False
-                gone = True
-                continue
-            prev = player.post
-            player.post = post = seen.post
-            player.pre = seen.pre
-            if prev is None:
-                lives.first_seen(player, number)
-                has_counter = roster.has_counter
-                continue
-            player.prev = prev
-            player.restarted = has_counter and post.action_state_counter < prev.action_state_counter
-            if post.stocks_remaining != prev.stocks_remaining and takes_stocks:
-                lost = [] if lost is None else lost
-                lost.append(player)
-            elif not player.alive and not FLAGS[post.action_state_id] & DYING:
-                lives.spawn(player, number)
-        if gone:
-            players = [p for p in players if p.index in present and present[p.index].post is not UNSET]
-        if lost is not None:
-            lost = [player for player in lost if lives.change_stocks(player, number, lost)]
-        if lives.falls is not None:
-            lost = [lives.fall(fall, number) for fall in lives.falls.take(present)]
+            seen = present[player.index]
+            before, post = player.post, seen.post
+            player.pre, player.post = seen.pre, post
+            player.prev = prev = post if before is None else before
+            counter = post.action_state_counter
+            player.restarted = before is None or (counter is not UNSET and counter < prev.action_state_counter)
+            if post.stocks_remaining != prev.stocks_remaining and game.falls is None:
+                changed.append(player)
+            elif player.stocks.open is None:
+                lives.spawn(game, player, number)
+        lost = lives.end_lives(game, number, present, changed) if changed or game.falls is not None else changed
 
-        played = number - frames.timer_start
+        played = number - self._timer_start
         playable = played >= FIRST_PLAYABLE_FRAME
-        edge = roster.edge
+        edge = game.edge
         for player in reversed(players):  # the order of slippi-js, in which the opponent of the lower port comes first
             post, prev = player.post, player.prev
             state = post.action_state_id
             flags = FLAGS[state]
             if player.last_hit is not None:
                 hitter_index, hit_state = player.last_hit
-                hitter = roster.by_index[hitter_index]
+                hitter = game.by_index[hitter_index]
                 if hitter.restarted or hitter.post.action_state_id != hit_state:
                     player.last_hit = None
             damage = post.percent - prev.percent
             if damage:
-                values = {"playerIndex": player.index, "percent": post.percent, "change": damage}
-                pending.append((PERCENT, player.index, "percent_changed", values))
-                if damage > 0 and not flags & HIT and crediting.counts_all_damage:
-                    crediting.hit_without_stun(player, number, damage)
-            dies = lost is not None and player in lost
+                game.emit("percent_changed", playerIndex=player.index, percent=post.percent, change=damage)
+                if damage > 0 and not flags & HIT and game.counts_all_damage:
+                    crediting.hit_without_stun(game, player, number, damage)
+            dies = is_over = player in lost
             conversions, combos = player.conversions, player.combos
             if flags & HIT:
-                crediting.hit(player, number, damage, flags)
+                crediting.hit(game, player, number, damage, flags)
                 conversions.counter = combos.counter = 0
-                if dies:
-                    crediting.end(player, number, dies=True)
-            elif conversions.open is not None or combos.open is not None or dies:
+            elif conversions.open is not None or combos.open is not None:
                 if conversions.counter or flags & CONTROL:
                     conversions.counter += 1
                 combos.counter = 0 if flags & HELD else combos.counter + 1
-                if dies or conversions.counter > RESET_FRAMES or combos.counter > RESET_FRAMES:
-                    crediting.end(player, number, dies=dies)
+                is_over = dies or conversions.counter > RESET_FRAMES or combos.counter > RESET_FRAMES
+            if is_over:
+                crediting.end(game, player, number, dies=dies)
 
             if player.restarted or state != prev.action_state_id:
                 self._begin_action(player, number)
             elif player.actions.due is not None and number >= player.actions.due:
-                pending.append((ACTIONS, player.index, *player.actions.fail()))
-
+                game.pending.append(player.actions.fail())
             if player.pre is not UNSET:
                 player.inputs.update(played, player.pre)
-
             if playable:
-                positions = player.positions
-                if flags & (SHIELD | LEDGE):
-                    positions.shield_or_ledge(flags)
-                x = post.position_x
-                if x > edge or x < -edge or post.position_y < BELOW or positions.off_stage or positions.recovering:
-                    positions.update(post, flags, punished=conversions.open is not None)
+                positions, x = player.positions, post.position_x
+                outside = x > edge or x < -edge or post.position_y < BELOW
+                if outside or positions.is_off_stage or positions.is_recovering or flags & (SHIELD | LEDGE):
+                    positions.update(post, flags, outside=outside, punished=conversions.open is not None)
 
         if playable:
-            count_stage_control(players)
-        if crediting.ended:
-            crediting.close_conversions()
+            _count_stage_control(players)
+        if game.ended:
+            crediting.close_conversions(game)
         if playable and self._targets is None and type(frame.content) is PackedFrame:
-            self._quiet.begin(frame.content, number, players, roster)
+            self._frames.begin(frame.content, number, players, game)
 
     def _add_quiet_frames(self) -> None:
         """Let the computers add the quiet frames that they haven't seen."""
-        if not self._quiet.begun:
-            return
-        frames, last = self._quiet.end(self._roster, self._frames.timer_start)
-        if frames and self._frames.last is not None:
-            self._frames.last += frames
-            self._selection.before = last
-            if self._pauses.expected is not None:
-                self._pauses.expected += frames
-
-    def _begin(self, number: int) -> None:
-        """Take the number of the first frame."""
-        self._frames.first = number
-        if self._gate is None:
-            self._frames.timer_start = timer_start(number)
+        if self._frames.watched is not None and self._last is not None:
+            frames = self._frames.end(self.game, self._timer_start)
+            self._last += frames
+            if self._interruptions.expected is not None:
+                self._interruptions.expected += frames
 
     def _begin_action(self, player: Player, number: int) -> None:
         """Take the first frame of an action."""
-        post, actions = player.post, player.actions
-        before = player.forms.change(number, post.internal_character_id)
+        game, post = self.game, player.post
+        before = player.hits.transform(number, post.internal_character_id)
         if before is not None:
-            values = {
-                "playerIndex": player.index,
-                "fromInternalCharacterId": before,
-                "internalCharacterId": post.internal_character_id,
-            }
-            self._pending.append((FORMS, player.index, "transformed", values))
+            values = {"fromInternalCharacterId": before, "internalCharacterId": post.internal_character_id}
+            game.emit("transformed", playerIndex=player.index, **values)
         others = [
             o.post
-            for o in self._roster.opponents[player.index]
-            if o.post is not None and (self._roster.is_pair or o.alive)
+            for o in game.opponents[player.index]
+            if o.post is not None and (game.is_pair or o.stocks.open is not None)
         ]
-        for kind, values in actions.begin(number, post, player.prev, others):
-            self._pending.append((ACTIONS, player.index, kind, values))
+        game.pending += player.actions.begin(number, post, player.prev, others)
 
     def _extra(self, last: int) -> Extra:
-        players = [self._player_extra(player, last) for player in self._roster.players]
-        for player, score in zip(players, self._lives.scores(), strict=False):
+        game, interruptions = self.game, self._interruptions
+        players = [self._player_extra(player, last) for player in game.players]
+        for player, score in zip(players, [] if game.falls is None else game.falls.scores(), strict=False):
             player.falls, player.kos, player.score = score.falls, score.kos, score.score
             player.self_destructs = score.self_destructs
         return Extra(
-            timer=timer_text(self.settings, last - self._frames.timer_start),
+            timer=timer_text(self.settings, last - self._timer_start),
             players=players,
-            first_blood=UNSET if self.crediting.first_blood is None else self.crediting.first_blood,
-            rollbacks=self._rollbacks.totals() if self._rollbacks.frames else UNSET,
-            pauses=self._pauses.count,
-            paused_frames=self._pauses.frames,
+            first_blood=UNSET if game.first_blood is None else game.first_blood,
+            rollbacks=interruptions.rollbacks if interruptions.rollbacks.frames else UNSET,
+            pauses=interruptions.pauses,
+            paused_frames=interruptions.paused_frames,
         )
 
     def _player_extra(self, player: Player, last: int) -> PlayerExtra:
-        positions = player.positions
-        gauge = player.inputs.per_minute(last - self._frames.timer_start)
-        known = positions.edge is not None and (player.post is None or player.post.is_airborne is not UNSET)
+        positions, post = player.positions, player.post
+        gauge = player.inputs.per_minute(last - self._timer_start)
+        known = self.game.edge < float("inf") and (post is None or post.is_airborne is not UNSET)
         return PlayerExtra(
             player_index=player.index,
             kill_moves=list(player.hits.kill_moves),
-            self_destructs=player.stocks.self_destructs,
+            self_destructs=player.self_destructs,
             exchanges=player.hits.totals(),
-            characters=[] if player.post is None else player.forms.totals(player.post.frame),
+            characters=[] if post is None else player.hits.character_totals(post.frame),
             shield_frames=positions.shield_frames,
             ledge_frames=positions.ledge_frames,
             off_stage_frames=positions.off_stage_frames if known else UNSET,
             recoveries=ratio(positions.recovered, positions.recoveries) if known else UNSET,
             stage_control=ratio(positions.control_frames, positions.contested_frames),
             live_inputs_per_minute=UNSET if gauge is None else gauge,
-            stocks_given_up=player.stocks.given_up if self.crediting.crew else UNSET,
+            stocks_given_up=player.given_up if self.game.crew else UNSET,
         )
+
+
+def _count_stage_control(players: list[Player]) -> None:
+    """Count a frame for the living player that is nearest to the middle of the stage."""
+    # In a star KO, the stock is lost only after some time.
+    living = [p for p in players if p.stocks.open is not None and not FLAGS[p.post.action_state_id] & DYING]
+    if len(living) < PAIR:
+        return
+    nearest = living[0].positions
+    least = second = float("inf")
+    for player in living:
+        positions, x = player.positions, abs(player.post.position_x)
+        positions.contested_frames += 1
+        if not x >= least:  # also true of NaN, next to which no player is nearer
+            least, second, nearest = x, least, positions
+        elif x < second:
+            second = x
+    if second - least > CONTROL_MARGIN:
+        nearest.control_frames += 1
+
+
+def whole_stats(batches: Iterable[Iterable[Event]], *, compat: bool = False, crew: bool = False) -> SlippiStats | None:
+    """Compute the stats of a game from everything that its reader returns, in order.
+
+    Returns `None` if the game has no Game Start.
+    """
+    stats: SlippiStats | None = None
+    for events in batches:
+        for event in events:
+            if type(event) is Frame:  # counts when it is final
+                continue
+            if isinstance(event, GameStart):
+                stats = stats or SlippiStats(event.settings, compat=compat, crew=crew, updates=False)
+            elif stats is None:
+                continue
+            elif isinstance(event, FrameFinalized):
+                for frame in event.frames:
+                    stats.feed(frame, event.end_offset)
+            elif isinstance(event, GameEnd):
+                stats.finish(event)
+    return stats

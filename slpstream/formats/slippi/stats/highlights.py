@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import UNSET
 
-from slpstream.formats.slippi.stats.schema import Conversion, Stats, Stock
+from slpstream.formats.slippi.stats.schema import Conversion, Stock
 from slpstream.model.highlight import Highlight, Reason
 
 MIN_POINTS = 50
@@ -55,28 +55,22 @@ def highlight_of_conversion(
     if player is UNSET or end is UNSET or player == victim:
         return None
     damage = sum([move.damage for move in moves])
-    counted = min(len(moves), MAX_COUNTED_MOVES) - UNCOUNTED_MOVES
-    score = damage + MOVE_POINTS * max(0, counted)
-    reasons: list[Reason] = []
-    if conversion.did_kill:
-        reasons.append("kill")
-        score += KILL_POINTS
-        if conversion.start_percent <= MAX_ZERO_PERCENT and damage:
-            reasons.append("zero-to-death")
-            score += ZERO_TO_DEATH_POINTS
-    if damage >= GREAT_DAMAGE:
-        reasons.append("damage")
-    if len(moves) >= LONG_MOVES:
-        reasons.append("length")
-    if conversion.did_kill:
-        own, opponents = _side(player, stocks, teams), _side(victim, stocks, teams)
-        behind = _left(stocks, opponents, conversion.start_frame) - _left(stocks, own, conversion.start_frame)
-        if behind > 0:
-            reasons.append("comeback")
-            score += BEHIND_POINTS * behind
-        if _counts_stocks(stocks) and not _left(stocks, opponents, end):
-            reasons.append("last-stock")
-            score += LAST_STOCK_POINTS
+    killed = conversion.did_kill
+    zero_to_death = killed and conversion.start_percent <= MAX_ZERO_PERCENT and damage != 0
+    own, opponents = _side(player, stocks, teams), _side(victim, stocks, teams)
+    behind = _left(stocks, opponents, conversion.start_frame) - _left(stocks, own, conversion.start_frame)
+    is_last = _counts_stocks(stocks) and not _left(stocks, opponents, end)
+    points: list[tuple[Reason, bool, int]] = [
+        ("kill", killed, KILL_POINTS),
+        ("zero-to-death", zero_to_death, ZERO_TO_DEATH_POINTS),
+        ("damage", damage >= GREAT_DAMAGE, 0),
+        ("length", len(moves) >= LONG_MOVES, 0),
+        ("comeback", killed and behind > 0, BEHIND_POINTS * behind),
+        ("last-stock", killed and is_last, LAST_STOCK_POINTS),
+    ]
+    reasons = tuple(reason for reason, applies, _ in points if applies)
+    counted_moves = max(0, min(len(moves), MAX_COUNTED_MOVES) - UNCOUNTED_MOVES)
+    score = damage + MOVE_POINTS * counted_moves + sum([more for _, applies, more in points if applies])
     if score < MIN_POINTS:
         return None
     return Highlight(
@@ -86,7 +80,7 @@ def highlight_of_conversion(
         start_frame=conversion.start_frame,
         end_frame=end,
         score=round(score, 1),
-        reasons=tuple(reasons) or ("damage",),
+        reasons=reasons or ("damage",),
         start_percent=round(conversion.start_percent, 1),
         damage=round(damage, 1),
         moves=len(moves),
@@ -111,23 +105,6 @@ def highlight_of_stock(stock: Stock, opponent: int, stocks: Sequence[Stock]) -> 
         reasons=("last-stock",),
         start_percent=round(0 if stock.end_percent is UNSET else stock.end_percent, 1),
     )
-
-
-def highlights(stats: Stats, players: Collection[int], teams: Mapping[int, int] | None = None) -> list[Highlight]:
-    """Return the highlights of a game in the order in which they ended.
-
-    `players` are the player indices in the game.
-    """
-    stocks = stats.stocks
-    found = [highlight_of_conversion(conversion, stocks, teams) for conversion in stats.conversions]
-    killed = {(each.player_index, each.end_frame) for each in stats.conversions if each.did_kill}
-    if len(players) == 2:
-        found += [
-            highlight_of_stock(stock, next(index for index in players if index != stock.player_index), stocks)
-            for stock in stocks
-            if (stock.player_index, stock.end_frame) not in killed
-        ]
-    return sorted((each for each in found if each is not None), key=lambda each: (each.end_frame, each.player_index))
 
 
 def _side(player: int, stocks: Sequence[Stock], teams: Mapping[int, int] | None) -> Collection[int]:

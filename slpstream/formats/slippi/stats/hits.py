@@ -1,4 +1,4 @@
-"""Who hit whom: the damage, moves and kills that are credited to each player.
+"""Who hit whom: the damage, moves and kills that are credited to each player, and to the characters of the player.
 
 If there are two players, this is easy, because each hit is the other player's. With more players, and in a crew battle,
 we use the Post-Frame field `last_hit_by` of the player that was hit, which contains the player index of the hitter. The
@@ -19,6 +19,9 @@ Some damage comes without hitstun (observed in the replays of the tests, where a
   replay of the tests). No player dealt it.
 
 slippi-js doesn't count any of these, so with `compat` we don't count them either.
+
+Damage and kills are also credited to the form that the player has at that time, which is the character according to the
+Post-Frame field `internal_character_id`. There can only be more than one form if it is Zelda or Sheik.
 """
 
 from __future__ import annotations
@@ -28,38 +31,34 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from slpstream.formats.slippi.stats.extra import HitTotals, KillMove
-from slpstream.formats.slippi.stats.schema import Conversion
+from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.stats.schema import CharacterTotals, Conversion, HitTotals, KillMove
 
 
-class Hits:
+class Hits(Computer):
     """The hits that one player has landed on the others."""
-
-    __slots__ = ("_totals", "kill_moves", "outside_damage")
 
     def __init__(self) -> None:
         self._totals: dict[int, HitTotals] = {}
         self.outside_damage = 0.0
         """Damage to opponents outside any conversion, by hits that caused no hitstun."""
         self.kill_moves: list[KillMove] = []
-
-    def copy(self) -> Hits:
-        """Return a copy of this computer. It has the same state, but is independent from then on."""
-        twin = Hits()
-        twin._totals = {index: replace(totals) for index, totals in self._totals.items()}
-        twin.kill_moves = list(self.kill_moves)
-        twin.outside_damage = self.outside_damage
-        return twin
+        self._forms: dict[int, CharacterTotals] = {}
+        self._form: int | None = None
+        self._form_since = 0
 
     def add(self, victim: int, damage: float, *, new_move: bool) -> None:
         """Count damage to a player. If it's just another hit of the same move, pass `new_move=False`."""
         totals = self._on(victim)
-        totals.damage += damage
-        totals.moves += new_move
+        self._totals[victim] = replace(totals, moves=totals.moves + new_move, damage=totals.damage + damage)
+        if self._form is not None:
+            form = self._forms[self._form]
+            self._forms[self._form] = replace(form, damage=form.damage + damage)
 
     def add_kill(self, victim: int) -> None:
         """Count a stock that a player has lost to this one."""
-        self._on(victim).kills += 1
+        totals = self._on(victim)
+        self._totals[victim] = replace(totals, kills=totals.kills + 1)
 
     def add_kill_move(self, conversion: Conversion) -> None:
         """Remember which move of a conversion took the opponent's stock."""
@@ -67,13 +66,39 @@ class Hits:
         percent: Any = conversion.end_percent
         move_id = conversion.moves[-1].move_id if conversion.moves else UNSET
         self.kill_moves.append(KillMove(frame, conversion.player_index, move_id, percent, conversion.opening_type))
+        if self._form is not None:
+            form = self._forms[self._form]
+            self._forms[self._form] = replace(form, kills=form.kills + 1)
+
+    def transform(self, frame: int, character: int) -> int | None:
+        """Note which character the player is in the given frame.
+
+        If it isn't the same as before, this returns the previous character, and otherwise `None`.
+        """
+        before = self._form
+        if before == character:
+            return None
+        self._forms = self._forms_until(frame)
+        self._forms.setdefault(character, CharacterTotals(character, 0, 0.0, 0))
+        self._form, self._form_since = character, frame
+        return before
 
     def _on(self, victim: int) -> HitTotals:
-        totals = self._totals.get(victim)
-        if totals is None:
-            totals = self._totals[victim] = HitTotals(victim, 0, 0.0, 0)
-        return totals
+        return self._totals.get(victim) or HitTotals(victim, 0, 0.0, 0)
+
+    def _forms_until(self, frame: int) -> dict[int, CharacterTotals]:
+        if self._form is None:
+            return {}
+        form = self._forms[self._form]
+        return self._forms | {self._form: replace(form, frames=form.frames + frame - self._form_since)}
 
     def totals(self) -> list[HitTotals]:
         """Return one entry for each player that was hit, by player index."""
-        return [replace(totals) for _, totals in sorted(self._totals.items())]
+        return [totals for _, totals in sorted(self._totals.items())]
+
+    def character_totals(self, frame: int) -> list[CharacterTotals]:
+        """Return the totals of each form, in order of first appearance.
+
+        `frame` is the last frame in which this player was present.
+        """
+        return list(self._forms_until(frame + 1).values())

@@ -1,94 +1,72 @@
-"""The lives of players: how they begin, and how they end.
+"""Stocks, which are the lives of a player. A life begins in the first frame in which the player isn't dying, and ends
+with its loss.
 
-A life ends when a stock is lost or, in modes without stocks, with a fall.
+We use these Post-Frame fields: `action_state_id` (dying is 0x00 to 0x0A), `stocks_remaining` and `percent`. The percent
+at the end is the one in the frame before the loss. In modes without stocks, a life ends in the first frame in which the
+player is dying.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import UNSET
 
-from slpstream.formats.slippi.falls import Fall, FallCounter, PlayerScore
-from slpstream.formats.slippi.game_start import Settings
-from slpstream.formats.slippi.stats.frame_events import STOCKS, PendingEvent
-from slpstream.formats.slippi.stats.player import Player
-from slpstream.formats.slippi.stats.roster import Roster
+from slpstream.formats.slippi.stats.game_state import GameState, Player
+from slpstream.formats.slippi.stats.schema import Stock
 from slpstream.formats.slippi.stats.states import DYING, FLAGS
 
 
-class Lives:
-    """The lives in one game. Events are added to `pending`."""
+def spawn(game: GameState, player: Player, number: int) -> None:
+    """Begin a life, unless the player is dying."""
+    post = player.post
+    if FLAGS[post.action_state_id] & DYING:
+        return
+    count = post.stocks_remaining if game.falls is None else UNSET
+    player.stocks.begin(Stock(player.index, number, current_percent=post.percent, count=count))
+    values = {} if count is UNSET else {"stocksRemaining": count}
+    game.emit("player_spawned", playerIndex=player.index, **values)
 
-    def __init__(self, settings: Settings, roster: Roster, pending: list[PendingEvent], *, compat: bool) -> None:
-        self._roster = roster
-        self._pending = pending
-        self._compat = compat
-        self.falls = None if compat or settings.takes_stocks else FallCounter(settings)
-        """Decides which lives end, in modes without stocks."""
 
-    def copy(self, roster: Roster, pending: list[PendingEvent]) -> Lives:
-        """Return a copy that is independent from then on. You have to pass a copy of the roster."""
-        twin = Lives.__new__(Lives)
-        twin._roster, twin._pending, twin._compat = roster, pending, self._compat
-        twin.falls = None if self.falls is None else self.falls.copy()
-        return twin
+def end_lives(game: GameState, number: int, present: Mapping[int, Any], changed: list[Player]) -> list[Player]:
+    """Return the players who lose a life in a frame, and begin their next ones.
 
-    def first_seen(self, player: Player, number: int) -> None:
-        """Take the first frame in which this player is present."""
-        post = player.prev = player.post
-        self._roster.has_counter = post.action_state_counter is not UNSET
-        player.restarted = True
-        if not FLAGS[post.action_state_id] & DYING:
-            self.spawn(player, number)
+    `present` are the players in the frame, and `changed` are those whose number of stocks has changed.
+    """
+    if game.falls is None:
+        return [player for player in changed if _change_stocks(game, number, player, changed)]
+    falls = game.falls.take(present)
+    for index, by in falls:
+        values: dict[str, Any] = {"selfDestruct": by is None, "life": _end(game.by_index[index], number)}
+        if by is not None:
+            values["byPlayerIndex"] = by
+        game.emit("fall", playerIndex=index, **values, scores=game.falls.scores())
+    return [game.by_index[fall.player_index] for fall in falls]
 
-    def spawn(self, player: Player, number: int) -> None:
-        """Begin a life."""
-        post = player.post
-        player.alive = True
-        values = {"playerIndex": player.index}
-        if self.falls is None:
-            values["stocksRemaining"] = post.stocks_remaining
-        player.stocks.spawn(number, post, values.get("stocksRemaining", UNSET))
-        self._pending.append((STOCKS, player.index, "player_spawned", values))
 
-    def change_stocks(self, player: Player, number: int, changed: list[Player]) -> bool:
-        """Take a change in the number of the given player's stocks.
+def _change_stocks(game: GameState, number: int, player: Player, changed: list[Player]) -> bool:
+    """Take a change in the number of a player's stocks, and return whether a stock was lost.
 
-        Returns whether a stock was lost. If it was given to a team-mate, this doesn't count as lost.
-        """
-        post, prev = player.post, player.prev
-        if post.stocks_remaining > prev.stocks_remaining:
-            if not player.alive and not FLAGS[post.action_state_id] & DYING:
-                self.spawn(player, number)
+    If it was given to a team-mate, this doesn't count as lost.
+    """
+    post, prev, stocks, teams = player.post, player.prev, player.stocks, game.teams
+    if post.stocks_remaining > prev.stocks_remaining:
+        if stocks.open is None:
+            spawn(game, player, number)
+        return False
+    if teams and not FLAGS[post.action_state_id] & DYING:
+        mates = [other for other in changed if teams[other.index] == teams[player.index]]
+        if any(mate.post.stocks_remaining > mate.prev.stocks_remaining for mate in mates):
             return False
-        teams = self._roster.teams
-        if teams and not FLAGS[post.action_state_id] & DYING:
-            team = teams[player.index]
-            for other in changed:
-                if teams[other.index] == team and other.post.stocks_remaining > other.prev.stocks_remaining:
-                    return False
-        if not player.alive:
-            return True
-        stock = player.stocks.lose(number, post, prev.percent)
-        player.alive = False
-        values = {"playerIndex": player.index, "stocksRemaining": post.stocks_remaining, "stock": stock}
-        self._pending.append((STOCKS, player.index, "stock_lost", values))
-        if not self._compat and not FLAGS[post.action_state_id] & DYING:  # slippi-js waits for the next frame
-            self.spawn(player, number)
-        return True
+    if stocks.open is not None:
+        stock = _end(player, number)
+        game.emit("stock_lost", playerIndex=player.index, stocksRemaining=post.stocks_remaining, stock=stock)
+        if not game.compat:  # slippi-js waits for the next frame
+            spawn(game, player, number)
+    return True
 
-    def fall(self, fall: Fall, number: int) -> Player:
-        """End a life in a mode without stocks. Returns the player who has fallen."""
-        player = self._roster.by_index[fall.player_index]
-        life = player.stocks.lose(number, player.post, player.prev.percent)
-        player.alive = False
-        values: dict[str, Any] = {"playerIndex": player.index, "selfDestruct": fall.by is None, "life": life}
-        if fall.by is not None:
-            values["byPlayerIndex"] = fall.by
-        self._pending.append((STOCKS, player.index, "fall", values | {"scores": self.scores()}))
-        return player
 
-    def scores(self) -> list[PlayerScore]:
-        """Return the scores of the players. If the mode has stocks, the list is empty."""
-        return [] if self.falls is None else self.falls.scores()
+def _end(player: Player, number: int) -> Stock | None:
+    percent, state = player.prev.percent, player.post.action_state_id
+    return player.stocks.close(end_frame=number, end_percent=percent, current_percent=percent, death_animation=state)

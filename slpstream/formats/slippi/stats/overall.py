@@ -8,10 +8,12 @@ Damage and openings between team-mates don't count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from msgspec import UNSET, UnsetType
 
-from slpstream.formats.slippi.stats.conversions import COUNTER_ATTACK, NEUTRAL_WIN, TRADE
+from slpstream.formats.slippi.stats.game_state import GameState
+from slpstream.formats.slippi.stats.punishes import COUNTER_ATTACK, NEUTRAL_WIN, TRADE
 from slpstream.formats.slippi.stats.schema import Conversion, InputCounts, Overall, Ratio
 
 FRAMES_PER_MINUTE = 3600
@@ -22,64 +24,54 @@ def ratio(count: float, total: float) -> Ratio:
     return Ratio(count, total, count / total if total else UNSET)
 
 
+@dataclass
 class _Sums:
     """Sums over the conversions by one player."""
 
-    __slots__ = ("conversions", "counters", "damage", "kills", "neutrals", "successes", "trades")
-
-    def __init__(self, outside_damage: float) -> None:
-        self.conversions = self.successes = self.kills = self.neutrals = self.counters = 0
-        self.damage = outside_damage
-        self.trades: list[Conversion] = []
+    damage: float
+    conversions: int = 0
+    successes: int = 0
+    kills: int = 0
+    neutrals: int = 0
+    counters: int = 0
+    trades: list[Conversion] = field(default_factory=list)
 
 
 def overall(
-    opponents: Mapping[int, Sequence[int]],
-    conversions: Sequence[Conversion],
-    inputs: Mapping[int, InputCounts],
-    playable_frames: int,
-    outside_damage: Mapping[int, float],
+    game: GameState, conversions: Sequence[Conversion], inputs: Mapping[int, InputCounts], playable_frames: int
 ) -> list[Overall]:
     """Return one entry for each player.
 
-    `opponents` contains the indices of each player's opponents. The `conversions` must already have their opening
-    types. `outside_damage` is how much damage each player has dealt outside of conversions, in percent.
+    The `conversions` must already have their opening types. `inputs` are by player index.
     """
-    sums = {player: _Sums(outside_damage[player]) for player in opponents}
-    pair = len(opponents) == 2
+    sums = {player.index: _Sums(player.hits.outside_damage) for player in game.players}
+    opponents = {index: [other.index for other in others] for index, others in game.opponents.items()}
     for conversion in conversions:
         victim, moves = conversion.player_index, conversion.moves
-        if moves:
-            by = moves[0].player_index
-        elif pair:
-            by = opponents[victim][0]
-        else:
+        if not moves and not game.is_pair:
             continue
+        by = moves[0].player_index if moves else opponents[victim][0]
         if by not in sums or victim not in opponents[by]:
             continue
         own = sums[by]
         own.conversions += 1
-        if len(moves) > 1:
-            own.successes += 1
-        if conversion.did_kill:
-            killer = conversion.last_hit_by
-            if killer in sums and victim in opponents[killer]:
-                sums[killer].kills += 1
+        own.successes += len(moves) > 1
+        killer = conversion.last_hit_by
+        if conversion.did_kill and killer in sums and victim in opponents[killer]:
+            sums[killer].kills += 1
         for move in moves:
             hitter = move.player_index
             if hitter in sums and victim in opponents[hitter]:
                 sums[hitter].damage += move.damage
         if moves:
             kind = conversion.opening_type
-            if kind == NEUTRAL_WIN:
-                own.neutrals += 1
-            elif kind == COUNTER_ATTACK:
-                own.counters += 1
-            elif kind == TRADE:
+            own.neutrals += kind == NEUTRAL_WIN
+            own.counters += kind == COUNTER_ATTACK
+            if kind == TRADE:
                 own.trades.append(conversion)
     minutes = playable_frames / FRAMES_PER_MINUTE
     return [
-        _entry(player, sums[player], [sums[other] for other in others if other in sums], inputs[player], minutes)
+        _entry(player, sums[player], [sums[other] for other in others], inputs[player], minutes)
         for player, others in opponents.items()
     ]
 

@@ -7,66 +7,33 @@ if the final version of a frame isn't the first one (its `revision` is above 0).
 
 from __future__ import annotations
 
-import copy
-from typing import Self
-
-from slpstream.formats.slippi.stats.extra import Rollbacks
+from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.stats.schema import Rollbacks
 
 
-class Pauses:
-    """The pauses of a game."""
-
-    __slots__ = ("count", "expected", "frames")
+class Interruptions(Computer):
+    """The pauses and rollbacks of a game."""
 
     def __init__(self) -> None:
-        self.count = self.frames = 0
+        self.pauses = self.paused_frames = 0
         self.expected: int | None = None
-        """The counter of the next frame if there is no pause."""
-
-    def copy(self) -> Self:
-        """Return a copy of this computer. It has the same state, but is independent from then on."""
-        return copy.copy(self)
-
-    def jump(self, counter: int) -> int:
-        """Take a counter that isn't the one we expected.
-
-        Returns how many frames the pause took, or 0 if there was none.
-        """
-        paused_frames = 0 if self.expected is None else counter - self.expected
-        self.expected = counter
-        if paused_frames <= 0:
-            return 0
-        self.count += 1
-        self.frames += paused_frames
-        return paused_frames
-
-
-class RollbackCounter:
-    """Counts the frames that were sent more than once."""
-
-    __slots__ = ("_last", "_run", "frames", "longest", "sendings")
-
-    def __init__(self) -> None:
-        self.frames = self.sendings = self.longest = 0
+        """The `scene_frame_counter` of the next frame if there is no pause."""
+        self.rollbacks = Rollbacks(0, 0, 0)
         self._run = 0
-        self._last: int | None = None
+        self._last_number: int | None = None
 
-    def copy(self) -> Self:
-        """Return a copy of this computer. It has the same state, but is independent from then on."""
-        return copy.copy(self)
+    def count_pause(self, frames: int) -> None:
+        """Count a pause that took this many frames."""
+        self.pauses += 1
+        self.paused_frames += frames
 
-    def add(self, number: int, revision: int) -> int:
+    def count_rollback(self, number: int, revision: int) -> int:
         """Count a final frame whose `revision` is above 0.
 
         Returns how many of these have come in a row, including this one.
         """
-        self._run = self._run + 1 if self._last == number - 1 else 1
-        self._last = number
-        self.frames += 1
-        self.sendings += revision + 1
-        self.longest = max(self.longest, self._run)
+        self._run = self._run + 1 if self._last_number == number - 1 else 1
+        self._last_number = number
+        frames, sendings, longest = self.rollbacks.frames, self.rollbacks.sendings, self.rollbacks.longest
+        self.rollbacks = Rollbacks(frames + 1, sendings + revision + 1, max(longest, self._run))
         return self._run
-
-    def totals(self) -> Rollbacks:
-        """The counts so far."""
-        return Rollbacks(self.frames, self.sendings, self.longest)

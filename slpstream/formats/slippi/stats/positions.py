@@ -17,73 +17,46 @@ and recoveries.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
-from slpstream.formats.slippi.names import BELOW
+from slpstream.formats.slippi.stats.computer import Computer
 from slpstream.formats.slippi.stats.states import DYING, LEDGE, SHIELD
 
 CONTROL_MARGIN = 10.0
 """Game units by which a player must be nearer to the middle than the others."""
 
 
-class Positions:
-    """The positions of one player. `edge` is the x of the right ledge, or `None` if we don't know it."""
+class Positions(Computer):
+    """The positions of one player."""
 
-    __slots__ = (
-        "contested_frames",
-        "control_frames",
-        "edge",
-        "ledge_frames",
-        "off_stage",
-        "off_stage_frames",
-        "recovered",
-        "recoveries",
-        "recovering",
-        "shield_frames",
-    )
-
-    def __init__(self, edge: float | None) -> None:
-        self.edge = edge
+    def __init__(self) -> None:
         self.shield_frames = self.ledge_frames = self.off_stage_frames = 0
         self.control_frames = self.contested_frames = 0
         self.recoveries = self.recovered = 0
-        self.recovering = False
-        self.off_stage = False
+        self.is_recovering = False
+        self.is_off_stage = False
 
-    def copy(self) -> Positions:
-        """Return a copy of this computer. It has the same state, but is independent from then on."""
-        return copy.copy(self)
+    def update(self, post: Any, flags: int, *, outside: bool, punished: bool) -> None:
+        """Take a frame.
 
-    def update(self, post: Any, flags: int, *, punished: bool) -> None:
-        """Take a frame in which the player is beyond a ledge or below the stage, was so in the frame before, or is
-        recovering.
-
-        Set `punished` if there's an open conversion on the player.
+        `outside` is whether the player is beyond a ledge or below the stage. Set `punished` if there's an open
+        conversion on the player.
         """
-        edge, x = self.edge, post.position_x
-        if edge is None:
-            return
-        off_stage = (
-            (x > edge or x < -edge or post.position_y < BELOW)
-            and not flags & (DYING | LEDGE)
-            and post.is_airborne is True
-        )
-        self.off_stage = off_stage
-        if off_stage:
-            self.off_stage_frames += 1
-            if punished and not self.recovering:
-                self.recovering = True
+        self.is_off_stage = outside and not flags & (DYING | LEDGE) and post.is_airborne is True
+        if self.is_off_stage:
+            if punished and not self.is_recovering:
+                self.is_recovering = True
                 self.recoveries += 1
-        elif self.recovering and flags & DYING:
-            self.recovering = False
-        elif self.recovering and (flags & LEDGE or post.is_airborne is False):
-            self.recovering = False
-            self.recovered += 1
+        elif self.is_recovering and (flags & (DYING | LEDGE) or post.is_airborne is False):
+            self.is_recovering = False
+            self.recovered += not flags & DYING
+        self.stay(flags, 1)
 
-    def shield_or_ledge(self, flags: int, frames: int = 1) -> None:
-        """Count frames in which the player is in shield or at the ledge."""
+    def stay(self, flags: int, frames: int) -> None:
+        """Count frames in which the player stays in the same action, and on or off stage."""
         if flags & SHIELD:
             self.shield_frames += frames
-        else:
+        elif flags & LEDGE:
             self.ledge_frames += frames
+        if self.is_off_stage:
+            self.off_stage_frames += frames

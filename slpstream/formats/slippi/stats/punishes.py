@@ -1,151 +1,184 @@
-"""Everything that conversions and combos have in common. Both are hits on one player that belong together.
+"""Conversions and combos. Both are hits on one player that belong together.
 
 They open when the player is damaged or grabbed. Then they collect moves, until the player loses a stock or a counter
-exceeds 45. The difference is in which frames the counter counts, and you find this in `conversions` and `combos`.
+exceeds 45. The difference is in which frames the counter counts:
+
+- A conversion lasts until the player is back in control. Its counter is 0 while the player is damaged or grabbed. It
+  starts when the player is in control on the ground (action states 0x0E to 0x18, 0x27 to 0x29, 0x2D to 0x40, 0xD4), and
+  then grows in every frame.
+- In a combo, there are less than 45 frames outside of hitstun, grabs, knockdowns and techs between two hits. Its
+  counter is 0 while the player is damaged, grabbed, down, teching or dying, and grows in all other frames.
 
 We use these fields of the Post-Frame Updates: `percent`, `stocks_remaining` and `action_state_id` of the player that is
 hit, and `last_attack_landed` of the hitter. If there is damage, it is a new move if the hitter has left the action
 state of the last hit, or has begun it again (so that `action_state_counter` got smaller). Otherwise, it is another hit
 of the same move.
+
+When a conversion ends, we look at all conversions up to then to decide its opening type:
+
+- `trade`: a conversion on the hitter began in the same frame;
+- `counter-attack`: a conversion on the hitter began earlier and lasted beyond the start of this one. An open conversion
+  counts, because it will end, except for the last conversion of a game;
+- `neutral-win`: everything else.
+
+slippi-js decides this after the game, so it ignores conversions that never end. It also compares a conversion without
+moves with itself, which means that such a conversion becomes a `counter-attack` as soon as it has ended.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Self, TypeVar
 
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from slpstream.formats.slippi.stats.schema import Combo, Conversion, Move
+from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.stats.schema import Conversion, Move, Punish, Stock
 
 RESET_FRAMES = 45
 """A conversion or combo ends when its counter exceeds this number (slippi-js)."""
+TRADE, COUNTER_ATTACK, NEUTRAL_WIN = "trade", "counter-attack", "neutral-win"
 
-P = TypeVar("P", Conversion, Combo)
+E = TypeVar("E", bound=Stock | Punish)
+P = TypeVar("P", bound=Punish)
+
+_Deferred = tuple[int, float, Mapping[int, int]]
+"""Frame, damage, and the last move of each player at this time."""
 
 
-class Punishes(Generic[P]):
-    """The conversions or combos on one player.
+class Entries(Computer, Generic[E]):
+    """The entries of one player in a list of the whole game. Only the last one can be open."""
 
-    `entries` is the list of the whole game, in the order in which they were opened.
-    """
+    all: list[E]
+    """The list of the whole game, in the order in which the entries were opened."""
 
-    __slots__ = ("_deferred", "_move", "_position", "counter", "entries", "index", "open")
-
-    entry_type: Callable[..., P]
-
-    def __init__(self, index: int, entries: list[P]) -> None:
+    def __init__(self, index: int) -> None:
         self.index = index
-        self.entries: list[P] = entries
-        self.open: P | None = None
-        self.counter = 0
-        self._move: Move | None = None
-        self._deferred: list[tuple[int, float, Mapping[int, int]]] = []
+        self.open: E | None = None
         self._position = 0
 
-    def copy(self, entries: list[P]) -> Self:
-        """Return a copy of this computer that is independent from then on.
+    def copy(self) -> Self:
+        """Return a copy. You have to give it a copy of the list."""
+        return copy.copy(self)
 
-        You have to pass a copy of the list as `entries`.
-        """
-        twin = type(self)(self.index, entries)
-        twin.counter = self.counter
+    def begin(self, entry: E) -> None:
+        """Open an entry."""
+        self._position = len(self.all)
+        self.all.append(entry)
+        self.open = entry
+
+    def change(self, **values: Any) -> E:
+        """Change values of the last entry, and return it."""
+        entry = self.all[self._position] = replace(self.all[self._position], **values)
         if self.open is not None:
-            twin._position = self._position
-            twin.open = entries[self._position] = twin_open = _value(self.open)
-            twin._move = twin_open.moves[-1] if self._move is not None else None
-            twin._deferred = list(self._deferred)
-        return twin
+            self.open = entry
+        return entry
 
-    @property
-    def has_move(self) -> bool:
+    def close(self, **values: Any) -> E:
+        """Close the open entry with these values, and return it."""
+        entry = self.change(**values)
+        self.open = None
+        return entry
+
+    def shown(self, percent: float) -> E | None:
+        """Return the open entry with the current percent of the player, or `None` if none is open."""
+        return None if self.open is None else replace(self.open, current_percent=percent)
+
+    def show_open(self, entries: list[E], percent: float) -> None:
+        """Update the open entry in a copy of the list to the current percent of the player."""
+        entry = self.shown(percent)
+        if entry is not None:
+            entries[self._position] = entry
+
+
+class Punishes(Entries[P]):
+    """The conversions or combos on one player."""
+
+    def __init__(self, index: int, make: Callable[..., P]) -> None:
+        super().__init__(index)
+        self._make: Callable[..., P] = make
+        self.counter = 0
+        self.has_move = False
         """Whether there's a move to which we can add further hits."""
-        return self._move is not None
+        self._deferred: tuple[_Deferred, ...] = ()
 
-    def begin(self, frame: int, percent: float, hitter: int | UnsetType) -> P:
+    def start(self, frame: int, percent: float, hitter: int | UnsetType) -> None:
         """Open an entry.
 
         `percent` is the one of the frame before, and `hitter` is the player index of the hitter if we know it.
         """
-        self._deferred.clear()
-        self.open = punish = self.entry_type(self.index, frame, hitter, start_percent=percent, moves=[])
-        self.counter = 0
-        self._move = None
-        self._position = len(self.entries)
-        self.entries.append(punish)
-        return punish
+        self.counter, self.has_move, self._deferred = 0, False, ()
+        self.begin(self._make(self.index, frame, hitter, start_percent=percent, moves=[]))
 
-    def add(self, frame: int, hitter: int, move_id: int, damage: float) -> float:
-        """Add a move. If this credits damage that was deferred to its hitter, the amount is returned."""
-        punish = self.open
-        if punish is None:
+    def hit(self, frame: int, hitter: int, move_id: int, damage: float, *, new_move: bool) -> float:
+        """Add a hit, which is either a new move or belongs to the last one.
+
+        If this credits damage that was deferred to its hitter, the amount is returned.
+        """
+        if self.open is None:
             return 0.0
-        credited = self._credit(punish, hitter) if self._deferred else 0.0
-        punish.last_hit_by = hitter
-        self._move = Move(hitter, frame, move_id, 1, damage)
-        punish.moves.append(self._move)
-        return credited
+        moves = self.open.moves
+        if new_move:
+            deferred, self._deferred = self._deferred, ()
+            move = Move(hitter, frame, move_id, 1, damage)
+            self.change(last_hit_by=hitter, moves=[*moves, *_moves_of(hitter, deferred), move])
+            self.has_move = True
+            return sum([damage for _, damage, _ in deferred])
+        if self.has_move:
+            last = replace(moves[-1], hit_count=moves[-1].hit_count + 1, damage=moves[-1].damage + damage)
+            self.change(moves=[*moves[:-1], last])
+        return 0.0
 
     def defer(self, frame: int, damage: float, move_ids: Mapping[int, int]) -> None:
-        """Keep damage until we know who the hitter is.
-
-        `move_ids` contains the last move of each player at this time.
-        """
+        """Keep damage until we know who the hitter is. `move_ids` contains the last move of each player."""
         if self.open is not None:
-            self._deferred.append((frame, damage, move_ids))
+            self._deferred = *self._deferred, (frame, damage, move_ids)
 
-    def _credit(self, punish: P, hitter: int) -> float:
-        """Add the damage that was deferred as moves of a player, and return its sum.
-
-        Hits of the same move in a row are merged.
-        """
-        last: Move | None = None
-        for frame, damage, move_ids in self._deferred:
-            move_id = move_ids.get(hitter, 0)
-            if last is not None and last.move_id == move_id:
-                last.hit_count += 1
-                last.damage += damage
-            else:
-                last = Move(hitter, frame, move_id, 1, damage)
-                punish.moves.append(last)
-        credited = sum(damage for _, damage, _ in self._deferred)
-        self._deferred.clear()
-        return credited
-
-    def repeat(self, damage: float) -> None:
-        """Add another hit to the last move."""
-        move = self._move
-        if move is not None:
-            move.hit_count += 1
-            move.damage += damage
-
-    def end(self, frame: int, current_percent: float, end_percent: float, *, killed: bool) -> P | None:
+    def end(self, frame: int, current_percent: float, end_percent: float, *, killed: bool) -> P:
         """Close the open entry and return it. `end_percent` is the percent in the frame before."""
-        punish = self.open
-        if punish is not None:
-            punish.end_frame = frame
-            punish.current_percent = current_percent
-            punish.end_percent = end_percent
-            punish.did_kill = killed
-        self.open = self._move = None
-        return punish
-
-    def value(self, percent: float) -> P | None:
-        """Return a copy of the open entry with the current percent of the player, or `None` if none is open."""
-        if self.open is None:
-            return None
-        value = _value(self.open)
-        value.current_percent = percent
-        return value
-
-    def snapshot_open(self, entries: list[P], percent: float) -> None:
-        """In a copy of the list, replace the open entry by a copy of it that has the current percent of the player."""
-        if self.open is not None:
-            value = entries[self._position] = _value(self.open)
-            value.current_percent = percent
+        self.has_move = False
+        return self.close(end_frame=frame, current_percent=current_percent, end_percent=end_percent, did_kill=killed)
 
 
-def _value(punish: P) -> P:
-    changes: dict[str, Any] = {"moves": [replace(move) for move in punish.moves]}
-    return replace(punish, **changes)
+def _moves_of(hitter: int, deferred: tuple[_Deferred, ...]) -> list[Move]:
+    """Return deferred damage as moves of a player. Hits of the same move in a row are merged."""
+    moves: list[Move] = []
+    for frame, damage, move_ids in deferred:
+        move_id = move_ids.get(hitter, 0)
+        if moves and moves[-1].move_id == move_id:
+            moves[-1].hit_count += 1
+            moves[-1].damage += damage
+        else:
+            moves.append(Move(hitter, frame, move_id, 1, damage))
+    return moves
+
+
+def opening_type(conversion: Conversion, all: list[Conversion], *, over: bool) -> str:
+    """Return the opening type of the given conversion, given all conversions of the game.
+
+    With `over`, we know that open ones never end.
+    """
+    start, moves = conversion.start_frame, conversion.moves
+    attacker = moves[0].player_index if moves else conversion.last_hit_by
+    for other in reversed(all):
+        if other.player_index == attacker and other.start_frame <= start:
+            if other.start_frame == start:
+                return TRADE
+            if not moves:
+                break
+            end = other.end_frame
+            return COUNTER_ATTACK if (not over if end is UNSET else end > start) else NEUTRAL_WIN
+    return NEUTRAL_WIN if moves or conversion.end_frame is UNSET else COUNTER_ATTACK
+
+
+def with_opening_types(all: list[Conversion], *, over: bool) -> list[Conversion]:
+    """Return the list with the right opening types.
+
+    Those of conversions that have ended are only decided again if open ones never end.
+    """
+    return [
+        replace(each, opening_type=opening_type(each, all, over=over)) if over or each.end_frame is UNSET else each
+        for each in all
+    ]

@@ -65,7 +65,7 @@ def run(
     Without `all_damage`, only damage with hitstun is counted, as in slippi-js.
     """
     stats = SlippiStats(game.settings, compat=compat, crew=crew)
-    stats.crediting.counts_all_damage &= all_damage
+    stats.game.counts_all_damage &= all_damage
     emitted = [event for frame, end_offset in game.frames for event in stats.feed(frame, end_offset)]
     return stats, [*emitted, *stats.finish(game.end)]
 

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.names import landing_lag_frames
-from slpstream.formats.slippi.stats.home_run import home_run
+from slpstream.formats.slippi.stats.stadium import home_run
 from slpstream.formats.slippi.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LANDING, LEDGE, SHIELD
 from slpstream.formats.slippi.stats.timer import timer_text
 from tests.formats.slippi.stats.games import events_of
@@ -229,6 +229,6 @@ def test_timer(timer_type: int, seconds: int, frame: int, text: str) -> None:
 
 
 def test_home_run_is_never_negative() -> None:
-    assert home_run(-5.0, 0).distance == home_run(-5.0, None).distance == 0
+    assert home_run(-5.0, 0).distance == home_run(-5.0, UNSET).distance == 0
     assert home_run(float("nan"), 1).distance == 0
-    assert (home_run(200.0, None).units, home_run(200.0, 0).units) == ("feet", "meters")
+    assert (home_run(200.0, UNSET).units, home_run(200.0, 0).units) == ("feet", "meters")

@@ -12,8 +12,7 @@ from functools import cache
 
 import pytest
 
-from slpstream.formats.slippi.stats.extra import PlayerExtra
-from slpstream.formats.slippi.stats.schema import Stats
+from slpstream.formats.slippi.stats.schema import PlayerExtra, Stats
 from slpstream.formats.slippi.stats.states import FLAGS, HIT
 from slpstream.model.events import Event
 from tests.formats.slippi.stats.games import Game, events_of, game_of, run

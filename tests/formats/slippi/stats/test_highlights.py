@@ -12,8 +12,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from slpstream.formats.slippi.stats.highlights import highlight_of_conversion, highlight_of_stock, highlights
-from slpstream.formats.slippi.stats.schema import Conversion, Move, Stock
+from slpstream.formats.slippi.stats.highlights import highlight_of_conversion, highlight_of_stock
+from slpstream.formats.slippi.stats.schema import Conversion, Move, Stats, Stock
 from slpstream.model.highlight import Highlight, of_event
 from tests.docs.pages import DOCS
 from tests.formats.slippi.stats.games import events_of, game, result_of
@@ -34,6 +34,20 @@ def test_events_are_the_highlights_of_the_last_stats(name: str) -> None:
     events = events_of(emitted, "highlight")
     assert [of_event(event.values) for event in events] == highlights(stats, indices, teams)
     assert [event.frame for event in events] == [event.values["endFrame"] for event in events]
+
+
+def highlights(stats: Stats, players: Sequence[int], teams: dict[int, int]) -> list[Highlight]:
+    """The highlights of a game in the order in which they ended."""
+    stocks = stats.stocks
+    found = [highlight_of_conversion(conversion, stocks, teams) for conversion in stats.conversions]
+    killed = {(each.player_index, each.end_frame) for each in stats.conversions if each.did_kill}
+    if len(players) == 2:
+        found += [
+            highlight_of_stock(stock, next(index for index in players if index != stock.player_index), stocks)
+            for stock in stocks
+            if (stock.player_index, stock.end_frame) not in killed
+        ]
+    return sorted((each for each in found if each is not None), key=lambda each: (each.end_frame, each.player_index))
 
 
 def move(number: int, damage: float = 10) -> Move:

@@ -13,7 +13,7 @@ from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.stats import SlippiStats
-from slpstream.formats.slippi.stats.whole import whole_stats
+from slpstream.formats.slippi.stats.game import whole_stats
 from slpstream.model.events import Event
 from tests.formats.slippi.stats.games import SHORT, game, game_of, run
 from tests.project import IN_CI
@@ -50,15 +50,15 @@ def resumed(name: str, cuts: list[int], *, compat: bool) -> None:
 
 @pytest.mark.parametrize("compat", [False, True])
 @pytest.mark.parametrize("name", SHORT)
-def test_stats_without_events(name: str, compat: bool) -> None:
-    stats = SlippiStats(game(name).settings, compat=compat)
+def test_stats_without_updates(name: str, compat: bool) -> None:
+    stats = SlippiStats(game(name).settings, compat=compat, updates=False)
     twin = None
     for at, (frame, end_offset) in enumerate(game(name).frames):
         if at == 100:
             twin = stats.copy()
-        stats.take(frame, end_offset)
+        stats.feed(frame, end_offset)
         if twin is not None:
-            twin.take(frame, end_offset)
+            twin.feed(frame, end_offset)
     assert twin is not None
     for each in (stats, twin):
         assert lines(each.finish(game(name).end))[-1:] == expected(name, compat)[-1:]

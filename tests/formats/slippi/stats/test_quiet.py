@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.stats import SlippiStats
-from slpstream.formats.slippi.stats.quiet import QuietFrames
-from slpstream.formats.slippi.stats.roster import Roster
+from slpstream.formats.slippi.stats.game_state import GameState
+from slpstream.formats.slippi.stats.packed_frames import PackedFrames
 from slpstream.formats.slippi.stats.states import AIR_DODGE, FALL, FIRST_LANDING, GRAB
 from slpstream.model.events import Event, Frame, GameEnd
 from tests.formats.slippi.pure import without_kernel
@@ -66,14 +66,13 @@ def test_options(name: str, options: dict[str, bool]) -> None:
 )
 def test_most_frames_of_a_game_are_quiet(name: str, least: float, monkeypatch: pytest.MonkeyPatch) -> None:
     quiet: list[int] = []
-    end = QuietFrames.end
+    end = PackedFrames.end
 
-    def counted(self: QuietFrames, roster: Roster, timer_start: int) -> tuple[int, bytes]:
-        frames, last = end(self, roster, timer_start)
-        quiet.append(frames)
-        return frames, last
+    def counted(self: PackedFrames, game: GameState, timer_start: int) -> int:
+        quiet.append(end(self, game, timer_start))
+        return quiet[-1]
 
-    monkeypatch.setattr(QuietFrames, "end", counted)
+    monkeypatch.setattr(PackedFrames, "end", counted)
     run(game(name))
     assert sum(quiet) > least * len(game(name).frames)
 
@@ -237,7 +236,7 @@ def test_scenes(
 ) -> None:
     scene = scene_of(players, stage_id, rows, steps)
     packed, expected = compare(scene, options, cuts)
-    silent = SlippiStats(scene.settings, **options)
+    silent = SlippiStats(scene.settings, **options, updates=False)
     for frame in packed:
-        silent.take(frame, frame.end_offset)
+        silent.feed(frame, frame.end_offset)
     assert lines(silent.finish(END))[-1] == expected[-1]

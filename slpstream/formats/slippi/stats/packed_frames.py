@@ -1,0 +1,213 @@
+"""Frames that are still bytes. On the live path, this is true for most frames (`PackedFrame`).
+
+If we decoded all of their fields, this would take most of the time of the stats, so we only read those that the
+computers need.
+
+Most frames of a game are also quiet: in these, nothing begins, ends or hits, and no event is due. Only the compiled
+kernel finds them. In a quiet frame, all players stay in their actions, with the same percent and stocks, and on the
+same side of the bounds of the stage. So whatever a computer counts in such a frame, it also counts in all quiet frames
+that follow, except for inputs and stage control, which the kernel counts. This is why the computers don't have to see
+each of these frames: they add them up when the next frame isn't quiet, or when someone needs their results.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAME_START, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.names import BELOW
+from slpstream.formats.slippi.packed_frame import PackedFrame, ReadFields, WholeFrames
+from slpstream.formats.slippi.stats.computer import Computer
+from slpstream.formats.slippi.stats.game_state import GameState, Player
+from slpstream.formats.slippi.stats.inputs import BUTTONS, DEAD_ZONE, TRIGGER
+from slpstream.formats.slippi.stats.positions import CONTROL_MARGIN
+from slpstream.formats.slippi.stats.punishes import RESET_FRAMES
+from slpstream.formats.slippi.stats.states import CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
+from slpstream.model.events import Frame
+
+MAX_FRAMES = 600
+"""Quiet frames in a row. More would only make their inputs take more memory."""
+_WATCHED = (
+    (FRAME_START, ("scene_frame_counter",)),
+    (POST_FRAME, ("action_state_id", "percent", "stocks_remaining", "is_airborne")),
+    (POST_FRAME, ("action_state_counter",)),
+    (POST_FRAME, ("position_x", "position_y")),
+    (PRE_FRAME, ("physical_buttons",)),
+    (PRE_FRAME, ("joystick_x", "joystick_y", "c_stick_x", "c_stick_y")),
+    (PRE_FRAME, ("physical_l_trigger", "physical_r_trigger")),
+)
+"""The fields that the kernel's `Watch` looks at."""
+_NUMBERS = (BELOW, CONTROL_MARGIN, BUTTONS, DEAD_ZONE, TRIGGER)
+
+
+class _Start(msgspec.Struct, gc=False):
+    """Those parts of a Frame Start that the computers need."""
+
+    scene_frame_counter: Any
+
+
+class _Pre(msgspec.Struct, gc=False):
+    """Those parts of a Pre-Frame Update that the computers need, in the order of the event."""
+
+    joystick_x: Any
+    joystick_y: Any
+    c_stick_x: Any
+    c_stick_y: Any
+    physical_buttons: Any
+    physical_l_trigger: Any
+    physical_r_trigger: Any
+
+
+class _Post(msgspec.Struct, gc=False):
+    """Those parts of a Post-Frame Update that the computers need, in the order of the event.
+
+    Fields that don't exist in the oldest versions are UNSET there.
+    """
+
+    frame: Any
+    internal_character_id: Any
+    action_state_id: Any
+    position_x: Any
+    position_y: Any
+    facing_direction: Any
+    percent: Any
+    last_attack_landed: Any
+    last_hit_by: Any
+    stocks_remaining: Any
+    action_state_counter: Any = UNSET
+    is_airborne: Any = UNSET
+    l_cancel_status: Any = UNSET
+
+
+class _Player(msgspec.Struct, gc=False):
+    """One player's part of a frame. If the inputs are the same as in the frame before, `pre` is UNSET."""
+
+    pre: Any
+    post: Any
+
+
+class _Entry(msgspec.Struct, gc=False):
+    """Those parts of a frame that the computers need."""
+
+    start: Any
+    players: dict[int, _Player]
+
+
+class PackedFrames(Computer):
+    """Reads the frames of one game, which must be in order, and adds up the quiet ones."""
+
+    def __init__(self, players: bytes, edge: float) -> None:
+        """`players` are the player indices, and `edge` is the x of the right ledge."""
+        self._player_indices = players
+        self._edge = edge
+        self.watched: WholeFrames | None = None
+        """What there is to know about the frames that can be quiet; `None` if the next one can't."""
+        self.watch: Any = None
+        """The kernel's `Watch`, which takes the next frame if it is quiet."""
+        self._events: WholeFrames | None = None
+        self._read_start: ReadFields
+        self._read_pre: ReadFields
+        self._read_post: ReadFields
+        self._before: bytes | None = None
+        """The frame before, or `None` if its inputs are not to be compared with those of the next one."""
+        self._players: list[Player] = []
+        self._living = 0
+        """A bit for each living player, by player index."""
+
+    def copy(self) -> Self:
+        """Return one that begins with the next frame. There must not be quiet frames that weren't added up."""
+        return type(self)(self._player_indices, self._edge)
+
+    def entry(self, frame: Frame) -> Any:
+        """Return a frame that has at least the parts we need. If it wasn't decoded yet, it has only these."""
+        content = frame.content
+        if type(content) is not PackedFrame or frame.decoded is not None:
+            self._before = None
+            return frame.entry
+        if content.events is not self._events:
+            self._prepare(content.events)
+        data = content.data
+        inputs = self._read_pre(data, self._before)
+        self._before = data
+        players = self._read_post(data)
+        for index in players:
+            players[index] = _Player(inputs.get(index, UNSET), players[index])
+        return _Entry(self._read_start(data).get(0, UNSET), players)
+
+    def _prepare(self, events: WholeFrames) -> None:
+        """Get ready to read frames of a game with these events."""
+        self._events, self._before = events, None
+        self._read_start = events.fields(FRAME_START, _Start.__struct_fields__, _Start)
+        self._read_pre = events.fields(PRE_FRAME, _Pre.__struct_fields__, _Pre)
+        self._read_post = events.fields(POST_FRAME, _Post.__struct_fields__, _Post)
+        self.watch = events.watch(self._player_indices, _WATCHED, (self._edge, *_NUMBERS))
+
+    def begin(self, content: PackedFrame, number: int, players: list[Player], game: GameState) -> None:
+        """Watch for quiet frames after a frame that all computers have taken. `players` are the ones in it.
+
+        This does nothing if a computer has something to do in the next frame although all players stay as they are.
+        """
+        frames = MAX_FRAMES
+        living = 0
+        for player in players:
+            flags = FLAGS[player.post.action_state_id]
+            if not flags & DYING:
+                if player.stocks.open is None:
+                    return
+                living |= 1 << player.index
+            if player.last_hit is not None:
+                hitter, state = player.last_hit
+                if game.by_index[hitter].post.action_state_id != state:
+                    return
+            conversions, combos = player.conversions, player.combos
+            if flags & HIT:
+                if conversions.open is None or combos.open is None:
+                    return
+            else:
+                if conversions.open is not None and (conversions.counter or flags & CONTROL):
+                    frames = min(frames, RESET_FRAMES - conversions.counter)
+                if combos.open is not None and not flags & HELD:
+                    frames = min(frames, RESET_FRAMES - combos.counter)
+            if player.actions.due is not None:
+                frames = min(frames, player.actions.due - number - 1)
+        if frames <= 0:
+            return
+        if content.events is not self._events:
+            self._prepare(content.events)
+        self._players, self._living = players, living
+        self.watch.begin(content.data, frames, living)
+        self.watched = content.events
+
+    def end(self, game: GameState, timer_start: int) -> int:
+        """Let the computers of all players add the quiet frames, and return how many there were."""
+        self.watched = None
+        frames: int
+        last, frames, nearest, inputs = self.watch.end()
+        if not frames:
+            return 0
+        for index, number, *counts in inputs:
+            game.by_index[index].inputs.add(number - timer_start, *counts)
+        for index, pre in self._read_pre(last, self._before).items():
+            if index in game.by_index:
+                game.by_index[index].inputs.update(FIRST_PLAYABLE_FRAME - 1, pre)  # nothing counts in this frame
+        self._before = last
+        posts = self._read_post(last)
+        are_contested = self._living & (self._living - 1) != 0  # at least two bits are set
+        for player in self._players:
+            player.prev = player.post = post = posts[player.index]
+            flags = FLAGS[post.action_state_id]
+            conversions, combos = player.conversions, player.combos
+            if conversions.open is not None or combos.open is not None:
+                if conversions.counter or flags & CONTROL:
+                    conversions.counter += frames
+                combos.counter = 0 if flags & HELD else combos.counter + frames
+            positions = player.positions
+            if positions.is_off_stage or flags & (SHIELD | LEDGE):
+                positions.stay(flags, frames)
+            if are_contested and self._living >> player.index & 1:
+                positions.contested_frames += frames
+                positions.control_frames += nearest[player.index]
+        return frames
