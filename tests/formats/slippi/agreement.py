@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.arrow import frames_table, items_table
-from slpstream.formats.slippi.columns import EventColumns, Frames
+from slpstream.formats.slippi.columns import Array, EventColumns, Frames
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
 from slpstream.formats.slippi.frame_index import FrameIndex
 from slpstream.formats.slippi.reader import SlippiReader
@@ -121,7 +121,7 @@ def assert_agree(data: bytes, *, every: int = 1, with_tables: bool = True) -> No
 
 
 def assert_kernel_agrees(game: WholeGame, *, with_tables: bool = True) -> None:
-    """Assert that the kernel finds the same events as Python, and makes the same tables of them."""
+    """Assert that the kernel finds the same events as Python, and makes the same columns and tables of them."""
     if kernel is None:
         return
     with without_kernel():
@@ -130,10 +130,23 @@ def assert_kernel_agrees(game: WholeGame, *, with_tables: bool = True) -> None:
         if not with_tables:
             return
         expected = [*tables(python.frames), *tables(python.frames.sendings)]
+        columns = [*all_columns(python.frames)]
+    for (name, ours), (expected_name, theirs) in zip(all_columns(game.frames), columns, strict=True):
+        assert (name, ours.dtype) == (expected_name, theirs.dtype)
+        assert ours.tobytes() == theirs.tobytes()
     for ours, theirs in zip([*tables(game.frames), *tables(game.frames.sendings)], expected, strict=True):
         ours.validate(full=True)
         assert ours.schema.equals(theirs.schema, check_metadata=True)
         assert same_columns(ours, theirs)
+
+
+def all_columns(frames: Frames) -> Iterator[tuple[str, Array]]:
+    """The columns of all events, with their names."""
+    events = [frames.start, frames.bookend, frames.items, *frames.stage_events.values()]
+    events += [event for character in frames.characters for event in (character.pre, character.post)]
+    for event in events:
+        for name in event.fields:
+            yield name, event[name]
 
 
 def tables(frames: Frames) -> list[pa.Table]:

@@ -163,3 +163,21 @@ def test_small_file_cannot_ask_for_gigabytes() -> None:
     finally:
         tracemalloc.stop()
     assert peak_bytes < 32_000_000
+
+
+def test_columns_of_a_small_file_are_small() -> None:
+    """Only the first of many frames has the updates of two players and their followers."""
+    game = Built().add(start(-123))
+    characters = [(index, follower) for index in range(2) for follower in (False, True)]
+    game.add(*(event(-123, index, follower=follower) for index, follower in characters for event in (pre, post)))
+    game.add(*(start(number) for number in range(-122, 30_000)))
+    frames = WholeGame(game.end().closed()).frames
+    posts = [character.post for character in frames.characters]
+    tracemalloc.start()
+    try:
+        percents = [post["percent"] for post in posts]
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [np.flatnonzero(~np.isnan(percent)).tolist() for percent in percents] == [[0]] * 4
+    assert peak_bytes < 3_000_000
