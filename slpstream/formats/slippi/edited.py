@@ -17,7 +17,6 @@ from slpstream.formats.slippi.commands import GAME_END, GAME_START
 from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
 from slpstream.formats.slippi.game_start import PLAYER_FIELDS, PLAYERS
 from slpstream.formats.slippi.text import encode_name
-from slpstream.formats.slippi.writer import RawWriter
 from slpstream.model.errors import FieldError, FramingError, WrongFormat
 
 _PLAYED_ON = "nintendont"
@@ -37,16 +36,14 @@ def edited(data: bytes, edits: Edits) -> Sequence[bytes | memoryview]:
     if width is None or len(data) < start_end or data[start_at] != GAME_START or not widths[GAME_START]:
         raise FramingError("the first event is no Game Start", offset=start_at, command=GAME_START)
     raw_end = _raw_end(data, start_at, widths)
-    writer = RawWriter()
-    events = memoryview(data)
-    parts = [
-        writer.raw(data[container.HEADER_BYTES : start_at]),
-        writer.raw(_named(data[start_at:start_end], edits.names)),
+    values = _changed(_metadata(data, raw_end), edits, _DISPLAY_NAME.end <= widths[GAME_START])
+    return [
+        container.header(raw_end - container.HEADER_BYTES),
+        data[container.HEADER_BYTES : start_at],
+        _named(data[start_at:start_end], edits.names),
+        memoryview(data)[start_end:raw_end],
+        metadata.MARKER + metadata.encode(values) + container.CLOSE,
     ]
-    writer.raw_length_bytes += raw_end - start_end
-    values = _metadata(data, raw_end)
-    has_names = _DISPLAY_NAME.end <= widths[GAME_START]
-    return [writer.header(), *parts, events[start_end:raw_end], writer.close(_changed(values, edits, has_names))]
 
 
 def _raw_end(data: bytes, start_at: int, widths: Sequence[int]) -> int:

@@ -19,12 +19,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from slpstream.formats.slippi import container, metadata
 from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC, raw_length
 from slpstream.formats.slippi.framing import width_of_event_payloads
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.game_time import timer_start
-from slpstream.formats.slippi.writer import RawWriter
 from slpstream.model.errors import FieldError
 from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
@@ -178,8 +178,8 @@ class Recording:
         """Whether the file ends in the middle of an event."""
         self.point: ResumePoint | None = None
         """A resume point that has changed and is waiting to be saved."""
-        self._writer = RawWriter()
-        self.unwritten.append(self._writer.open() + self._writer.raw(head))
+        self._raw_bytes = len(head)
+        self.unwritten.append(container.header(0) + head)
 
     @property
     def size_bytes(self) -> int:
@@ -205,7 +205,8 @@ class Recording:
 
     def append_events(self, data: bytes) -> None:
         """Append whole events."""
-        self.unwritten.append(self._writer.raw(data))
+        self._raw_bytes += len(data)
+        self.unwritten.append(data)
         self.untouched = self.has_partial_event = False
 
     def add_gap(self, lost_bytes: int | None) -> None:
@@ -235,7 +236,7 @@ class Recording:
             values["consoleNick"] = nick
         if self.gaps:
             values["gaps"] = self.gaps[:_MAX_GAPS]
-        element = self._writer.close(values)
+        element = metadata.MARKER + metadata.encode(values) + container.CLOSE
         self.unwritten.append(element)
         self.state = RecordingState.CLOSING
         return element
@@ -275,7 +276,7 @@ class Recording:
             file.save_resume_point(msgspec.structs.replace(point, file=file.path.name))
         written = file.write(offset, data) if data else 0
         if last and written == len(data):
-            header = self._writer.header()
+            header = container.header(self._raw_bytes)
             if file.write(0, header) != len(header):
                 raise OSError(EIO, "the raw length was not written", str(file.path))
             file.close()
@@ -288,7 +289,7 @@ class Recording:
         recording = cls(file, last.head, started_at=last.started_at)
         recording.unwritten.pending.clear()
         recording.unwritten.written_bytes = HEADER_BYTES + last.raw_bytes
-        recording._writer.raw_length_bytes = last.raw_bytes
+        recording._raw_bytes = last.raw_bytes
         recording.untouched = True
         recording.has_partial_event = bool(last.framer.buffered_bytes)
         recording.progress = GameProgress(last.ended, last.framer.frame, last.framer.characters)

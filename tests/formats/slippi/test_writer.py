@@ -13,9 +13,8 @@ from slpstream.formats.slippi import container, metadata
 from slpstream.formats.slippi.commands import GAME_START, GECKO_LIST, POST_FRAME, TABLES
 from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import GameStartPayload
-from slpstream.formats.slippi.writer import RawWriter
 from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start, size_of_table_at, sizes_at
-from tests.replays import NOT_REPLAYS, replay, replays
+from tests.replays import NOT_REPLAYS, replays
 
 # Sizes declared in real files: Game Start, Pre, Post, Game End, Frame Start, Item, Bookend.
 DECLARED: dict[Version, tuple[int, ...]] = {
@@ -151,16 +150,3 @@ def test_stadium_was_frozen_online_regardless_of_the_flag(
 def test_speeds_that_a_version_lacks_are_an_empty_object(version: tuple[int, int, int], speeds: bytes) -> None:
     data = POST_FRAME.layout(size_of_table_at(POST_FRAME, version)).decode(bytes(100), 0)
     assert b'"selfInducedSpeeds":' + speeds in msgspec.json.encode(data)
-
-
-def test_raw_writer_takes_bytes_as_they_come() -> None:
-    data = replay("singles_0.1")
-    parts = TakenApart(data)
-    raw = data[container.HEADER_BYTES : len(data) - len(parts.rest)]
-    writer = RawWriter()
-    body = writer.open() + writer.raw(raw[:1000]) + writer.raw(raw[1000:]) + writer.close(parts.metadata())
-    assert writer.header() + body[container.HEADER_BYTES :] == data
-
-
-def test_close_without_metadata_is_the_brace() -> None:
-    assert RawWriter().close() == container.CLOSE

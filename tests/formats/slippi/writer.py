@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from slpstream.formats.slippi import container, metadata
 from slpstream.formats.slippi import game_start as game_start_rows
 from slpstream.formats.slippi.commands import (
     FOD_PLATFORMS,
@@ -34,7 +35,6 @@ from slpstream.formats.slippi.commands import (
 )
 from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads
 from slpstream.formats.slippi.text import ENCODING
-from slpstream.formats.slippi.writer import RawWriter
 from slpstream.model.fields import Table, parse_version
 
 Version = tuple[int, int, int]
@@ -233,20 +233,25 @@ def split(data: bytes, inner_command: int = GECKO_LIST) -> Iterator[bytes]:
         yield bytes([MESSAGE_SPLITTER]) + block.ljust(BLOCK_BYTES, b"\0") + trailer
 
 
-class ReplayWriter(RawWriter):
+class ReplayWriter:
     """Writes the replay of a version. Events are cut at their declared sizes, and undeclared events are left out.
 
     `sizes`, by command byte, replaces the sizes that the version declares: some real files disagree with their version.
     """
 
     def __init__(self, version: Version, sizes: Mapping[int, int] | None = None, *, gecko_list_bytes: int = 0) -> None:
-        super().__init__()
+        self.raw_length_bytes = 0
         self.version = version
         self.payloads = EventPayloads(dict(sizes or sizes_at(version, gecko_list_bytes=gecko_list_bytes)))
 
     def open(self) -> bytes:
         """Return the header and Event Payloads."""
-        return super().open() + self.raw(event_payloads(self.payloads.sizes))
+        return container.header(0) + self.raw(event_payloads(self.payloads.sizes))
+
+    def raw(self, data: bytes) -> bytes:
+        """Count bytes of the raw array and return them."""
+        self.raw_length_bytes += len(data)
+        return data
 
     def event(self, event: Any, tail: bytes = b"") -> bytes:
         """Encode one event, decoded or as bytes with the command byte. Empty when its command is not declared.
@@ -255,13 +260,22 @@ class ReplayWriter(RawWriter):
         """
         encoded = isinstance(event, bytes)
         command = event[0] if encoded else _TABLE_OF_CLASS[type(event)].command
-        size = self.payloads.size(command)
+        size = self.payloads.sizes.get(command)
         if size is None:
             return b""
         data: bytes = event if encoded else encode_event(event, size, tail)
         if len(data) != size + 1:
             raise ValueError(f"event {command:#04x}: {len(data) - 1} bytes, declared are {size}")
         return self.raw(data)
+
+    def close(self, values: Mapping[str, Any] | None = None) -> bytes:
+        """Return the metadata element and the closing brace. If `values` is `None`, you only get the brace."""
+        element = b"" if values is None else metadata.MARKER + metadata.encode(dict(values))
+        return element + container.CLOSE
+
+    def header(self) -> bytes:
+        """Return the 15 bytes of the header for the finished file. It contains the raw length."""
+        return container.header(self.raw_length_bytes)
 
     def gecko_list(self, codes: bytes) -> bytes:
         """Encode the Gecko List as Message Splitters; empty before 3.3."""
