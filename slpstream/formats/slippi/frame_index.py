@@ -19,8 +19,8 @@ import numpy as np
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import metadata
+from slpstream.formats.slippi.assembler import Completion
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, MESSAGE_SPLITTER
-from slpstream.formats.slippi.completion import Character, Completion
 from slpstream.formats.slippi.frame_events import (
     BOOKEND,
     FOLLOWER_OFFSET,
@@ -39,6 +39,7 @@ from slpstream.formats.slippi.frame_events import (
 )
 from slpstream.formats.slippi.framing import walk_events
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, RepeatedEvents, Slot
+from slpstream.formats.slippi.packed_frame import Character
 from slpstream.model.errors import FieldError, FormatError, FramingError
 
 _OFFSET_BYTES = 8

@@ -18,16 +18,12 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from slpstream.formats.name_tables import names_by_text, read_table
-from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import GAME_START, GECKO_LIST, MESSAGE_SPLITTER
-from slpstream.formats.slippi.framing import EVENT_PAYLOADS, read_event_payloads, walk_events, width_of_event_payloads
-from slpstream.formats.slippi.message_splitter import MAX_BYTES, block
+from slpstream.formats.slippi.commands import GECKO_LIST
 from slpstream.formats.slippi.names import FOLDER
+from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import FieldError
-from slpstream.model.prepared import prepared
+from slpstream.model.events import Diagnostic, Event, Frame, GameEnd
 from slpstream.model.setup import Code, CodeList, CodeSet
 
 _WORDS = struct.Struct(">II")
@@ -102,21 +98,12 @@ def code_list(data: bytes) -> CodeList:
     )
 
 
-@prepared
-class _KnownSet(msgspec.Struct, frozen=True):
-    name: str
-    family: str
-    addresses: list[str]
-    confidence: str = "documented"
-
-
 @functools.cache
 def _sets() -> Sequence[tuple[CodeSet, frozenset[int]]]:
     rows = read_table(FOLDER, "code_sets", "sets")["rows"].values()
-    known = [msgspec.convert(row, _KnownSet) for row in rows]
     return [
-        (CodeSet(name=each.name, family=each.family), frozenset(int(address, 16) for address in each.addresses))
-        for each in known
+        (CodeSet(name=row["name"], family=row["family"]), frozenset(int(address, 16) for address in row["addresses"]))
+        for row in rows
     ]
 
 
@@ -130,79 +117,24 @@ def known_sets(codes: Iterable[GeckoCode]) -> list[CodeSet]:
     return list({each.family: each for each, needed in _sets() if needed <= addresses}.values())
 
 
-class GeckoListFinder:
-    """Finds the Gecko List in the first bytes of a file.
-
-    You can pass them in pieces of any size, and no frames are decoded.
-    """
-
-    def __init__(self) -> None:
-        self.data: bytes | None = None
-        """The list, or `None` until it is complete, and in replays without one."""
-        self.done = False
-        """Whether further bytes cannot change the result."""
-        self._buffer = b""
-        self._widths: Sequence[int] | None = None
-        self._parts = bytearray()
-
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes of the file. If it doesn't begin like a replay, this raises `FormatError`."""
-        if self.done:
-            return
-        self._buffer += data
-        if self._widths is None:
-            self._widths = self._read_widths()
-        if self._widths is not None:
-            self._take_events(self._widths)
-
-    def _read_widths(self) -> Sequence[int] | None:
-        container.check_magic(self._buffer)
-        start = container.HEADER_BYTES
-        if len(self._buffer) <= start:
-            return None
-        width = width_of_event_payloads(self._buffer, start, start)
-        if width is None or len(self._buffer) < start + width:
-            return None
-        payloads = read_event_payloads(self._buffer[start : start + width])
-        self._buffer = self._buffer[start + width :]
-        self.done = not payloads.widths[MESSAGE_SPLITTER]
-        return payloads.widths
-
-    def _take_events(self, widths: Sequence[int]) -> None:
-        """Take the events before the first frame."""
-        past = 0
-        for command, start, end in walk_events(self._buffer, 0, len(self._buffer), widths):
-            if self.done:
-                break
-            past = end
-            if command == MESSAGE_SPLITTER:
-                self._take_part(block(self._buffer, start, end))
-            elif command not in (GAME_START, GECKO_LIST, EVENT_PAYLOADS):
-                self.done = True
-        self._buffer = self._buffer[past:]
-        if self._buffer and not widths[self._buffer[0]]:
-            self.done = True  # the events end here
-
-    def _take_part(self, part: tuple[bytes, bool] | None) -> None:
-        if part is None:
-            return
-        data, is_last = part
-        self._parts += data
-        if len(self._parts) > MAX_BYTES:
-            self.done = True
-        elif is_last:
-            self.data, self.done = bytes(self._parts), True
-
-
 def read_code_list(chunks: Iterable[bytes]) -> CodeList | None:
     """Return the codes of the game in a file, or `None` if there is no complete list. This only takes as many bytes as
     it needs.
 
     Raises `FormatError` if there's something other than codes in the list, or if the file doesn't begin like a replay.
     """
-    finder = GeckoListFinder()
+    reader = SlippiReader()
     for chunk in chunks:
-        finder.feed(chunk)
-        if finder.done:
+        events = reader.feed(chunk)
+        if reader.gecko_list is not None:
+            return code_list(reader.gecko_list)
+        if reader.failure is not None or any(map(_is_after_list, events)):
             break
-    return None if finder.data is None else code_list(finder.data)
+    if reader.failure is not None and reader.event_payloads is None:
+        raise reader.failure
+    return None
+
+
+def _is_after_list(event: Event) -> bool:
+    """Whether the file has no list if this event comes before one."""
+    return isinstance(event, Frame | GameEnd) or (isinstance(event, Diagnostic) and event.code == "gecko_list_too_long")

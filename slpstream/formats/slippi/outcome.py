@@ -17,12 +17,11 @@ from typing import Any, Self
 from msgspec import UNSET
 
 from slpstream.formats.slippi import result
+from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.commands import LEDGE_CATCH, POST_FRAME
 from slpstream.formats.slippi.falls import FallCounter, PlayerScore
-from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
-from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
 
@@ -110,22 +109,21 @@ class Outcome:
     def game_end(
         self,
         settings: Settings,
-        numbers: FrameNumbers,
-        last_frame: LastFrame,
+        frames: FramesBefore,
         reason: EndReason,
         payload: result.GameEndPayload | None,
         end_offset: int,
     ) -> GameEnd:
-        """Return the end of the game, after its last frame. If the game has a Game End, pass it as `payload`."""
-        last = last_frame.frame
+        """Return the end of the game after `frames`. If the game has a Game End, pass it as `payload`."""
+        last = frames.last
         number = None if last is None else last.number
         players = {} if last is None else last.entry.players
         posts = {index: p.post for index, p in players.items() if p.post}
-        gone = {index: post for index, post in last_frame.gone.items() if index not in players}
+        gone = {index: post for index, post in frames.gone.items() if index not in players}
         last_seen = result.LastSeen(posts, gone)
         scores: list[PlayerScore] = [] if self._falls is None else self._falls.scores()
-        starts_at = timer_start(numbers.first)
-        timed = number if numbers.count_time else None
+        starts_at = timer_start(frames.first)
+        timed = None if frames.repeated else number
         tied = result.is_tied(settings, payload, scores, None if timed is None else timer_seconds(timed, starts_at))
         winners = [] if tied else result.winners(settings, payload, last_seen, self._counted_ledge_grabs, scores)
         values = result.score_values(scores, tied=tied)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from itertools import chain, repeat
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,7 @@ from hypothesis import strategies as st
 from slpstream.api import open_replay
 from slpstream.formats.name_tables import read_table
 from slpstream.formats.slippi import gecko
-from slpstream.formats.slippi.gecko import GeckoListFinder, fingerprint, known_sets, read_code_list, walk
-from slpstream.formats.slippi.message_splitter import MAX_BYTES
+from slpstream.formats.slippi.gecko import fingerprint, known_sets, read_code_list, walk
 from slpstream.formats.slippi.names import FOLDER
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import FieldError, FormatError
@@ -120,13 +120,11 @@ def test_only_the_beginning_is_read() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 511, 512, 513, 1536])
-def test_reader_of_the_live_path_has_the_same_list(length: int) -> None:
+def test_reader_has_the_list(length: int) -> None:
     codes = bytes(i % 251 for i in range(length))
-    data = with_list(codes)
-    reader, finder = SlippiReader(), GeckoListFinder()
-    reader.feed(data)
-    finder.feed(data)
-    assert reader.gecko_list == finder.data == codes
+    reader = SlippiReader()
+    reader.feed(with_list(codes))
+    assert reader.gecko_list == codes
 
 
 @pytest.mark.parametrize(
@@ -148,14 +146,8 @@ def test_endless_list_is_abandoned() -> None:
     game = Built()
     event = bytearray(game.writer.gecko_list(bytes(512)))
     event[-1] = 0
-    finder = GeckoListFinder()
-    finder.feed(game.so_far())
-    fed_bytes = 0
-    while not finder.done:
-        finder.feed(bytes(event))
-        fed_bytes += 512
-    assert finder.data is None
-    assert fed_bytes <= MAX_BYTES + 512
+    chunks = chain([game.so_far()], repeat(bytes(event)))
+    assert read_code_list(chunks) is None
 
 
 @given(st.data())

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.completion import Completion
+from slpstream.formats.slippi.assembler import Completion
 from slpstream.formats.slippi.frame_index import Walk, frame_index
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start
