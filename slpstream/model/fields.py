@@ -157,14 +157,14 @@ class Table:
     """
 
     def __init__(
-        self, title: str, command: int, since: str, fields: Sequence[Field], *, doc: str, required: int | None = None
+        self, title: str, command: int, fields: Sequence[Field], *, doc: str, required: int | None = None
     ) -> None:
         self.title = title
         self.command = command
-        self.since = since
+        self.since = fields[0].since
         self.doc = doc
         self.fields = tuple(fields)
-        self.required = sum(1 for f in self.fields if f.since == since) if required is None else required
+        self.required = sum(1 for f in self.fields if f.since == self.since) if required is None else required
         self.groups = _group_classes(title, self.fields)
         self.cls = _event_class(title, self.fields, self.groups, doc)
         # Worker threads decode files too, and `lru_cache` is thread-safe.

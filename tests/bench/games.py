@@ -50,7 +50,7 @@ class EndlessGame:
         start = HEADER_BYTES + (width_of_event_payloads(data, HEADER_BYTES, HEADER_BYTES) or 0)
         payloads = read_event_payloads(data[HEADER_BYTES:start])
         self._widths = payloads.widths
-        self._has_latest_finalized = (payloads.size(_BOOKEND) or 0) >= _LATEST_FINALIZED_OFFSET + _NUMBER.size - 1
+        self._has_latest_finalized = payloads.sizes.get(_BOOKEND, 0) >= _LATEST_FINALIZED_OFFSET + _NUMBER.size - 1
         self._opening = header(0) + data[HEADER_BYTES:start]
         first = start
         while data[first] != _FRAME_START:

@@ -1,9 +1,21 @@
-"""The assembler, which decides which events form a frame, and when this frame is complete.
+"""The assembler, which decides which events form a frame, when this frame is complete, and when it is final.
 
 Usually, a frame is complete at its Frame Bookend. There are no bookends before 3.0, so in this case it is complete when
-all characters have their Post-Frame Update (`frame_index`), or else when the next frame begins or the game ends. On
+all characters have their Post-Frame Update (`Completion`), or else when the next frame begins or the game ends. On
 netplay, a rollback sends a frame number again. Each *sending* has a `revision` that is one higher than the last one. It
-also starts empty, so you never get items or stage events twice. `finality` decides when a complete frame is final.
+also starts empty, so you never get items or stage events twice.
+
+There are four rules that say when a complete frame becomes final (spec page, rule 3). Which one applies to a game
+depends on Game Start and the declared sizes:
+
+- without bookends: when it is complete, because no rollback was ever seen there;
+- offline, since 3.7: at its bookend;
+- online with `latest_finalized_frame`: when that reaches it; a lower value than before has no effect;
+- with bookends but without these fields: when 7 newer frame numbers are complete.
+
+Usually, there are only a few frames that are complete but not final; on real netplay, there are at most 7. However, if
+there's a file in which the latest finalized frame never advances, there would be more and more of them. That's why we
+make the oldest ones final if there are more than `MAX_LAG_FRAMES`, and report this with a diagnostic.
 """
 
 from __future__ import annotations
@@ -12,33 +24,31 @@ import copy
 import math
 from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
-
-from msgspec import UNSET
+from typing import Any, Literal, NamedTuple, Self
 
 from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.finality import MAX_LAG_FRAMES, Finality, FinalityRule
-from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_event
+from slpstream.formats.slippi.frame_entry import FrameEntry
+from slpstream.formats.slippi.frame_events import BOOKEND, ITEM, POST, PRE, REPEATED, START
 from slpstream.formats.slippi.frame_numbers import FrameNumbers
-from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import (
     CHARACTERS,
     JSON_BYTES_PER_BYTE,
+    Character,
     FrameParts,
     PackedFrame,
     WholeFrames,
-    followers_in,
+    characters_in,
     players_in,
 )
-from slpstream.model.events import Event, Frame
+from slpstream.model.events import Event, Frame, FrameFinalized
+
+ROLLBACK_FRAMES = 7
+MAX_LAG_FRAMES = 120
 
 
 class FramesBefore(NamedTuple):
-    """The frames of a game up to some position.
-
-    An assembler can continue from there, even though it hasn't seen them.
-    """
+    """The frames of a game up to some position: everything that decides how the game goes on and ends."""
 
     first: int | None = None
     """The number of the first frame."""
@@ -50,37 +60,55 @@ class FramesBefore(NamedTuple):
     """Whether all have the number of the first, repeated `MAX_REPEATS` times or more (`frame_numbers`)."""
 
 
-class OpenFrame:
-    """A sending of a frame that we are still reading, event by event."""
+class Completion:
+    """Decides when a frame is complete in replays before 3.0, because these have no Frame Bookends.
 
-    __slots__ = ("followers", "items", "number", "players", "stage_events", "start", "without_post")
+    The game first sends the Pre-Frame Updates of all characters, and then their Post-Frame Updates (observed in all 22
+    real replays before 3.0). So if each character of a frame has its Post-Frame Update, and no character of the frame
+    before is missing, then the frame is complete. For the first frame, we use the players of Game Start instead. If a
+    character has gone, we can't know this in that frame until the next one begins.
 
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.start: Any = UNSET
-        self.players: dict[int, PlayerFrame] = {}
-        self.followers: dict[int, PlayerFrame] = {}
-        self.items: list[Any] = []
-        self.stage_events: list[Any] = []
-        self.without_post = 0
-        """The number of characters without a Post-Frame Update."""
+    As soon as a frame is complete, it is also final, so if there are more events of it later, they have no effect. If a
+    character comes too late, the next frame waits for it. The compiled kernel follows the same rules on its own, and
+    there are tests that compare them.
+    """
 
-    def copy(self) -> Self:
-        """Return a copy that is independent from now on."""
-        twin = copy.copy(self)
-        twin.players = {index: copy.copy(player) for index, player in self.players.items()}
-        twin.followers = {index: copy.copy(player) for index, player in self.followers.items()}
-        twin.items = list(self.items)
-        twin.stage_events = list(self.stage_events)
-        return twin
+    def __init__(self, characters: Iterable[Character]) -> None:
+        """`characters` are those that we expect in the first frame."""
+        self.characters: set[Character] = set(characters)
+        """The characters of the open sending, or of the last one, those that came too late included."""
+        self.complete = False
+        self._awaited: set[Character] = set()
+        self._updated: set[Character] = set()
+
+    def begin(self) -> None:
+        """Begin a sending. It should have the same characters as the one before."""
+        self._awaited, self.characters, self._updated = self.characters, set(), set()
+        self.complete = False
+
+    def pre_frame(self, character: Character) -> None:
+        """Take a Pre-Frame Update."""
+        self.characters.add(character)
+
+    def post_frame(self, character: Character) -> None:
+        """Take a Post-Frame Update. After this, the sending might be complete."""
+        self.characters.add(character)
+        self._updated.add(character)
+        self.complete = self.complete or (
+            len(self._updated) == len(self.characters) and self._awaited <= self.characters
+        )
+
+
+FinalityRule = Literal["when complete", "as sent", "by age"]
+"""The rule that says when a complete frame becomes final: immediately (without bookends, and offline), when
+`latest_finalized_frame` reaches it, or when `ROLLBACK_FRAMES` newer frames are complete."""
 
 
 class Assembler:
     """Assembles decoded events into frames.
 
-    There's a method for each kind of event, and you have to call them in the order of the file. `end` is the offset in
-    the file just after the event. The `Frame`, `FrameFinalized` and `Diagnostic` events that result from it are
-    appended to `out`.
+    In all methods, `end` is the offset in the file just after the event that was read last. The `Frame`,
+    `FrameFinalized` and `Diagnostic` events that result from it are appended to `out`.
     """
 
     def __init__(
@@ -90,40 +118,48 @@ class Assembler:
         bookends: bool,
         online: bool | None,
         finalized_field: bool,
-        players: Iterable[int] = (),
-        taken: Iterable[int] = (),
-        whole_frames: WholeFrames | None = None,
+        players: Iterable[int],
+        whole_frames: WholeFrames,
     ) -> None:
         """`bookends` and `finalized_field` tell us whether the replay declares Frame Bookend and its
         `latest_finalized_frame`.
 
         `online` is whether the major scene is 8, or `None` for a replay that doesn't have this field. `players` are the
-        player indices in Game Start. The first frame waits for these. Use `taken` if you only want the updates of
-        certain players. `whole_frames` is what is known about the whole frames of this version.
+        player indices in Game Start: the first frame waits for these, and updates of others are left out, unless there
+        are none. `whole_frames` is what is known about the whole frames of this version.
         """
         self._diagnostics = diagnostics
-        self._bookends = bookends
-        self.open: OpenFrame | None = None
+        self._rule: FinalityRule = "when complete"
+        if bookends and online is not False:
+            self._rule = "as sent" if online and finalized_field else "by age"
+        self.players = frozenset(players)
+        self._open: FrameEntry | None = None
         """The frame whose events are being read; `None` between frames."""
-        # The rules of `find_events`, with counts and the keys of dicts, which cost less than sets of characters.
-        self._taken_players = frozenset(taken)
-        self._known_players: Set[int] = set(players)
-        self._known_followers: Set[int] = set()
+        self._completion = None if bookends else Completion((index, False) for index in self.players)
+        """`None` with bookends."""
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
+        self._numbers = FrameNumbers()
+        self._pending: dict[int, Frame] = {}
+        """The complete frames that are not final, each with its latest revision, by frame number."""
+        self.through: int | None = None
+        """The highest final frame number."""
+        self._again: list[tuple[int, int]] = []
+        """The numbers and ends of final frames that came again and have to be reported. With bookends, repetitions of
+        the first frame wait here for another frame."""
+        self._last: Frame | None = None
+        self._gone: Mapping[int, Any] = {}
+        self._newest: Frame | None = None
+        """The newest sending, which is not `_last` if its frame number is lower."""
+        self._newest_players: Set[int] = frozenset()
+        self._newest_gone: Mapping[int, Any] = {}
+        """Like `_gone`, but up to the newest sending. Replaced, never changed."""
         self._characters: FrameParts | None = None
         """The characters in the last sending, or `None` if the kernel can't take the next one."""
-        self.numbers = FrameNumbers(diagnostics)
-        self.rule = FinalityRule.of_game(bookends=bookends, online=online, finalized_field=finalized_field)
-        self.finality = Finality(diagnostics, self.rule)
-        """Those frames that are complete but not final."""
         self._whole_frames = whole_frames
         self._finder = self._new_finder()
         self.noted = -math.inf
         """The highest frame number in which a player may have the action `packed_frame.NOTED_ACTION`."""
-        self.last = LastFrame()
-        self._first_again: list[int] = []
-        """With bookends: the ends of repetitions of the first frame, reported once another frame follows them."""
 
     def copy(self, diagnostics: DiagnosticLimiter) -> Self:
         """Return a copy of this assembler that is independent from then on.
@@ -132,100 +168,185 @@ class Assembler:
         """
         twin = copy.copy(self)
         twin._diagnostics = diagnostics
-        twin.open = None if self.open is None else self.open.copy()
-        twin.numbers = self.numbers.copy(diagnostics)
-        twin.finality = self.finality.copy(diagnostics)
+        twin._open = copy.deepcopy(self._open)
+        twin._completion = copy.deepcopy(self._completion)
+        twin._numbers = self._numbers.copy()
+        twin._pending = dict(self._pending)
+        twin._again = list(self._again)
         twin._finder = twin._new_finder()
-        twin.last = copy.copy(self.last)
-        twin._first_again = list(self._first_again)
         return twin
 
-    def frame_start(self, event: Any, end: int, out: list[Event]) -> None:
-        """Take a Frame Start (0x3A), which comes once per frame and opens a sending."""
-        self._open(event.frame, end, out).start = event
+    @property
+    def frames(self) -> FramesBefore:
+        """The frames up to now."""
+        numbers = self._numbers
+        return FramesBefore(numbers.first, self._last, self._gone, repeated=not numbers.count_time)
 
-    def pre_frame(self, event: Any, end: int, out: list[Event]) -> None:
-        """Take a Pre-Frame Update (0x37) of a player or a follower.
+    def place_after(self, frames: FramesBefore) -> None:
+        """Continue after frames that were found in another way.
 
-        If there's already one for the same character, this begins the next sending. Before 2.2, this is the only way to
-        notice it, because there is no Frame Start.
+        We don't know the characters in the frame before, so the next frame is complete as soon as its own characters
+        are.
         """
-        frame = self.open
-        if frame is None or event.frame != frame.number:
-            known = self._known_followers if event.is_follower else self._known_players
-            if event.player_index not in known and self._is_late(event.frame, end, out):
-                self._await(event)
-                return
-            frame = self._open(event.frame, end, out)
-        elif event.player_index in (frame.followers if event.is_follower else frame.players):
-            frame = self._open(event.frame, end, out)
-        (frame.followers if event.is_follower else frame.players)[event.player_index] = PlayerFrame(event)
-        frame.without_post += 1
+        self._completion = None if self._completion is None else Completion(())
+        self._characters = None
+        self._numbers.place_after(frames.first, repeated=frames.repeated)
+        self._last = frames.last
+        self._gone = self._newest_gone = frames.gone
 
-    def post_frame(self, event: Any, end: int, out: list[Event]) -> None:
-        """Take a Post-Frame Update (0x38) of a player or a follower.
+    def take(self, command: int, event: Any, end: int, out: list[Event]) -> None:
+        """Take the next event that belongs to a frame, decoded.
 
-        While the frame is open, a second one replaces the first.
+        Frame Start begins a sending, and so does another frame number, and a second Pre-Frame Update of a character.
+        Before 2.2, there is no Frame Start. A second Post-Frame Update replaces the first.
         """
-        frame = self.open
-        if frame is None or event.frame != frame.number:
-            if self._is_late(event.frame, end, out):
-                self._await(event)
-                return
-            frame = self._open(event.frame, end, out)
-        characters = frame.followers if event.is_follower else frame.players
-        player = characters.get(event.player_index)
-        if player is None:
-            characters[event.player_index] = PlayerFrame(UNSET, event)
-        else:
-            if player.post is UNSET:
-                frame.without_post -= 1
-            player.post = event
-        if (
-            not self._bookends
-            and not frame.without_post
-            and self._known_players <= frame.players.keys()
-            and self._known_followers <= frame.followers.keys()
-        ):
-            self._completed = event.frame
-            self._close(frame, end, out)
-            self.finality.finalize(event.frame, end, out)
-
-    def item(self, event: Any, end: int, out: list[Event]) -> None:
-        """Take an Item Update (0x3B), which comes once per frame and item."""
-        frame = self.open
-        if frame is None or event.frame != frame.number:
-            if self._is_late(event.frame, end, out):
-                return
-            frame = self._open(event.frame, end, out)
-        if self._has_room(frame.items, end, out):
-            frame.items.append(event)
-
-    def stage_event(self, event: Any, end: int, out: list[Event], command: int) -> None:
-        """Take an event of the stage: FOD Platforms (0x3F), Whispy Blow Direction (0x40) or Stadium Transformations
-        (0x41).
-        """
-        frame = self.open
-        if frame is None or event.frame != frame.number:
-            if self._is_late(event.frame, end, out):
-                return
-            frame = self._open(event.frame, end, out)
-        if self._has_room(frame.stage_events, end, out):
-            frame.stage_events.append(stage_event(command, event))
-
-    def bookend(self, event: Any, end: int, out: list[Event]) -> None:
-        """Take a Frame Bookend (0x3C), which comes once per frame.
-
-        It completes the frame, and can also make frames final.
-        """
-        frame = self.open
+        frame, completion = self._open, self._completion
         if frame is None:
-            self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end, out)
-        if frame is None or event.frame != frame.number:
-            frame = self._open(event.frame, end, out)
+            if self._completed == event.frame and self._is_late(command, event, end, out):
+                return
+            if command == BOOKEND:
+                self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end, out)
+            frame = self._begin(event.frame, end, out)
+        elif (
+            event.frame != frame.frame
+            or command == START
+            or (command == PRE and event.player_index in (frame.followers if event.is_follower else frame.players))
+        ):
+            frame = self._begin(event.frame, end, out)
+        if command == BOOKEND:
+            self._close(frame, end, out)
+            self._complete(event.frame, event.latest_finalized_frame, end, out)
+        elif command in REPEATED and len(frame.items if command == ITEM else frame.stage_events) >= MAX_REPEATED_EVENTS:
+            message = f"frame {frame.frame} has more than {MAX_REPEATED_EVENTS} items or stage events"
+            self._diagnose("crowded_frame", message, end, out)
+        else:
+            frame.add(command, event)
+            if completion is not None and command == PRE:
+                completion.pre_frame((event.player_index, event.is_follower))
+            elif completion is not None and command == POST:
+                completion.post_frame((event.player_index, event.is_follower))
+                if completion.complete:
+                    self._completed = frame.frame
+                    self._close(frame, end, out)
+                    self._finalize(frame.frame, end, out)
+
+    def _is_late(self, command: int, event: Any, end: int, out: list[Event]) -> bool:
+        """Whether an event between frames belongs to the last one, which is complete."""
+        completion = self._completion
+        character = (event.player_index, event.is_follower) if command in (PRE, POST) else None
+        if completion is None or command == START or (command == PRE and character in completion.characters):
+            return False
+        message = f"an event of frame {event.frame} comes after the frame was complete"
+        self._diagnose("late_event", message, end, out)
+        if character is not None:  # the next frame has to wait for it
+            completion.characters.add(character)
+            self._characters = None
+        return True
+
+    def _begin(self, number: int, end: int, out: list[Event]) -> FrameEntry:
+        """Begin a sending. If there's already an open one, it is complete now."""
+        before = self._open
+        if before is not None:
+            self._close_at_next(before, end, out)
+            if self._completion is None:
+                self._limit_lag(end, out)
+            else:
+                self._finalize(before.frame, end, out)
+        if self._completion is not None:
+            self._completion.begin()
+        self._open = frame = FrameEntry(number)
+        return frame
+
+    def _close_at_next(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
+        """Close a frame that is complete because the next one begins, or the game ends."""
+        if self._completion is None:
+            self._diagnose("frame_without_bookend", f"frame {frame.frame} has no Frame Bookend", end, out)
         self._close(frame, end, out)
-        latest_finalized = event.latest_finalized_frame
-        self.finality.complete(event.frame, None if latest_finalized is UNSET else latest_finalized, end, out)
+
+    def _close(self, frame: FrameEntry, end: int, out: list[Event]) -> None:
+        """Append the open frame to `out`. If all of its characters are left out, this does nothing."""
+        self._open = self._characters = None
+        has_characters = bool(frame.players or frame.followers)
+        known = self.players
+        if known and not (known.issuperset(frame.players) and known.issuperset(frame.followers)):
+            frame.players, frame.followers = (
+                {index: player for index, player in characters.items() if index in known}
+                for characters in (frame.players, frame.followers)
+            )
+        if frame.players or frame.followers or not has_characters:
+            frame.close()
+            self._append(frame.frame, frame, frame.players.keys(), end, out)
+
+    def finish(self, end: int, out: list[Event], *, clean: bool) -> None:
+        """End the frames, which means that all complete frames become final.
+
+        If the end is `clean`, a frame that is still open counts as complete. Otherwise, it is dropped.
+        """
+        if self._open is not None and clean:
+            self._close_at_next(self._open, end, out)
+        self._open = None
+        if self._pending:
+            self._finalize(max(self._pending), end, out)
+        self._report_again(end, out)
+
+    def _append(
+        self, number: int, content: FrameEntry | PackedFrame, players: Set[int], end: int, out: list[Event]
+    ) -> None:
+        """Append a sending that is complete to `out`, and set its revision."""
+        numbers = self._numbers
+        content.revision = revision = numbers.revise(number, self._diagnostics, end, out)
+        frame = Frame(end, number, revision, content)
+        self.noted = max(self.noted, number)
+        if self.through is None or number > self.through:
+            self._pending[number] = frame
+        else:
+            self._again.append((number, end))
+        if self._again:
+            if self._completion is not None or not numbers.is_only_number(number):
+                self._report_again(end, out)
+            elif numbers.repeated:
+                self._again.clear()
+        out.append(frame)
+        if not self._newest_players <= players and self._newest is not None:
+            gone = {index: player.post for index, player in self._newest.entry.players.items() if index not in players}
+            self._newest_gone = {index: post for index, post in {**self._newest_gone, **gone}.items() if post}
+        self._newest, self._newest_players = frame, players
+        if self._last is None or number >= self._last.number:
+            self._last, self._gone = frame, self._newest_gone
+
+    def _complete(self, number: int, latest_finalized: Any, end: int, out: list[Event]) -> None:
+        """Apply the rule, because a frame is complete now.
+
+        `latest_finalized` is the latest finalized frame according to its bookend.
+        """
+        if self._rule == "when complete":
+            self._finalize(number, end, out)
+        elif self._rule == "as sent":
+            self._finalize(min(latest_finalized, number), end, out)
+            self._limit_lag(end, out)
+        elif len(self._pending) > ROLLBACK_FRAMES:
+            self._finalize(sorted(self._pending)[-ROLLBACK_FRAMES - 1], end, out)
+
+    def _limit_lag(self, end: int, out: list[Event]) -> None:
+        """If more than `MAX_LAG_FRAMES` are pending, make the oldest ones final."""
+        if len(self._pending) > MAX_LAG_FRAMES:
+            self._diagnose(
+                "finality_lag", f"more than {MAX_LAG_FRAMES} frames are not final; the oldest are now", end, out
+            )
+            self._finalize(sorted(self._pending)[-MAX_LAG_FRAMES // 2], end, out)
+
+    def _finalize(self, number: int, end: int, out: list[Event]) -> None:
+        """Make all complete frames up to `number` final."""
+        if self.through is not None and number <= self.through:
+            return
+        pending = self._pending
+        if len(pending) == 1 and number in pending:  # the usual case when frames become final at their bookends
+            final = [pending.pop(number)]
+        else:
+            final = [pending.pop(n) for n in sorted(pending) if n <= number]
+        if final:
+            self.through = number
+            out.append(FrameFinalized(end, number, final))
 
     def take_whole_frames(self, buffer: bytes, start: int, limit: int, base: int, out: list[Event]) -> int:
         """Take the whole frames from `start` on, and return the position of the first event that you have to read on
@@ -233,15 +354,15 @@ class Assembler:
 
         `base` is the file offset of the buffer.
         """
-        finder, whole_frames = self._finder, self._whole_frames
-        if finder is None or whole_frames is None or self.open is not None:
+        finder = self._finder
+        if finder is None or self._open is not None:
             return start
         while (start := self.take_in_order(buffer, start, limit, base, out)) < limit:
             found = finder.match(buffer, start, limit)
             if found is None:
                 break
             end, number, latest_finalized, parts = found
-            packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], whole_frames, parts)
+            packed = PackedFrame(JSON_BYTES_PER_BYTE * (end - start), buffer[start:end], self._whole_frames, parts)
             if not self._take_whole_frame(number, packed, latest_finalized, base + end, out):
                 finder.put_back()
                 break
@@ -254,17 +375,17 @@ class Assembler:
 
         This is the usual case, which takes one call of the kernel. `base` is the file offset of the buffer.
         """
-        if self._characters is None or self._finder is None or self.open is not None:
+        if self._characters is None or self._finder is None or self._open is not None:
             return start
-        numbers, finality, last = self.numbers, self.finality, self.last
-        start, numbers.next, finality.through, newest, noted = self._finder.take(
+        numbers = self._numbers
+        start, numbers.next, self.through, newest, noted = self._finder.take(
             buffer, start, limit, base,
-            numbers.next, finality.through, finality.pending, MAX_LAG_FRAMES, self._characters, out,
+            numbers.next, self.through, self._pending, MAX_LAG_FRAMES, self._characters, out,
         )  # fmt: skip
         if newest is not None:
-            last.frame = last.newest = newest
-            last.gone = last.newest_gone
-            if not self._bookends:
+            self._last = self._newest = newest
+            self._gone = self._newest_gone
+            if self._completion is not None:
                 self._completed = newest.number
             if noted is not None:
                 self.noted = noted
@@ -276,7 +397,7 @@ class Assembler:
 
         Nothing follows from such a frame before it is complete.
         """
-        return 0 if self._finder is None or self.open is not None else self._finder.needed(buffer, start, limit)
+        return 0 if self._finder is None or self._open is not None else self._finder.needed(buffer, start, limit)
 
     def take_counts(self) -> dict[int, int]:
         """Return how many events of whole frames were taken since the last time you called this, by command byte."""
@@ -284,10 +405,7 @@ class Assembler:
 
     def _new_finder(self) -> Any:
         """Return the kernel's finder of whole frames, or `None` if there isn't one."""
-        if self._whole_frames is None:
-            return None
-        as_sent = self.rule is FinalityRule.AS_SENT
-        return self._whole_frames.finder(bytes(self._taken_players), as_sent=as_sent)
+        return self._whole_frames.finder(bytes(self.players), as_sent=self._rule == "as sent")
 
     def _take_whole_frame(
         self, number: int, packed: PackedFrame, latest_finalized: int | None, end: int, out: list[Event]
@@ -297,132 +415,23 @@ class Assembler:
         If this returns False, nothing was taken, and you have to read the frame event by event. The reason can be that
         its last event doesn't complete it, or that it might be late.
         """
-        players = players_in(packed.parts)
-        if not self._bookends:
-            followers = followers_in(packed.parts)
-            if number == self._completed or not (self._known_players <= players and self._known_followers <= followers):
+        completion = self._completion
+        if completion is not None:
+            characters = characters_in(packed.parts)
+            if number == self._completed or not completion.characters <= characters:
                 return False
-            self._completed = number
-            self._known_players, self._known_followers = players, followers
-        self._append(number, packed, players, end, out)
-        self.finality.complete(number, latest_finalized, end, out)
-        is_usual = self.numbers.in_order and not self._first_again and self.rule is not FinalityRule.BY_AGE
+            self._completed, completion.characters = number, characters
+        self._append(number, packed, players_in(packed.parts), end, out)
+        self._complete(number, latest_finalized, end, out)
+        is_usual = self._numbers.in_order and not self._again and self._rule != "by age"
         self._characters = packed.parts & CHARACTERS if is_usual else None
         return True
 
-    def place_after(self, frames: FramesBefore) -> None:
-        """Continue after frames that were found in another way.
-
-        We don't know the characters in the frame before, so the next frame is complete as soon as its own characters
-        are.
-        """
-        self._known_players = self._known_followers = set()
-        self._characters = None
-        self.numbers.place_after(frames.first, repeated=frames.repeated)
-        self.last.place(frames.last, frames.gone)
-
-    def finish(self, end: int, out: list[Event], *, clean: bool) -> None:
-        """End the frames, which means that all complete frames become final.
-
-        If the end is `clean`, a frame that is still open counts as complete. Otherwise, it is dropped.
-        """
-        frame = self.open
-        if frame is not None:
-            if clean:
-                self._report_no_bookend(frame, end, out)
-                self._close(frame, end, out)
-            self.open = None
-        self.finality.finish(end, out)
-        if self._first_again:
-            self._report_first_again(end, out)
-
-    def _open(self, number: int, end: int, out: list[Event]) -> OpenFrame:
-        """Open a sending. If there's already an open one, it is complete now."""
-        before = self.open
-        if before is not None:
-            self._report_no_bookend(before, end, out)
-            self._close(before, end, out)
-            if self._bookends:
-                self.finality.limit_lag(end, out)
-            else:
-                self.finality.finalize(before.number, end, out)
-        frame = self.open = OpenFrame(number)
-        return frame
-
-    def _await(self, event: Any) -> None:
-        """Note that the next frame has to wait for the character of an event that came too late."""
-        self._characters = None
-        if event.is_follower:
-            self._known_followers = {*self._known_followers, event.player_index}
-        else:
-            self._known_players = {*self._known_players, event.player_index}
-
-    def _is_late(self, number: int, end: int, out: list[Event]) -> bool:
-        """Whether an event belongs to a frame that was already complete."""
-        if self.open is not None or self._completed != number:
-            return False
-        self._diagnose("late_event", f"an event of frame {number} comes after the frame was complete", end, out)
-        return True
-
-    def _has_room(self, repeated: list[Any], end: int, out: list[Event]) -> bool:
-        if len(repeated) < MAX_REPEATED_EVENTS:
-            return True
-        number = None if self.open is None else self.open.number
-        message = f"frame {number} has more than {MAX_REPEATED_EVENTS} items or stage events"
-        self._diagnose("crowded_frame", message, end, out)
-        return False
-
-    def _close(self, frame: OpenFrame, end: int, out: list[Event]) -> None:
-        """Append the open frame to `out`. If all of its characters are left out, this does nothing."""
-        players, followers = frame.players, frame.followers
-        self._characters = None
-        if not self._bookends:
-            self._known_players, self._known_followers = players.keys(), followers.keys()
-        has_characters = bool(players or followers)
-        taken = self._taken_players
-        if taken and not (taken.issuperset(players) and taken.issuperset(followers)):
-            players = {index: player for index, player in players.items() if index in taken}
-            followers = {index: player for index, player in followers.items() if index in taken}
-        if players or followers or not has_characters:
-            items, stage_events = frame.items or UNSET, frame.stage_events or UNSET
-            entry = FrameEntry(frame.number, 0, frame.start, players, followers or UNSET, items, stage_events)
-            self._append(frame.number, entry, players.keys(), end, out)
-        self.open = None
-
-    def _append(
-        self, number: int, content: FrameEntry | PackedFrame, players: Set[int], end: int, out: list[Event]
-    ) -> None:
-        """Append a sending that is complete to `out`, and set its revision."""
-        numbers, finality = self.numbers, self.finality
-        content.revision = revision = numbers.revise(number, end, out)
-        frame = Frame(end, number, revision, content)
-        self.noted = max(self.noted, number)
-        if self._first_again:
-            if numbers.repeated:
-                self._first_again = []
-            elif number != numbers.first:
-                self._report_first_again(end, out)
-        if finality.through is None or number > finality.through:
-            finality.pending[number] = frame
-        elif not self._bookends or not numbers.is_only_number(number):
-            self._diagnose_again(number, end, end, out)
-        elif not numbers.repeated:
-            self._first_again.append(end)
-        out.append(frame)
-        self.last.take(frame, players)
-
-    def _report_first_again(self, end: int, out: list[Event]) -> None:
-        for offset in self._first_again:
-            self._diagnose_again(self.numbers.first, offset, end, out)
-        self._first_again = []
-
-    def _diagnose_again(self, number: int | None, offset: int, end: int, out: list[Event]) -> None:
-        message = f"frame {number} comes after {self.finality.through} was final"
-        self._diagnostics.report(out, "warning", "final_frame_again", message, offset, end)
-
-    def _report_no_bookend(self, frame: OpenFrame, end: int, out: list[Event]) -> None:
-        if self._bookends:
-            self._diagnose("frame_without_bookend", f"frame {frame.number} has no Frame Bookend", end, out)
+    def _report_again(self, end: int, out: list[Event]) -> None:
+        for number, offset in self._again:
+            message = f"frame {number} comes after {self.through} was final"
+            self._diagnostics.report(out, "final_frame_again", message, offset, end)
+        self._again.clear()
 
     def _diagnose(self, code: str, message: str, end: int, out: list[Event]) -> None:
-        self._diagnostics.report(out, "warning", code, message, end, end)
+        self._diagnostics.report(out, code, message, end, end)

@@ -39,7 +39,6 @@ _PLAYER = (
 PRE_FRAME = Table(
     "Pre-Frame Update",
     0x37,
-    "0.1.0",
     [
         _FRAME,
         *_PLAYER,
@@ -69,7 +68,6 @@ PRE_FRAME = Table(
 POST_FRAME = Table(
     "Post-Frame Update",
     0x38,
-    "0.1.0",
     [
         _FRAME,
         *_PLAYER,
@@ -112,7 +110,6 @@ POST_FRAME = Table(
 FRAME_START = Table(
     "Frame Start",
     0x3A,
-    "2.2.0",
     [
         _FRAME._replace(since="2.2.0"),
         Field("seed", 0x5, U32, "2.2.0", "Random seed at the start of the frame."),
@@ -125,7 +122,6 @@ FRAME_START = Table(
 ITEM_UPDATE = Table(
     "Item Update",
     0x3B,
-    "3.0.0",
     [
         _FRAME._replace(since="3.0.0"),
         Field("type_id", 0x5, U16, "3.0.0", "Item type."),
@@ -152,7 +148,6 @@ ITEM_UPDATE = Table(
 FRAME_BOOKEND = Table(
     "Frame Bookend",
     0x3C,
-    "3.0.0",
     [
         _FRAME._replace(since="3.0.0"),
         Field("latest_finalized_frame", 0x5, I32, "3.7.0", "Frames up to this one are final.", "frame number"),
@@ -163,7 +158,6 @@ FRAME_BOOKEND = Table(
 GAME_END = Table(
     "Game End",
     0x39,
-    "0.1.0",
     [
         Field("game_end_method", 0x1, U8, "0.1.0", "0 unresolved, 1 time, 2 game, 3 resolved, 7 no contest, or other."),
         Field("lras_initiator_index", 0x2, I8, "2.0.0", "Quit with L+R+A+Start; -1 for none.", "player index"),
@@ -178,7 +172,6 @@ GAME_END = Table(
 FOD_PLATFORMS = Table(
     "FOD Platforms",
     0x3F,
-    "3.18.0",
     [
         _FRAME._replace(since="3.18.0"),
         Field("platform", 0x5, U8, "3.18.0", "0 right platform, 1 left platform."),
@@ -191,7 +184,6 @@ FOD_PLATFORMS = Table(
 WHISPY = Table(
     "Whispy Blow Direction",
     0x40,
-    "3.18.0",
     [
         _FRAME._replace(since="3.18.0"),
         Field("direction", 0x5, U8, "3.18.0", "0 none, 1 left, 2 right."),
@@ -203,7 +195,6 @@ WHISPY = Table(
 STADIUM = Table(
     "Stadium Transformations",
     0x41,
-    "3.18.0",
     [
         _FRAME._replace(since="3.18.0"),
         Field("event", 0x5, U16, "3.18.0", "2 initialise, 3 on monitor, 4 receding, 5 rising, 6 finalise, 0 finished."),

@@ -18,6 +18,7 @@ How sure we are:
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -40,11 +41,11 @@ class PlayerScore(msgspec.Struct, rename="camel", gc=False):
     """The falls and KOs of a player."""
 
     player_index: int
-    kos: int
+    kos: int = 0
     """Opponents that fell after being hit last by this player."""
-    falls: int
+    falls: int = 0
     """Lives that ended, self-destructs included."""
-    self_destructs: int
+    self_destructs: int = 0
     score: int | UnsetType = UNSET
     """Absent in modes other than time mode, whose scores no replay has."""
 
@@ -53,15 +54,12 @@ class FallCounter:
     """Counts falls and KOs. You have to pass it final frames, each number once and in order."""
 
     def __init__(self, settings: Settings) -> None:
-        players = [player.player_index for player in settings.players]
         self._sides = {p.player_index: p.team_id if settings.is_teams else p.player_index for p in settings.players}
         self._has_scores = settings.in_game_mode == TIME_MODE
         self._self_destruct_value = settings.game_info_block.self_destruct_score_value
         self._alive: set[int] = set()
-        self._falls = dict.fromkeys(players, 0)
-        self._kos = dict.fromkeys(players, 0)
-        self._self_destructs = dict.fromkeys(players, 0)
-        self._team_kos = dict.fromkeys(players, 0)
+        self._scores = {index: PlayerScore(index) for index in self._sides}
+        self._team_kos: Counter[int] = Counter()
 
     def copy(self) -> Self:
         """Return a copy of this counter. It has the same state, but is independent from then on."""
@@ -82,30 +80,23 @@ class FallCounter:
         return falls
 
     def _fall(self, index: int, last_hit_by: Any) -> Fall:
-        self._falls[index] += 1
+        self._scores[index].falls += 1
         if last_hit_by == index or last_hit_by not in self._sides:
-            self._self_destructs[index] += 1
+            self._scores[index].self_destructs += 1
             return Fall(index, None)
         if self._sides[last_hit_by] == self._sides[index]:
             self._team_kos[last_hit_by] += 1
         else:
-            self._kos[last_hit_by] += 1
+            self._scores[last_hit_by].kos += 1
         return Fall(index, last_hit_by)
 
     def scores(self) -> list[PlayerScore]:
         """Return the falls, KOs and scores up to now, by player index."""
         return [
-            PlayerScore(
-                index,
-                self._kos[index],
-                self._falls[index],
-                self._self_destructs[index],
-                self._score(index) if self._has_scores else UNSET,
-            )
-            for index in self._sides
+            msgspec.structs.replace(score, score=self._score(score) if self._has_scores else UNSET)
+            for score in self._scores.values()
         ]
 
-    def _score(self, index: int) -> int:
-        self_destructs = self._self_destructs[index]
-        penalties = self_destructs + self._team_kos[index]
-        return self._kos[index] - (self._falls[index] - self_destructs) + penalties * self._self_destruct_value
+    def _score(self, of: PlayerScore) -> int:
+        penalties = of.self_destructs + self._team_kos[of.player_index]
+        return of.kos - (of.falls - of.self_destructs) + penalties * self._self_destruct_value

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
+from slpstream.formats.slippi.frame_events import ITEM, POST, PRE, START
 from slpstream.model.events import Inputs, State
 
 _PHYSICAL_BUTTONS = {
@@ -66,12 +67,35 @@ class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
     """slippi-js `FrameEntryType`, with `players` and `followers` keyed by player index. Empty parts are absent."""
 
     frame: int
-    revision: int
-    start: Any
-    players: dict[int, PlayerFrame]
-    followers: Any
-    items: Any
-    stage_events: Any
+    revision: int = 0
+    start: Any = UNSET
+    players: dict[int, PlayerFrame] = {}
+    followers: Any = {}
+    items: Any = []
+    stage_events: Any = []
+
+    def add(self, command: int, event: Any) -> None:
+        """Add a decoded event to a frame that isn't closed. A Pre-Frame Update must be the first of its character."""
+        if command == PRE:
+            (self.followers if event.is_follower else self.players)[event.player_index] = PlayerFrame(event)
+        elif command == POST:
+            characters = self.followers if event.is_follower else self.players
+            if event.player_index in characters:
+                characters[event.player_index].post = event
+            else:
+                characters[event.player_index] = PlayerFrame(UNSET, event)
+        elif command == START:
+            self.start = event
+        elif command == ITEM:
+            self.items.append(event)
+        elif command in STAGE_EVENT_KINDS:
+            self.stage_events.append(stage_event(command, event))
+
+    def close(self) -> None:
+        """Leave out empty parts, because no more events follow."""
+        self.followers = self.followers or UNSET
+        self.items = self.items or UNSET
+        self.stage_events = self.stage_events or UNSET
 
 
 class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):

@@ -26,7 +26,7 @@ START, PRE, POST, ITEM, BOOKEND = (
 )
 REPEATED = frozenset({ITEM, *STAGE_EVENT_KINDS})
 """Commands that a frame can have any number of."""
-FRAMED = frozenset({START, PRE, POST, BOOKEND}) | REPEATED
+FRAMED = frozenset(TABLES) - {GAME_END.command}
 """Commands whose events begin with the frame number."""
 
 Events = tuple[list[int], bytes, tuple[int, int, int]]
@@ -52,11 +52,8 @@ RULES = {
 
 def rules_of(widths: Sequence[int]) -> bytes:
     """Return the rules for the commands of a replay. Events that are too narrow for a frame number have no meaning."""
-    rules = bytearray(RULES.get(command, _PLAIN) for command in range(256))
-    for command in REPEATED:
-        if 0 < widths[command] < NUMBERED_BYTES:
-            rules[command] = _PLAIN
-    return bytes(rules)
+    narrow = {command for command in REPEATED if 0 < widths[command] < NUMBERED_BYTES}
+    return bytes(_PLAIN if command in narrow else RULES.get(command, _PLAIN) for command in range(256))
 
 
 def frame_widths(widths: Sequence[int]) -> list[int]:
@@ -70,6 +67,11 @@ def frame_widths(widths: Sequence[int]) -> list[int]:
         if unsupported(command, widths, offset=0) is not None:
             usable[command] = 0
     return usable
+
+
+def frame_number(data: bytes, at: int) -> int:
+    """Return the frame number of the event at `data[at]`."""
+    return int.from_bytes(data[at + FRAME_NUMBER_OFFSET : at + PLAYER_INDEX_OFFSET], "big", signed=True)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -153,15 +153,7 @@ def find_events(
 
     `players` are those of Game Start in replays without Frame Bookends, and otherwise `None`.
 
-    Replays before 3.0 have no Frame Bookends. There, the game first sends the Pre-Frame Updates of all characters, and
-    then their Post-Frame Updates (observed in all 22 real replays before 3.0). So if each character of a frame has its
-    Post-Frame Update, and no character of the frame before is missing, then the frame is complete. For the first frame,
-    we use the players of Game Start instead. If a character has gone, we can't know this in that frame until the next
-    one begins. As soon as a frame is complete, it is also final, so if there are more events of it later, they have no
-    effect. If a character comes too late, the next frame waits for it.
-
-    The assembler of the live path and the compiled kernel follow the same rules on their own, and there are tests that
-    compare them.
+    In these, a frame is complete according to the rules of `assembler.Completion`.
     """
     first, stop = 0, start
     numbers: list[int] = []

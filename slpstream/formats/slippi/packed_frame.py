@@ -28,13 +28,13 @@ from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, stage_
 from slpstream.formats.slippi.frame_events import (
     BOOKEND,
     FRAMED,
-    ITEM,
     PLACES,
     POST,
     PRE,
     REPEATED,
     RULES,
     START,
+    frame_number,
     frame_widths,
     rules_of,
 )
@@ -65,12 +65,13 @@ NOTED_ACTION = LEDGE_CATCH
 JSON_BYTES_PER_BYTE = 7
 """Approximately how long the message of a frame is, compared with the frame itself."""
 
+Character = tuple[int, bool]
+"""A player index, and whether it is the follower of this player."""
+
 FrameParts = int
 """What a frame contains: a bit for each player, for each follower, for items and for stage events."""
 
 _PLAYERS = [frozenset(index for index in range(_MAX_PLAYERS) if bits >> index & 1) for bits in range(1 << _MAX_PLAYERS)]
-
-
 CHARACTERS: FrameParts = (1 << 2 * _MAX_PLAYERS) - 1
 """The bits of players and followers."""
 
@@ -80,9 +81,9 @@ def players_in(parts: FrameParts) -> frozenset[int]:
     return _PLAYERS[parts & 0xF]
 
 
-def followers_in(parts: FrameParts) -> frozenset[int]:
-    """Return the player indices of the followers in a frame."""
-    return _PLAYERS[parts >> _MAX_PLAYERS & 0xF]
+def characters_in(parts: FrameParts) -> set[Character]:
+    """Return the characters of a frame."""
+    return {(bit % _MAX_PLAYERS, bit >= _MAX_PLAYERS) for bit in range(2 * _MAX_PLAYERS) if parts >> bit & 1}
 
 
 TemplateKey = tuple[Form, tuple[str, ...] | None, FrameParts]
@@ -120,9 +121,7 @@ class WholeFrames:
                 usable[command] = 0
         self._layouts = {command: TABLES[command].layout(usable[command] - 1) for command in FRAMED if usable[command]}
         """The layouts of the events that can be in a whole frame, by command byte."""
-        self.first_command = START if widths[START] else PRE
-        """The command byte at which whole frames begin."""
-        self._always = {self.first_command, PRE, POST, BOOKEND if widths[BOOKEND] else POST}
+        self._always = {PRE, POST} | ({START, BOOKEND} & {command for command in FRAMED if widths[command]})
         self._described = usable, rules_of(widths), PLACES
         self._fields: dict[tuple[int, Sequence[str], Callable[..., Any]], ReadFields] = {}
         self.templates: dict[TemplateKey, Any] = {}
@@ -145,25 +144,11 @@ class WholeFrames:
 
     def decode(self, data: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a whole frame."""
-        start: Any = UNSET
-        players: dict[int, PlayerFrame] = {}
-        followers: dict[int, PlayerFrame] = {}
-        items, stage_events = [], []
-        number: Any = None
+        frame = FrameEntry(frame_number(data, 0), revision)
         for command, at, _ in walk_events(data, 0, len(data), self._widths):
-            event = self._layouts[command].decode(data, at)
-            number = event.frame
-            if command == PRE:
-                (followers if event.is_follower else players)[event.player_index] = PlayerFrame(event)
-            elif command == POST:
-                (followers if event.is_follower else players)[event.player_index].post = event
-            elif command == START:
-                start = event
-            elif command == ITEM:
-                items.append(event)
-            elif command in STAGE_EVENT_KINDS:
-                stage_events.append(stage_event(command, event))
-        return FrameEntry(number, revision, start, players, followers or UNSET, items or UNSET, stage_events or UNSET)
+            frame.add(command, self._layouts[command].decode(data, at))
+        frame.close()
+        return frame
 
     def fields(self, table: Table, names: Sequence[str], make: Callable[..., Any]) -> ReadFields:
         """Return a function that reads some fields of a whole frame, without decoding the others.
@@ -243,7 +228,7 @@ class WholeFrames:
             marks.value(b"n"),
             marks.event(self._layouts[START], 0) if START in self._layouts else UNSET,
             characters(players_in(parts), _FIRST_PLAYER_SLOT),
-            characters(followers_in(parts), _FIRST_FOLLOWER_SLOT) or UNSET,
+            characters(players_in(parts >> _MAX_PLAYERS), _FIRST_FOLLOWER_SLOT) or UNSET,
             marks.value(b"*", _ITEMS_ARRAY) if parts & _ITEMS_BIT else UNSET,
             marks.value(b"*", _STAGE_EVENTS_ARRAY) if parts & _STAGE_EVENTS_BIT else UNSET,
         )

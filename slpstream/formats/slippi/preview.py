@@ -14,7 +14,8 @@ from typing import Any
 from slpstream.formats.interface import Preview
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.assembler import FramesBefore
-from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_START, GAME_END, PRE_FRAME, TABLES
+from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_START, GAME_END, PRE_FRAME
+from slpstream.formats.slippi.frame_events import FRAMED, frame_number
 from slpstream.formats.slippi.framing import walk_events
 from slpstream.formats.slippi.reader import Stage, read_head
 from slpstream.formats.slippi.result import TIME, Ending, limits_ledge_grabs
@@ -80,8 +81,8 @@ def _first_number(head: bytes, at: int, widths: Sequence[int]) -> int | None:
     between.
     """
     for command, start, _ in walk_events(head, at, len(head), widths):
-        if command in TABLES and command != GAME_END.command:
-            return int.from_bytes(head[start + 1 : start + 5], "big", signed=True)
+        if command in FRAMED:
+            return frame_number(head, start)
     return None
 
 
@@ -124,8 +125,7 @@ def _leads_to(tail: bytes, at: int, end_at: int, widths: Sequence[int]) -> bool:
     number = tail[at + 1 : at + 5]
     end = at
     for command, start, event_end in walk_events(tail, at, end_at, widths):
-        numbered = command in TABLES and command != GAME_END.command
-        if not numbered or tail[start + 1 : start + 5] != number:
+        if command not in FRAMED or tail[start + 1 : start + 5] != number:
             return False
         end = event_end
     return end == end_at

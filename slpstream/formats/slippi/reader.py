@@ -2,9 +2,9 @@ r"""The reader of `.slp` files turns bytes into events. It is used for the live 
 from a cursor.
 
 You pass it the file from its first byte on, in pieces of any size, and it returns each event as soon as it is certain.
-Its stages are the same as in the file: header, Event Payloads, events (`game_events`), the bytes after the end of the
-game, metadata, and the closing brace. It doesn't keep any bytes except for those of an incomplete event, and you get
-the same events no matter how the bytes were split.
+Its stages are the same as in the file: header, Event Payloads, events, the bytes after the end of the game, metadata,
+and the closing brace. It doesn't keep any bytes except for those of an incomplete event, and you get the same events no
+matter how the bytes were split.
 
 The events end at Game End, or at the raw length when it is set, or at an undeclared command byte that begins
 `U\x08metadata`. Since the game writes the metadata before the raw length, the raw length is usually just a confirmation
@@ -17,29 +17,40 @@ reason `error`.
 from __future__ import annotations
 
 import copy
+import hashlib
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum, auto
 from typing import ClassVar, NamedTuple, Self
 
+import msgspec
+
 from slpstream.formats.slippi import commands, container, metadata
-from slpstream.formats.slippi.assembler import FramesBefore
+from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
+from slpstream.formats.slippi.frame_events import PLAYER_INDEX_OFFSET, POST, PRE, START, unsupported
 from slpstream.formats.slippi.framing import (
+    MAX_GECKO_LIST_BYTES,
+    MIN_SPLITTER_BYTES,
     EventPayloads,
+    event_payloads_of,
+    gecko_list_part,
     read_event_payloads,
     walk_events,
     width_of_event_payloads,
 )
-from slpstream.formats.slippi.game_events import FORMAT, GameEvents
-from slpstream.formats.slippi.game_start import GameStartPayload, Settings
-from slpstream.formats.slippi.result import CountLedgeGrabs
+from slpstream.formats.slippi.game_start import EXACT_CHARACTER_SINCE, MAJOR_SCENE_ONLINE, GameStartPayload, Settings
+from slpstream.formats.slippi.game_time import timer_start
+from slpstream.formats.slippi.packed_frame import whole_frames
+from slpstream.formats.slippi.result import CountLedgeGrabs, GameEndPayload, Outcome
 from slpstream.formats.text import BAD_TEXT
-from slpstream.model import events
 from slpstream.model.errors import FieldError, FormatError, FramingError
-from slpstream.model.events import Event
+from slpstream.model.events import Diagnostic, EndReason, Event, Frame, GameStart, Metadata
+from slpstream.model.fields import Layout
 
 _NO_FRAMES = FramesBefore()
+_UPDATES = (PRE, POST)
 
 
 class Stage(IntEnum):
@@ -66,8 +77,8 @@ class SlippiReader:
     `finish`.
     """
 
-    format: ClassVar[str] = FORMAT
-    rewritable_bytes: ClassVar[int] = container.HEADER_BYTES
+    pending = False
+    """This is always false, because `feed` returns every event that is certain."""
 
     def __init__(self) -> None:
         self.stage = Stage.HEADER
@@ -75,18 +86,39 @@ class SlippiReader:
         """The error that ended the log, if the bytes were wrong."""
         self.raw_length_bytes = 0
         """The raw length in the header. It is 0 while the game runs, and stays 0 in some files."""
-        self.events_end: int | None = None
-        """File offset just past the last event, or `None` while the raw array can still grow."""
+        self.event_payloads: EventPayloads | None = None
+        """The declared sizes of events. Before the end of Event Payloads, this is `None`."""
+        self.game_start: GameStartPayload | None = None
+        """The bytes of Game Start, or `None` if we haven't got there yet."""
+        self.settings: Settings | None = None
+        """The settings; `None` before Game Start."""
+        self.gecko_list: bytes | None = None
+        """The Gecko List, or `None` if it isn't complete yet or the replay doesn't have one."""
+        self._widths: Sequence[int] = ()
+        """The declared widths of events by command byte, after Event Payloads."""
         self._buffer = b""
         self._base = 0
         self._needed_bytes = 0
-        self._waits_for_frames = True
-        """Whether to wait for the rest of a frame that is cut off, instead of taking its events one by one."""
-        self._game: GameEvents | None = None
-        """`None` before the end of Event Payloads."""
-        self._metadata: metadata.MetadataDecoder | None = None
-        self._length_confirmed = False
         self._diagnostics = DiagnosticLimiter()
+        self._reported: set[str] = set()
+        """The faults that are reported once per game."""
+        self._counts = [0] * 256
+        """The number of events that were taken one by one, by command byte."""
+        self._layouts: dict[int, Layout] = {}
+        """The layouts of events that have occurred, by command byte."""
+        self._gecko_parts = bytearray()
+        self._frames: Assembler | None = None
+        """Assembles the frames, after Game Start."""
+        self._outcome: Outcome | None = None
+        self._held: list[Event] | None = None
+        """Events that have to wait, beginning with a Game Start whose settings are only complete with the first frame.
+        """
+        self._settled_through = -math.inf
+        """Events have to be settled if the assembler has noted a frame with this number or a higher one."""
+        self._events_end: int | None = None
+        """File offset just past the last event, or `None` while the raw array can still grow."""
+        self._metadata = metadata.MetadataDecoder(0)
+        self._length_confirmed = False
 
     def copy(self) -> Self:
         """Return a copy of this reader, which takes a few kilobytes.
@@ -94,9 +126,14 @@ class SlippiReader:
         It has the same state, but is independent from then on.
         """
         twin = copy.copy(self)
-        twin._diagnostics = self._diagnostics.copy()
-        twin._game = None if self._game is None else self._game.copy(twin._diagnostics)
-        twin._metadata = None if self._metadata is None else self._metadata.copy()
+        twin._diagnostics = copy.deepcopy(self._diagnostics)
+        twin._reported = set(self._reported)
+        twin._counts = [0] * 256
+        twin._layouts = dict(self._layouts)
+        twin._gecko_parts = self._gecko_parts.copy()
+        twin._frames = None if self._frames is None else self._frames.copy(twin._diagnostics)
+        twin._outcome = None if self._outcome is None else self._outcome.copy()
+        twin._metadata = self._metadata.copy()
         return twin
 
     def resumed_after_frames(
@@ -110,53 +147,31 @@ class SlippiReader:
         """
         twin = self.copy()
         twin._base = offset
-        if twin._game is not None:
-            twin._game.place_after(frames, count_ledge_grabs)
+        if twin._frames is not None and twin._outcome is not None:
+            twin._frames.place_after(frames)
+            twin._outcome.count_ledge_grabs_with(count_ledge_grabs)
         return twin
 
     @property
     def closed(self) -> bool:
         """Whether the log is complete, so that it stays the same no matter which bytes follow."""
-        if self.failure is not None:
-            return True
-        return self.stage is Stage.ABANDONED or (self.stage is Stage.DONE and self.raw_length_bytes > 0)
-
-    @property
-    def pending(self) -> bool:
-        """This is always false, because `feed` returns every event that is certain."""
-        return False
+        is_confirmed = self.stage is Stage.DONE and self.raw_length_bytes > 0
+        return is_confirmed or self.stage is Stage.ABANDONED or self.failure is not None
 
     def more(self, max_frames: int) -> list[Event]:
         """Always empty, because nothing is ever `pending`."""
         return []
-
-    @property
-    def event_payloads(self) -> EventPayloads | None:
-        """The declared sizes of events. Before the end of Event Payloads, this is `None`."""
-        return None if self._game is None else self._game.payloads
-
-    @property
-    def game_start(self) -> GameStartPayload | None:
-        """The bytes of Game Start, or `None` if we haven't got there yet."""
-        return None if self._game is None else self._game.game_start
-
-    @property
-    def gecko_list(self) -> bytes | None:
-        """The Gecko List, or `None` if it isn't complete yet or the replay doesn't have one."""
-        return None if self._game is None else self._game.gecko_list
-
-    @property
-    def settings(self) -> Settings | None:
-        """The settings; `None` before Game Start."""
-        return None if self._game is None else self._game.settings
 
     def take_command_counts(self) -> dict[str, int]:
         """Return how many events were read since the last time you called this.
 
         The keys are command bytes in the form `0x37`.
         """
-        counts = {} if self._game is None else self._game.take_counts()
-        return {f"{command:#04x}": count for command, count in counts.items()}
+        counts, self._counts = self._counts, [0] * 256
+        if self._frames is not None:
+            for command, count in self._frames.take_counts().items():
+                counts[command] += count
+        return {f"{command:#04x}": count for command, count in enumerate(counts) if count}
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the next bytes of the file, and return those events that are certain now."""
@@ -168,20 +183,20 @@ class SlippiReader:
                 return []
             self._needed_bytes = 0
         out: list[Event] = []
-        game = self._game
-        if game is not None and game.assembler is not None and self.stage is _EVENTS and not self.raw_length_bytes:
+        frames = self._frames
+        if frames is not None and self.stage is _EVENTS and not self.raw_length_bytes:
             # The usual case, sixty times a second: the bytes are whole frames, and nothing else.
-            end = game.assembler.take_in_order(buffer, 0, sys.maxsize, self._base, out)
+            end = frames.take_in_order(buffer, 0, sys.maxsize, self._base, out)
             self._buffer = buffer[end:]
             self._base += end
             if not self._buffer:
-                if game.is_watching or game.assembler.noted >= game.settled_through:
-                    game.settle(out)
+                if frames.noted >= self._settled_through:
+                    self._settle(out)
                 return out
         return self._run(self._advance, out)
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """Take the first `rewritable_bytes` of the file again, because they have changed.
+        """Take the first 15 bytes of the file again, because they have changed.
 
         Returns those events that are certain now.
         """
@@ -194,7 +209,6 @@ class SlippiReader:
             self.raw_length_bytes = container.raw_length(header)
             self._needed_bytes = 0
             self._advance(out)
-            self._confirm_length(out)
 
         return self._run(advance, [])
 
@@ -203,19 +217,45 @@ class SlippiReader:
 
         If the game isn't finished, it ends as `incomplete`.
         """
-        if self.failure is not None:
-            return []
-        return self._run(self._finish, [])
+        return [] if self.failure is not None else self._run(self._finish, [])
 
     def _run(self, work: Callable[[list[Event]], None], out: list[Event]) -> list[Event]:
         """Add events to `out` by doing some work, and return it. If the bytes are wrong, they end the log."""
         try:
             work(out)
         except FormatError as error:
-            self._fail(error, out)
-        if out and self._game is not None:
-            self._game.settle(out)
+            self.failure = error.with_traceback(None)  # a traceback would keep this reader alive
+            self._diagnostics.report(out, error.code, error.what, error.offset, self._base, "error")
+            if self.settings is not None and self.stage <= Stage.EVENTS:
+                self._end(self._base, "error", None, out)
+            self._buffer = b""
+        self._settle(out)
         return out
+
+    def _settle(self, out: list[Event]) -> None:
+        """Look at the events of one call."""
+        frames, outcome = self._frames, self._outcome
+        if frames is None or outcome is None:
+            return
+        if self.stage is _EVENTS and frames.noted >= self._settled_through:
+            outcome.take(out)
+        if self._held is not None:
+            self._hold(out)
+        # The frame after a noted one shows whether its action goes on.
+        if self._held is not None or outcome.needs_all_frames or frames.through is None:
+            self._settled_through = -math.inf
+        else:
+            self._settled_through = frames.through
+
+    def _hold(self, out: list[Event]) -> None:
+        """Hold back Game Start, and the diagnostics after it, until another event completes its settings."""
+        self._held = held = [*(self._held or ()), *out]
+        out.clear()
+        match [event for event in held if not isinstance(event, Diagnostic)]:
+            case [GameStart() as start, following, *_]:
+                played = _start_as_played(start, following)
+                self.settings, self._held = played.settings, None
+                out += [played if event is start else event for event in held]
 
     def _advance(self, out: list[Event]) -> None:
         while self._STEPS[self.stage](self, out):
@@ -223,10 +263,8 @@ class SlippiReader:
 
     def _take_cut_frame(self, out: list[Event]) -> None:
         """Take the events of a frame for whose rest we have waited."""
-        if self.stage is Stage.EVENTS:
-            self._waits_for_frames = False
+        if self.stage is _EVENTS and self._read_events(out, waits_for_frames=False):
             self._advance(out)
-            self._waits_for_frames = True
 
     def _read_header(self, out: list[Event]) -> bool:
         container.check_magic(self._buffer)
@@ -243,144 +281,205 @@ class SlippiReader:
         width = width_of_event_payloads(self._buffer, 0, self._base)
         if width is None or len(self._buffer) < width:
             return False
-        self._game = GameEvents(read_event_payloads(self._buffer[:width]), self._diagnostics)
+        self.event_payloads = read_event_payloads(self._buffer[:width])
+        self._widths = self.event_payloads.widths
         self._consume(width)
         self.stage = Stage.EVENTS
         return True
 
-    def _read_events(self, out: list[Event]) -> bool:
-        """Take all whole events in the buffer."""
-        game = self._game
-        if game is None:
-            return False
-        buffer, base, takes, counts = self._buffer, self._base, game.takes, game.counts
-        widths = game.payloads.widths
-        limit = len(buffer)
-        raw_end = self._raw_end
-        if raw_end is not None:
-            limit = min(limit, raw_end - base)
-        first_of_frame = game.first_command
-        start = 0
-        # The loop of `walk_events`, inline because this is the hot path, and because it steps over whole frames, too.
+    def _read_events(self, out: list[Event], *, waits_for_frames: bool = True) -> bool:
+        """Take all whole events in the buffer.
+
+        If `waits_for_frames`, wait for the rest of a frame that is cut off, instead of taking its events one by one.
+        """
+        buffer, base, raw_end, widths = self._buffer, self._base, self._raw_end, self._widths
+        limit = min(len(buffer), raw_end - base)
+        first_of_frame = START if widths[START] else PRE
+        start, counts = 0, self._counts
+        # The loop of `walk_events`, inline because it steps over whole frames, too.
         try:
-            while start < limit:
+            while start < limit and self.stage is _EVENTS:
                 command = buffer[start]
                 width = widths[command]
                 if width == 0:
                     break
-                if command == first_of_frame and game.assembler is not None:
-                    end = game.assembler.take_whole_frames(buffer, start, limit, base, out)
+                if command == first_of_frame and self._frames is not None:
+                    end = self._frames.take_whole_frames(buffer, start, limit, base, out)
                     if end > start:
                         start = end
                         continue
-                    if self._waits_for_frames and limit == len(buffer) and (raw_end is None or base + limit < raw_end):
-                        needed_end = game.assembler.needed_for_frame(buffer, start, limit)
+                    if waits_for_frames and base + len(buffer) < raw_end:
+                        needed_end = self._frames.needed_for_frame(buffer, start, limit)
                         if needed_end:
-                            self._needed_bytes = needed_end - start
-                            if raw_end is not None:
-                                self._needed_bytes = min(self._needed_bytes, raw_end - base - start)
+                            self._needed_bytes = min(needed_end, raw_end - base) - start
                             return False
                 end = start + width
                 if end > limit:
                     break
-                take = takes[command]
-                if take is not None:
-                    take(game, buffer, start, end, base + end, out)
+                self._take_event(buffer[start:end], base + end, out)
                 counts[command] += 1
                 start = end
-                if game.ended:
-                    break
         finally:
             self._consume(start)
-        if game.ended:
-            self.stage = Stage.AFTER_END
-            return True
-        if raw_end is not None and self._base + len(self._buffer) >= raw_end:
-            return self._end_at_raw_length(game, raw_end, out)
-        if not self._buffer:
-            return False
-        width = widths[self._buffer[0]]
-        if width == 0:
-            return self._end_at_marker(game, out)
-        self._needed_bytes = width if raw_end is None else min(width, raw_end - self._base)
-        return False
+        return self.stage is not _EVENTS or self._end_of_events(out)
 
-    def _end_at_raw_length(self, game: GameEvents, raw_end: int, out: list[Event]) -> bool:
-        """If all bytes up to the raw length are in the buffer, end the game there."""
-        if self._base < raw_end:
-            command = self._buffer[0]
-            if game.payloads.widths[command] == 0:
-                return self._end_at_marker(game, out)
-            self._warn("event_crosses_raw_length", "the raw length ends in the middle of an event", self._base, out)
-            self._consume(raw_end - self._base)
-        game.end(self._base, "raw_length", None, out)
-        self.stage = Stage.AFTER_END
-        return True
+    def _end_of_events(self, out: list[Event]) -> bool:
+        """If the events end before the rest of the buffer, end the game there.
 
-    def _end_at_marker(self, game: GameEvents, out: list[Event]) -> bool:
-        """If the metadata begins at an undeclared command byte, end the game there.
-
-        For any other undeclared command byte, this raises `FramingError`.
+        For an undeclared command byte at which no metadata begins, this raises `FramingError`.
         """
-        marker = metadata.MARKER
-        if not self._buffer.startswith(marker[: len(self._buffer)]):
-            command = self._buffer[0]
-            raise FramingError(f"undeclared command byte {command:#04x}", offset=self._base, command=command)
-        if len(self._buffer) < len(marker):
+        widths, rest_bytes = self._widths, self._raw_end - self._base
+        if rest_bytes > 0 and self._buffer and not widths[self._buffer[0]]:
+            if not metadata.MARKER.startswith(self._buffer[: len(metadata.MARKER)]):
+                command = self._buffer[0]
+                raise FramingError(f"undeclared command byte {command:#04x}", offset=self._base, command=command)
+            if len(self._buffer) < len(metadata.MARKER):
+                return False
+        elif len(self._buffer) < rest_bytes:
+            self._needed_bytes = min(widths[self._buffer[0]], rest_bytes) if self._buffer else 0
             return False
-        game.end(self._base, "raw_length", None, out)
-        self.stage = Stage.AFTER_END
+        elif rest_bytes > 0:
+            self._warn("event_crosses_raw_length", "the raw length ends in the middle of an event", self._base, out)
+            self._consume(rest_bytes)
+        self._end(self._base, "raw_length", None, out)
         return True
+
+    def _take_event(self, event: bytes, end: int, out: list[Event]) -> None:
+        """Take a whole event, which ends at the file offset `end`."""
+        command, frames = event[0], self._frames
+        layout = self._layouts.get(command)
+        if layout is None or frames is None:
+            self._take_first(event, end, out)
+            return
+        if command in _UPDATES and event[PLAYER_INDEX_OFFSET] not in frames.players and frames.players:
+            index = event[PLAYER_INDEX_OFFSET]
+            message = f"player index {index} is not in Game Start; updates of such players are left out"
+            self._warn_once("players", "unsupported", message, event, end, out)
+        frames.take(command, layout.decode(event, 0), end, out)
+
+    def _take_first(self, event: bytes, end: int, out: list[Event]) -> None:
+        """Take an event whose command hasn't occurred in a frame before, or never does.
+
+        If its declared size lacks some fields that every version should have, report this. Raises `FramingError` if it
+        comes too early, and `Unsupported` if we can't read frames with such events.
+        """
+        command, start = event[0], end - len(event)
+        if command == commands.GAME_START:
+            self._take_game_start(event, end, out)
+        elif command == commands.MESSAGE_SPLITTER:
+            self._take_message_splitter(event, end, out)
+        elif command in commands.TABLES:
+            if self._frames is None:
+                raise FramingError(f"the event {command:#04x} comes before Game Start", offset=start, command=command)
+            error = unsupported(command, self._widths, offset=start)
+            if error is not None:
+                raise error
+            layout = commands.TABLES[command].layout(len(event) - 1)
+            is_end = command == commands.GAME_END.command
+            if layout.missing:
+                effect = _LEFT_OUT if layout.too_small and not is_end else ""
+                self._warn_short(layout.table.title, f"lacks {', '.join(layout.missing)}{effect}", event, end, out)
+            if is_end:
+                payload = None if layout.too_small else GameEndPayload.of(layout.decode(event, 0))
+                self._end(end, "game_end", payload, out)
+            elif not layout.too_small:
+                self._layouts[command] = layout
+                self._take_event(event, end, out)
+
+    def _take_game_start(self, event: bytes, end: int, out: list[Event]) -> None:
+        """Take a Game Start (0x36), which comes once per game and contains the settings and players."""
+        if self.game_start is not None:
+            self._warn("duplicate_game_start", "a second Game Start", end, out)
+            return
+        start = end - len(event)
+        self.game_start = payload = GameStartPayload(event, offset=start)
+        self.settings = settings = payload.settings()
+        bookend_width = self._widths[commands.FRAME_BOOKEND.command]
+        self._frames = Assembler(
+            self._diagnostics,
+            bookends=bookend_width > 0,
+            online=None if settings.game_mode is msgspec.UNSET else settings.game_mode == MAJOR_SCENE_ONLINE,
+            finalized_field=bookend_width >= commands.FRAME_BOOKEND.fields[1].end,
+            players=[player.player_index for player in settings.players],
+            whole_frames=whole_frames(tuple(self._widths)),
+        )
+        self._outcome = Outcome(settings)
+        game_id = hashlib.sha256(event).hexdigest()[:32]
+        out.append(GameStart(end, "slippi", game_id, settings, (commands.FRAMES_PER_SECOND, 1)))
+        if payload.version < EXACT_CHARACTER_SINCE and settings.has_zelda_or_sheik():
+            self._held = []
+        for what, at in payload.bad_texts():
+            message = f"{what} has bytes that are no text"
+            self._diagnostics.report(out, BAD_TEXT, message, start + at, end)
+
+    def _take_message_splitter(self, event: bytes, end: int, out: list[Event]) -> None:
+        """Take a Message Splitter (0x10, since 3.3.0).
+
+        It is a block of the Gecko List, which is too large for a single event.
+        """
+        if len(event) < MIN_SPLITTER_BYTES:
+            self._warn_short("Message Splitter", f"is too small{_LEFT_OUT}", event, end, out)
+        part = gecko_list_part(event)
+        if part is None:
+            return
+        data, is_last = part
+        self._gecko_parts += data
+        if len(self._gecko_parts) > MAX_GECKO_LIST_BYTES:
+            self._warn("gecko_list_too_long", "the Gecko List is longer than 1 MiB", end, out)
+            self._gecko_parts.clear()
+        if is_last:
+            self.gecko_list = bytes(self._gecko_parts)
+            self._gecko_parts.clear()
+
+    def _end(self, end: int, reason: EndReason, payload: GameEndPayload | None, out: list[Event]) -> None:
+        """End the game. This means that all complete frames become final, and then `GameEnd` follows."""
+        frames, outcome = self._frames, self._outcome
+        if frames is None or outcome is None:
+            raise FramingError("the events end before Game Start", offset=end)
+        frames.finish(end, out, clean=reason != "error")
+        outcome.take(out)
+        out.append(outcome.game_end(frames.frames, reason, payload, end))
+        self.stage = Stage.AFTER_END
 
     def _read_after_end(self, out: list[Event]) -> bool:
         """Find the metadata or the closing brace. If there are events before that, skip them with a warning."""
-        if self._game is None:
-            return False
-        widths = self._game.payloads.widths
         base, past = self._base, 0
-        for command, start, end in walk_events(self._buffer, 0, len(self._buffer), widths):
+        for command, start, end in walk_events(self._buffer, 0, len(self._buffer), self._widths):
             if base + start == self._raw_end:
                 break
             past = end
             kind = "duplicate_game_end" if command == commands.GAME_END.command else "event_after_end"
             self._warn(kind, f"the event {command:#04x} comes after the end of the game", base + end, out)
         self._consume(past)
-        if not self._buffer or (self._base != self._raw_end and widths[self._buffer[0]]):
+        if not self._buffer or (self._base != self._raw_end and self._widths[self._buffer[0]]):
             return False
         if self._buffer[:1] == container.CLOSE:
-            self.events_end = self._base
+            self._events_end = self._base
             self.stage = Stage.CLOSE
             return True
         marker = metadata.MARKER
-        if not self._buffer.startswith(marker[: len(self._buffer)]):
-            self._warn("garbage_after_end", "what follows the end of the game is no metadata", self._base, out)
-            self._abandon()
-            return False
+        if not marker.startswith(self._buffer[: len(marker)]):
+            return self._abandon("garbage_after_end", "what follows the end of the game is no metadata", out)
         if len(self._buffer) < len(marker):
             return False
-        self.events_end = self._base
+        self._events_end = self._base
         self._consume(len(marker))
         self._metadata = metadata.MetadataDecoder(self._base)
         self.stage = Stage.METADATA
         return True
 
     def _read_metadata(self, out: list[Event]) -> bool:
-        if self._metadata is None:
-            return False
+        start = self._base
         try:
             decoded = self._metadata.advance(self._buffer)
         except FieldError as error:
-            self._warn("bad_metadata", error.what, error.offset, out)
-            self._abandon()
-            return False
+            return self._abandon("bad_metadata", error.what, out, offset=error.offset)
         if decoded is None:
             return False
-        start = self._base
         self._consume(decoded.length_bytes)
         if decoded.bad_text is not None:
             self._warn(BAD_TEXT, "a text in the metadata has bytes that are not UTF-8", start + decoded.bad_text, out)
-        self._metadata = None
-        out.append(events.Metadata(self._base, decoded.values))
+        out.append(Metadata(self._base, decoded.values))
         self.stage = Stage.CLOSE
         return True
 
@@ -388,19 +487,28 @@ class SlippiReader:
         if not self._buffer:
             return False
         if self._buffer[:1] != container.CLOSE:
-            self._warn("not_closed", "the closing brace of the file is missing", self._base, out)
-            self._abandon()
-            return False
+            return self._abandon("not_closed", "the closing brace of the file is missing", out)
         self._consume(1)
         self.stage = Stage.DONE
         return True
 
     def _read_done(self, out: list[Event]) -> bool:
-        self._confirm_length(out)
+        """Check that the raw length in the header agrees with the end of the events, and that nothing follows."""
+        if self.raw_length_bytes and not self._length_confirmed:
+            self._length_confirmed = True
+            if self._events_end is not None and self._events_end != self._raw_end:
+                seen = self._events_end - container.HEADER_BYTES
+                message = f"the raw length says {self.raw_length_bytes}, the events are {seen} bytes"
+                self._warn("raw_length_mismatch", message, 0, out)
         if self._buffer:
-            self._warn("trailing_bytes", "the file goes on behind its closing brace", self._base, out)
-            self._abandon()
+            self._abandon("trailing_bytes", "the file goes on behind its closing brace", out)
         return False
+
+    def _abandon(self, code: str, message: str, out: list[Event], *, offset: int | None = None) -> bool:
+        """Report what is wrong at a file offset, by default the next one, and ignore the rest of the file."""
+        self._warn(code, message, self._base if offset is None else offset, out)
+        self.stage = Stage.ABANDONED
+        return self._drop(out)
 
     def _drop(self, out: list[Event]) -> bool:
         self._consume(len(self._buffer))
@@ -416,94 +524,87 @@ class SlippiReader:
         Stage.DONE: _read_done,
         Stage.ABANDONED: _drop,
     }
+    """What to do with the bytes at each stage. Returns whether there's more to do without further bytes."""
 
     def _finish(self, out: list[Event]) -> None:
         self._take_cut_frame(out)
         end = self._base + len(self._buffer)
-        game = self._game
-        if game is None or game.settings is None:
+        if self.settings is None:
             raise FramingError("the file ends before Game Start", offset=end)
-        if not game.ended:
+        if self.stage is Stage.EVENTS:
             if self._buffer:
                 self._warn("truncated", "the file ends in the middle of an event", self._base, out)
-            game.end(self._base, "incomplete", None, out)
+            self._end(self._base, "incomplete", None, out)
         elif self.stage is Stage.METADATA:
             self._warn("truncated", "the file ends in the metadata", end, out)
         self.stage = Stage.DONE
         self._needed_bytes = 0
 
     @property
-    def _raw_end(self) -> int | None:
-        return container.HEADER_BYTES + self.raw_length_bytes if self.raw_length_bytes else None
+    def _raw_end(self) -> int:
+        """The end of the events according to the raw length, or beyond any file if it isn't set."""
+        return container.HEADER_BYTES + self.raw_length_bytes if self.raw_length_bytes else sys.maxsize
 
     def _consume(self, count: int) -> None:
         if count:
             self._buffer = self._buffer[count:]
             self._base += count
 
-    def _confirm_length(self, out: list[Event]) -> None:
-        """If the file is closed, check that the raw length in the header agrees with the end of the events."""
-        if self._length_confirmed or self.stage is not Stage.DONE or not self.raw_length_bytes:
-            return
-        self._length_confirmed = True
-        if self.events_end is not None and self.events_end != self._raw_end:
-            seen = self.events_end - container.HEADER_BYTES
-            self._warn(
-                "raw_length_mismatch",
-                f"the raw length says {self.raw_length_bytes}, the events are {seen} bytes",
-                0,
-                out,
-            )
+    def _warn_short(self, title: str, lack: str, event: bytes, end: int, out: list[Event]) -> None:
+        message = f"{title}: the declared size of {len(event) - 1} bytes {lack}"
+        self._warn_once(title, "short_event", message, event, end, out)
 
-    def _abandon(self) -> None:
-        self._consume(len(self._buffer))
-        self._metadata = None
-        self.stage = Stage.ABANDONED
-
-    def _fail(self, error: FormatError, out: list[Event]) -> None:
-        self.failure = error.with_traceback(None)  # a traceback would keep this reader alive
-        self._diagnostics.report(out, "error", error.code, error.what, error.offset, self._base)
-        game = self._game
-        if game is not None and game.settings is not None and not game.ended:
-            game.end(self._base, "error", None, out)
-        self._buffer = b""
+    def _warn_once(self, about: str, code: str, message: str, event: bytes, end: int, out: list[Event]) -> None:
+        """Report a fault of an event. If there are more events with the same fault, they aren't reported."""
+        if about not in self._reported:
+            self._reported.add(about)
+            self._diagnostics.report(out, code, message, end - len(event), end)
 
     def _warn(self, code: str, message: str, offset: int, out: list[Event]) -> None:
-        self._diagnostics.report(out, "warning", code, message, offset, self._base)
+        self._diagnostics.report(out, code, message, offset, self._base)
+
+
+_LEFT_OUT = "; these events are left out"
+
+
+def _start_as_played(start: GameStart, following: Event) -> GameStart:
+    """Return a Game Start with the characters of the first frame, if the event after it is this frame."""
+    if type(following) is not Frame or following.number - timer_start(following.number) != commands.FIRST_FRAME:
+        return start
+    posts = {index: p.post for index, p in following.entry.players.items() if p.post}
+    internal_ids = {index: post.internal_character_id for index, post in posts.items()}
+    return msgspec.structs.replace(start, settings=start.settings.as_played(internal_ids))
 
 
 class Head(NamedTuple):
-    """A reader that has read everything up to the end of Game Start, and what it has found."""
+    """A reader that has read everything up to the end of Game Start, what it has found, the position after Game Start,
+    and the events.
+    """
 
     reader: SlippiReader
     payloads: EventPayloads
     game_start: GameStartPayload
     at: int
-    """The position after Game Start."""
     events: list[Event]
 
 
 def read_head(data: bytes) -> Head:
-    """Read a replay up to Game Start, event by event.
+    """Read a replay up to Game Start.
 
     `data` doesn't have to be the whole file, as long as it contains Game Start. If it doesn't, this raises
     `FormatError`.
     """
     reader = SlippiReader()
-    events = reader.feed(data[: container.HEADER_BYTES + 1])
-    at = container.HEADER_BYTES + 1
-    if reader.failure is None and len(data) > at:
-        width = width_of_event_payloads(data, container.HEADER_BYTES, container.HEADER_BYTES) or 0
-        events += reader.feed(data[at : container.HEADER_BYTES + width])
-        at = container.HEADER_BYTES + width
-    while reader.failure is None and reader.game_start is None:
-        payloads = reader.event_payloads
-        width = payloads.widths[data[at]] if payloads is not None and at < len(data) else 0
-        past = at + width if width else len(data)
-        events += reader.feed(data[at:past])
-        at = past
-        if at >= len(data) and reader.game_start is None:
-            events += reader.finish()
+    events = reader.feed(data[: container.HEADER_BYTES])
+    found = event_payloads_of(data) if reader.failure is None else None
+    at = len(data)
+    if found is not None:
+        payloads, start = found
+        walk = walk_events(data, start, len(data), payloads.widths)
+        at = next((end for command, _, end in walk if command == commands.GAME_START), len(data))
+    events += reader.feed(data[container.HEADER_BYTES : at])
+    if reader.game_start is None:
+        events += reader.finish()
     if reader.failure is not None or reader.event_payloads is None or reader.game_start is None:
         raise reader.failure or FramingError("the file ends before Game Start", offset=len(data))
     return Head(reader, reader.event_payloads, reader.game_start, at, events)

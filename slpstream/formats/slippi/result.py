@@ -28,12 +28,11 @@ from typing import Any, Literal, Self
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND, LAST_DYING, LEDGE_CATCH, POST_FRAME
 from slpstream.formats.slippi.falls import FallCounter, PlayerScore
-from slpstream.formats.slippi.frame_numbers import FrameNumbers
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, PLAYERS, TIME_MODE, Settings
 from slpstream.formats.slippi.game_time import playable_frames, timer_seconds, timer_start
-from slpstream.formats.slippi.last_frame import LastFrame
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, final_frames
 
@@ -154,21 +153,20 @@ class Outcome:
 
     def game_end(
         self,
-        numbers: FrameNumbers,
-        last_frame: LastFrame,
+        frames: FramesBefore,
         reason: EndReason,
         payload: GameEndPayload | None,
         end_offset: int,
     ) -> GameEnd:
-        """Return the end of the game, after its last frame. If the game has a Game End, pass it as `payload`."""
-        last = last_frame.frame
+        """Return the end of the game after `frames`. If the game has a Game End, pass it as `payload`."""
+        last = frames.last
         players = {} if last is None else last.entry.players
         posts = {index: player.post for index, player in players.items() if player.post}
-        gone = {index: post for index, post in last_frame.gone.items() if index not in players}
+        gone = {index: post for index, post in frames.gone.items() if index not in players}
         scores = [] if self._falls is None else self._falls.scores()
         ending = Ending(self._settings, payload, posts, gone, scores)
-        starts_at = timer_start(numbers.first)
-        timed = None if last is None or not numbers.count_time else last.number
+        starts_at = timer_start(frames.first)
+        timed = None if last is None or frames.repeated else last.number
         tied = ending.is_tied(None if timed is None else timer_seconds(timed, starts_at))
         winners = [] if tied else ending.winners(self._counted_ledge_grabs)
         values: dict[str, Any] = ({"scores": scores} if scores else {}) | ({"tied": True} if tied else {})

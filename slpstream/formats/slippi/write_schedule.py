@@ -15,20 +15,15 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import count, repeat
 from typing import NamedTuple
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import (
-    FRAME_BOOKEND,
-    FRAME_START,
-    FRAMES_PER_SECOND,
-    ITEM_UPDATE,
-    POST_FRAME,
-    PRE_FRAME,
-    STAGE_EVENT_KINDS,
-)
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
+from slpstream.formats.slippi.frame_events import BOOKEND, FRAMED, NUMBERED_BYTES, START, frame_number
+from slpstream.formats.slippi.framing import event_payloads_of, walk_events
 from slpstream.model.errors import FramingError
 
 DRAIN_SECONDS = 0.085
@@ -37,13 +32,6 @@ DRAIN_SECONDS = 0.085
 BLOCK_BYTES = 4096
 """The size of the C library's buffer. Dolphin never flushes it, so only whole blocks get into the file."""
 
-_LENGTH_OFFSET = len(container.MAGIC)
-_LENGTH_END = container.HEADER_BYTES
-_FRAME_COMMANDS = frozenset(
-    {table.command for table in (PRE_FRAME, POST_FRAME, FRAME_START, ITEM_UPDATE, FRAME_BOOKEND)}
-    | set(STAGE_EVENT_KINDS)
-)
-_FRAME_NUMBER_END = 5
 _MAX_RANDOM_BYTES = (1, 8, 64, 700, 5000)
 
 
@@ -66,12 +54,23 @@ class Timeline:
     def __init__(self, data: bytes) -> None:
         self.ends: list[int] = []
         self.seconds: list[float] = []
-        self._walk(data)
-
-    @property
-    def duration_seconds(self) -> float:
-        """The game time at which the last byte is produced."""
-        return self.seconds[-1]
+        number: int | None = None
+        newest: int | None = None
+        ticks = 0
+        for command, start, end in _events(data):
+            if command not in FRAMED or end - start < NUMBERED_BYTES:
+                continue
+            this = frame_number(data, start)
+            if this != number or command == START:
+                self._mark(start, ticks)
+                number = this
+                if newest is None or this > newest:
+                    newest = this
+                    ticks += 1
+            if command == BOOKEND:
+                self._mark(end, ticks)
+                number = None
+        self._mark(len(data), ticks)
 
     def at(self, offset: int) -> float:
         """Return the game time in seconds at which all bytes before the file offset `offset` have been produced."""
@@ -82,52 +81,19 @@ class Timeline:
         entries = bisect_right(self.seconds, seconds)
         return self.ends[entries - 1] if entries else 0
 
-    def _walk(self, data: bytes) -> None:
-        offset = container.HEADER_BYTES
-        widths = _widths(data)
-        bookends = bool(widths and widths[FRAME_BOOKEND.command])
-        number: int | None = None
-        newest: int | None = None
-        ticks = 0
-        if widths is not None:
-            offset += data[offset + 1] + 1
-            while offset < len(data):
-                command = data[offset]
-                end = offset + widths[command]
-                if end == offset or end > len(data):
-                    break
-                if command in _FRAME_COMMANDS and widths[command] >= _FRAME_NUMBER_END:
-                    this = int.from_bytes(data[offset + 1 : offset + _FRAME_NUMBER_END], "big", signed=True)
-                    if this != number or command == FRAME_START.command:
-                        self._mark(offset, ticks)
-                        number = this
-                        if newest is None or this > newest:
-                            newest = this
-                            ticks += 1
-                    if bookends and command == FRAME_BOOKEND.command:
-                        self._mark(end, ticks)
-                        number = None
-                offset = end
-        self._mark(len(data), ticks)
-
     def _mark(self, offset: int, ticks: int) -> None:
         if not self.ends or self.ends[-1] < offset:
             self.ends.append(offset)
             self.seconds.append(ticks / FRAMES_PER_SECOND)
 
 
-def _widths(data: bytes) -> Sequence[int] | None:
-    """Return the width of each event by command byte, or `None` if Event Payloads is missing or invalid."""
-    offset = container.HEADER_BYTES
-    if len(data) <= offset:
-        return None
+def _events(data: bytes) -> Iterable[tuple[int, int, int]]:
+    """Walk over the events after Event Payloads. If that is missing or invalid, there are none."""
     try:
-        width = width_of_event_payloads(data, offset, offset)
+        found = event_payloads_of(data)
     except FramingError:
-        return None
-    if width is None or offset + width > len(data):
-        return None
-    return read_event_payloads(data[offset : offset + width]).widths
+        found = None
+    return () if found is None else walk_events(data, found[1], len(data), found[0].widths)
 
 
 Cut = Iterator[tuple[float, int]]
@@ -135,21 +101,15 @@ Cut = Iterator[tuple[float, int]]
 end of the file."""
 
 
-def _every_frame(timeline: Timeline) -> Cut:
-    yield from zip(timeline.seconds, timeline.ends, strict=True)
-
-
 def _dolphin(timeline: Timeline) -> Cut:
     """Cut the file into whole blocks, which are written each time the queue is emptied.
 
     The end of the game flushes the rest.
     """
-    size = timeline.ends[-1]
-    written, drain = 0, 0
-    while True:
-        drain += 1
+    size, written = timeline.ends[-1], 0
+    for drain in count(1):
         seconds = drain * DRAIN_SECONDS
-        if seconds >= timeline.duration_seconds:
+        if seconds >= timeline.seconds[-1]:
             yield seconds, size
             return
         whole = timeline.produced(seconds) // BLOCK_BYTES * BLOCK_BYTES
@@ -158,11 +118,20 @@ def _dolphin(timeline: Timeline) -> Cut:
             written = whole
 
 
-def _pieces(timeline: Timeline, size_bytes: Callable[[], int]) -> Cut:
+def _pieces(timeline: Timeline, sizes_bytes: Iterable[int]) -> Cut:
     offset, size = 0, timeline.ends[-1]
-    while offset < size:
-        offset = min(size, offset + size_bytes())
+    for size_bytes in sizes_bytes:
+        if offset >= size:
+            return
+        offset = min(size, offset + size_bytes)
         yield timeline.at(offset), offset
+
+
+def _random_sizes(seed: int) -> Iterator[int]:
+    """Yield random sizes of several magnitudes, so that cuts occur in fields, in events and between frames."""
+    generator = random.Random(seed)
+    while True:
+        yield generator.randint(1, generator.choice(_MAX_RANDOM_BYTES))
 
 
 def cutter(writer: str) -> Callable[[Timeline], Cut]:
@@ -170,30 +139,18 @@ def cutter(writer: str) -> Callable[[Timeline], Cut]:
 
     Raises `ValueError` for other names.
     """
-    name, _, argument = writer.partition(":")
     if writer == "dolphin":
         return _dolphin
     if writer == "frame":
-        return _every_frame
-    if name in ("bytes", "random"):
-        try:
-            value = int(argument)
-        except ValueError:
-            raise ValueError(f"writer {writer!r}: expected an integer after `{name}:`") from None
+        return lambda timeline: zip(timeline.seconds, timeline.ends, strict=True)
+    name, _, argument = writer.partition(":")
+    with suppress(ValueError):  # of `int`
+        value = int(argument)
         if name == "random":
             return lambda timeline: _pieces(timeline, _random_sizes(value))
-        if value > 0:
-            return lambda timeline: _pieces(timeline, lambda: value)
+        if name == "bytes" and value > 0:
+            return lambda timeline: _pieces(timeline, repeat(value))
     raise ValueError(f"writer {writer!r}: expected dolphin, frame, bytes:N with N at least 1, or random:SEED")
-
-
-def _random_sizes(seed: int) -> Callable[[], int]:
-    """Return a source of random sizes of several magnitudes.
-
-    This makes cuts occur in fields, in events and between frames.
-    """
-    generator = random.Random(seed)
-    return lambda: generator.randint(1, generator.choice(_MAX_RANDOM_BYTES))
 
 
 def time_scale(speed: float) -> float:
@@ -220,11 +177,12 @@ def schedule(data: bytes, writer: str = "dolphin", *, speed: float = 1.0) -> Ite
 def _writes(data: bytes, cut: Callable[[Timeline], Cut], scale: float) -> Iterator[Write]:
     if not data:
         return
-    running = data[:_LENGTH_OFFSET] + bytes(len(data[_LENGTH_OFFSET:_LENGTH_END])) + data[_LENGTH_END:]
+    running = (container.header(0) + data[container.HEADER_BYTES :])[: len(data)]
     timeline = Timeline(data)
     offset, seconds = 0, 0.0
     for seconds, end in cut(timeline):
         yield Write(seconds * scale, offset, running[offset:end])
         offset = end
     if running != data:
-        yield Write(seconds * scale, _LENGTH_OFFSET, data[_LENGTH_OFFSET:_LENGTH_END])
+        length_offset = len(container.MAGIC)
+        yield Write(seconds * scale, length_offset, data[length_offset : container.HEADER_BYTES])

@@ -333,7 +333,7 @@ def _head_of(buffer: bytes) -> bytes | None:
         return b""
     if width is None or len(buffer) < width:
         return None
-    size = read_event_payloads(buffer[:width]).size(GAME_START)
+    size = read_event_payloads(buffer[:width]).sizes.get(GAME_START)
     if size is None:
         return b""
     if len(buffer) > width and buffer[width] != GAME_START:

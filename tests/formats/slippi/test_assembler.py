@@ -8,12 +8,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from slpstream.formats.slippi import commands
-from slpstream.formats.slippi.assembler import Assembler
-from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
+from slpstream.formats.slippi.assembler import MAX_LAG_FRAMES, Assembler
+from slpstream.formats.slippi.commands import (
+    FRAME_BOOKEND,
+    FRAME_START,
+    ITEM_UPDATE,
+    MAX_REPEATED_EVENTS,
+    POST_FRAME,
+    PRE_FRAME,
+    WHISPY,
+)
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.finality import MAX_LAG_FRAMES
+from slpstream.formats.slippi.packed_frame import whole_frames
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized
+from slpstream.model.fields import Table
 from tests.formats.slippi import built
 from tests.formats.slippi.built import Built, bookend, event, item, post, pre, start
 from tests.formats.slippi.logs import Logs, logs_of
@@ -38,7 +46,12 @@ class Harness:
         self.out: list[Event] = []
         self._diagnosed: list[str] = []
         self.assembler = Assembler(
-            DiagnosticLimiter(), bookends=bookends, online=online, finalized_field=finalized_field, players=players
+            DiagnosticLimiter(),
+            bookends=bookends,
+            online=online,
+            finalized_field=finalized_field,
+            players=players,
+            whole_frames=whole_frames((0,) * 256),
         )
         self._offset = 0
         self._newest: dict[int, Frame] = {}
@@ -50,20 +63,23 @@ class Harness:
         self._offset += 10
         return self._offset
 
+    def add(self, table: Table, event: Any) -> None:
+        self.assembler.take(table.command, event, self.end(), self.out)
+
     def pres(self, number: int, *players: int) -> None:
         for player in players or (0, 1):
-            self.assembler.pre_frame(pre(number, player), self.end(), self.out)
+            self.add(PRE_FRAME, pre(number, player))
 
     def posts(self, number: int, *players: int) -> None:
         for player in players or (0, 1):
-            self.assembler.post_frame(post(number, player), self.end(), self.out)
+            self.add(POST_FRAME, post(number, player))
 
     def bookend(self, number: int, finalized: int | None = None) -> None:
-        self.assembler.bookend(bookend(number, finalized), self.end(), self.out)
+        self.add(FRAME_BOOKEND, bookend(number, finalized))
 
     def frame(self, number: int, finalized: int | None = None) -> None:
         """A whole frame, from its Frame Start to its Frame Bookend."""
-        self.assembler.frame_start(start(number), self.end(), self.out)
+        self.add(FRAME_START, start(number))
         self.pres(number)
         self.posts(number)
         self.bookend(number, finalized)
@@ -236,25 +252,22 @@ def test_before_3_0_last_frame_without_a_known_player_is_complete_at_a_clean_end
 def test_before_3_0_followers_come_and_go() -> None:
     harness = Harness(bookends=False, players=(0, 1))
 
-    def nana(update: Any, add: Any, number: int) -> None:
-        add(update(number, 1, follower=True), harness.end(), harness.out)
-
     outcomes = []
     for number, with_nana in ((1, True), (2, True), (3, False), (4, False), (5, True)):
         harness.pres(number)
         if with_nana:
-            nana(pre, harness.assembler.pre_frame, number)
+            harness.add(PRE_FRAME, pre(number, 1, follower=True))
         harness.posts(number)
         if with_nana:
             assert harness.output() == "", "the frame waits for the follower"
-            nana(post, harness.assembler.post_frame, number)
+            harness.add(POST_FRAME, post(number, 1, follower=True))
         outcomes.append(harness.output())
     assert outcomes == ["1 <=1", "2 <=2", "", "3 <=3 4 <=4", "5 <=5"]
     assert harness.diagnostics == []
 
 
 def test_before_3_0_next_frame_waits_for_a_late_character() -> None:
-    harness = Harness(bookends=False, players=(0,))
+    harness = Harness(bookends=False)
     for number in (1, 2):
         for player in (0, 1):
             harness.pres(number, player)
@@ -268,9 +281,9 @@ def test_before_3_0_late_events_have_no_effect() -> None:
     harness = Harness(bookends=False)
     harness.pres(1)
     harness.posts(1)
-    harness.assembler.post_frame(post(1, 0, percent=99.0), harness.end(), harness.out)
-    harness.assembler.item(item(1), harness.end(), harness.out)
-    harness.assembler.stage_event(event(commands.WHISPY, frame=1), harness.end(), harness.out, commands.WHISPY.command)
+    harness.add(POST_FRAME, post(1, 0, percent=99.0))
+    harness.add(ITEM_UPDATE, item(1))
+    harness.add(WHISPY, event(WHISPY, frame=1))
     harness.pres(2)
     harness.posts(2)
     first, second = harness.entries()
@@ -291,9 +304,9 @@ def test_before_3_0_complete_frame_outlives_an_unclean_end() -> None:
 
 def test_since_2_2_frame_start_begins_the_next_frame() -> None:
     harness = Harness(bookends=False)
-    harness.assembler.frame_start(start(1), harness.end(), harness.out)
+    harness.add(FRAME_START, start(1))
     harness.pres(1)
-    harness.assembler.frame_start(start(2), harness.end(), harness.out)
+    harness.add(FRAME_START, start(2))
     assert harness.output() == "1 <=1"
 
 
@@ -318,12 +331,11 @@ def test_unclean_end_drops_the_open_frame() -> None:
 def test_new_sending_starts_empty() -> None:
     harness = Harness(online=True, finalized_field=True)
     for spawn_ids in ((1, 2), (3,), ()):
-        harness.assembler.frame_start(start(7), harness.end(), harness.out)
+        harness.add(FRAME_START, start(7))
         harness.pres(7)
         for spawn_id in spawn_ids:
-            harness.assembler.item(item(7, spawn_id), harness.end(), harness.out)
-            whispy = event(commands.WHISPY, frame=7, direction=spawn_id)
-            harness.assembler.stage_event(whispy, harness.end(), harness.out, commands.WHISPY.command)
+            harness.add(ITEM_UPDATE, item(7, spawn_id))
+            harness.add(WHISPY, event(WHISPY, frame=7, direction=spawn_id))
         harness.bookend(7, 0)
     first, second, third = harness.entries()
     assert [i["spawnId"] for i in first["items"]] == [1, 2]
@@ -357,7 +369,7 @@ def finalized_percents(logs: Logs) -> dict[int, float]:
 
 def test_frame_without_bookend_ends_where_the_next_begins() -> None:
     harness = Harness(online=False, finalized_field=True)
-    harness.assembler.frame_start(start(1), harness.end(), harness.out)
+    harness.add(FRAME_START, start(1))
     harness.pres(1)
     harness.frame(2)
     assert harness.output() == "1 2 <=2"
@@ -385,16 +397,15 @@ def test_last_frame_is_the_latest_sending_of_the_highest_number() -> None:
     harness = Harness(online=True, finalized_field=True)
     for number in (1, 2, 3, 2, 3, 2):
         harness.frame(number, finalized=0)
-    assert harness.assembler.last.frame is not None
-    assert (harness.assembler.last.frame.number, harness.assembler.last.frame.revision) == (3, 1)
+    last = harness.assembler.frames.last
+    assert last is not None
+    assert (last.number, last.revision) == (3, 1)
 
 
 def test_format_neutral_view_of_a_player() -> None:
     harness = Harness()
-    harness.assembler.pre_frame(
-        pre(1, 0, joystick_x=0.5, joystick_y=-1.0, physical_buttons=0x1110), harness.end(), harness.out
-    )
-    harness.assembler.post_frame(post(1, 0, position_x=1.5, position_y=2.5, percent=42.0), harness.end(), harness.out)
+    harness.add(PRE_FRAME, pre(1, 0, joystick_x=0.5, joystick_y=-1.0, physical_buttons=0x1110))
+    harness.add(POST_FRAME, post(1, 0, position_x=1.5, position_y=2.5, percent=42.0))
     harness.pres(1, 1)
     harness.posts(1, 2)
     harness.bookend(1)
@@ -412,7 +423,7 @@ def test_format_neutral_view_of_a_player() -> None:
 def test_more_items_than_the_limit() -> None:
     harness = Harness()
     for spawn_id in range(MAX_REPEATED_EVENTS + 2):
-        harness.assembler.item(item(1, spawn_id), harness.end(), harness.out)
+        harness.add(ITEM_UPDATE, item(1, spawn_id))
     harness.bookend(1)
     (entry,) = harness.entries()
     assert len(entry["items"]) == MAX_REPEATED_EVENTS
@@ -422,7 +433,7 @@ def test_more_items_than_the_limit() -> None:
 def test_frames_without_bookends_keep_a_bounded_lag() -> None:
     harness = Harness()
     for number in range(MAX_LAG_FRAMES + 2):
-        harness.assembler.frame_start(start(number), harness.end(), harness.out)
+        harness.add(FRAME_START, start(number))
     assert harness.output().endswith(f"{MAX_LAG_FRAMES} <={MAX_LAG_FRAMES // 2 + 1}")
     assert harness.diagnostics.count("finality_lag") == 1
 

@@ -271,7 +271,7 @@ class ReplayWriter:
         """
         encoded = isinstance(event, bytes)
         command = event[0] if encoded else _TABLE_OF_CLASS[type(event)].command
-        size = self.payloads.size(command)
+        size = self.payloads.sizes.get(command)
         if size is None:
             return b""
         data: bytes = event if encoded else encode_event(event, size, tail)
