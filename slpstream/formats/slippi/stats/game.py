@@ -8,6 +8,7 @@ get the same numbers as from slippi-js 9.1.2.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Self
 
 from msgspec import UNSET
@@ -339,17 +340,14 @@ def whole_stats(batches: Iterable[Iterable[Event]], *, compat: bool = False, cre
     Returns `None` if the game has no Game Start.
     """
     stats: SlippiStats | None = None
-    for events in batches:
-        for event in events:
-            if type(event) is Frame:  # counts when it is final
-                continue
-            if isinstance(event, GameStart):
-                stats = stats or SlippiStats(event.settings, compat=compat, crew=crew, updates=False)
-            elif stats is None:
-                continue
-            elif isinstance(event, FrameFinalized):
-                for frame in event.frames:
-                    stats.feed(frame, event.end_offset)
-            elif isinstance(event, GameEnd):
-                stats.finish(event)
+    for event in chain.from_iterable(batches):
+        if type(event) is Frame:  # counts when it is final
+            continue
+        if isinstance(event, GameStart):
+            stats = stats or SlippiStats(event.settings, compat=compat, crew=crew, updates=False)
+        elif stats is not None and isinstance(event, FrameFinalized):
+            for frame in event.frames:
+                stats.feed(frame, event.end_offset)
+        elif stats is not None and isinstance(event, GameEnd):
+            stats.finish(event)
     return stats

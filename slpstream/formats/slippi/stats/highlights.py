@@ -70,7 +70,7 @@ def highlight_of_conversion(
     ]
     reasons = tuple(reason for reason, applies, _ in points if applies)
     counted_moves = max(0, min(len(moves), MAX_COUNTED_MOVES) - UNCOUNTED_MOVES)
-    score = damage + MOVE_POINTS * counted_moves + sum([more for _, applies, more in points if applies])
+    score = sum([more for _, applies, more in points if applies], start=damage + MOVE_POINTS * counted_moves)
     if score < MIN_POINTS:
         return None
     return Highlight(

@@ -67,6 +67,6 @@ def _change_stocks(game: GameState, number: int, player: Player, changed: list[P
     return True
 
 
-def _end(player: Player, number: int) -> Stock | None:
+def _end(player: Player, number: int) -> Stock:
     percent, state = player.prev.percent, player.post.action_state_id
     return player.stocks.close(end_frame=number, end_percent=percent, current_percent=percent, death_animation=state)

@@ -290,6 +290,5 @@ class Stats(StatsStruct):
 
 def entry_count(stats: Stats) -> int:
     """Return how many entries there are in the lists that grow with the game. This includes the moves."""
-    moves = sum([len(conversion.moves) for conversion in stats.conversions])
-    moves += sum([len(combo.moves) for combo in stats.combos])
-    return len(stats.stocks) + len(stats.conversions) + len(stats.combos) + moves
+    punishes: list[Punish] = [*stats.conversions, *stats.combos]
+    return len(stats.stocks) + sum([1 + len(punish.moves) for punish in punishes])

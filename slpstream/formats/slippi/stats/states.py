@@ -46,7 +46,7 @@ _DYING = range(LAST_DYING + 1)
 _DAMAGED = (*range(0x4B, 0x5C), 0x26, 0xB9, 0xC1)
 _CAPTURED = (*range(0xDF, 0xE9), *(s for s in (*range(0x10A, 0x131), *range(0x147, 0x153)) if s != 0x125))
 _CONTROL = (*range(0x0E, 0x19), *range(0x27, 0x2A), *range(0x2D, 0x41), GRAB)
-_DOWN, _TECH = range(0xB7, 0xC7), range(0xC7, 0xCD)
+_DOWN_OR_TECHING = range(0xB7, 0xCD)
 
 
 def _table(ranges: Iterable[tuple[int, Iterable[int]]]) -> bytes:
@@ -61,8 +61,7 @@ FLAGS: Final = _table(
     [
         (HIT | HELD, _DAMAGED),
         (HIT | HELD | CAPTURED, _CAPTURED),
-        (HELD, _DOWN),
-        (HELD, _TECH),
+        (HELD, _DOWN_OR_TECHING),
         (HELD | DYING, _DYING),
         (CONTROL, _CONTROL),
         (SHIELD, (0xB2, 0xB3, 0xB5, 0xB6)),
