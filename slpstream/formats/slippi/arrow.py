@@ -88,6 +88,8 @@ _FRAME_TABLES = {"start": FRAME_START, "bookend": FRAME_BOOKEND, "pre": PRE_FRAM
 _FRAME_COMMANDS = tuple(table.command for table in _FRAME_TABLES.values())
 _START, _BOOKEND = Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command)
 _OF_CHARACTERS = frozenset({PRE_FRAME.command, POST_FRAME.command})
+_FIRST_REVISION = np.zeros(1, np.int32)
+"""The revision of every row if no frame was sent twice."""
 _KEPT_PLANS = 64
 
 _FRAME_KEYS = (
@@ -216,14 +218,16 @@ def _groups(frames: Frames) -> Iterator[tuple[Any, ...]]:
     for (command, player, follower), offsets in slots.items():
         if command in _OF_CHARACTERS:
             sides.setdefault((player, follower), {})[command] = offsets
+    has_revisions = frames.which is not None or not frames.last_sendings_only
+    revisions = frames.revision if has_revisions else _FIRST_REVISION
     for (player, follower), events in sorted(sides.items()):
-        which, number, revision = frames.which, frames.number, frames.revision
+        which, number, revision = frames.which, frames.number, revisions
         if all(offsets[offsets.argmin()] == ABSENT for offsets in events.values()):
             # Rows with neither event are left out.
             latest = reduce(np.maximum, events.values())
             present = (latest if which is None else latest[which]) != ABSENT
             which = np.flatnonzero(present) if which is None else which[present]
-            number, revision = number[present], revision[present]
+            number, revision = number[present], revisions[present] if has_revisions else revisions
         offsets_of_events = (start, bookend, events.get(PRE_FRAME.command), events.get(POST_FRAME.command))
         yield len(number), which, offsets_of_events, (number, revision, bytes((player,)), bytes((follower,)))
 

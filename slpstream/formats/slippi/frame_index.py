@@ -112,9 +112,11 @@ def frame_index(data: bytes, start: int, limit: int, widths: tuple[int, ...], pl
     """
     find = find_events if kernel is None else _find_with_kernel
     index, is_cut = find(data, start, limit, events_of_frames(widths), None if widths[BOOKEND] else players)
-    index = index._replace(failure=_failure_at(data, index.stop, limit, widths))
-    if is_cut and index.failure is not None:  # the assembler drops this sending too
-        index = index.of_sendings(np.arange(len(index.numbers) - 1))
+    failure = _failure_at(data, index.stop, limit, widths)
+    if failure is not None:
+        index = index._replace(failure=failure)
+        if is_cut:  # the assembler drops this sending too
+            index = index.of_sendings(np.arange(len(index.numbers) - 1))
     updates = [slot for slot in index.slots if slot.command in (PRE, POST)]
     strangers = {slot for slot in updates if slot.player not in players}
     if not strangers or not players:

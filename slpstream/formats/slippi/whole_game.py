@@ -27,6 +27,7 @@ from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
 _GAME_END = bytes([GAME_END.command])
+_UPDATES = PRE_FRAME.command, POST_FRAME.command
 _MIN_GAME_START_BYTES = size_at((0, 1, 0))
 _MAX_FRAMES_BACK = 7
 """Longest rollback of a plain game."""
@@ -166,25 +167,25 @@ class WholeGame:
         number = int(numbers.max())
         row = len(numbers) - 1 - int((numbers[::-1] == number).argmax())
         entry, gone = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET), {}
-        slots = {slot: offsets[: row + 1] for slot, offsets in self.index.slots.items() if not slot.follower}
-        none = np.full(row + 1, ABSENT)
-        for player in {slot.player for slot in slots if slot.command in (PRE_FRAME.command, POST_FRAME.command)}:
-            posts = slots.get(Slot(POST_FRAME.command, player), none)
-            shown = np.flatnonzero(np.maximum(posts, slots.get(Slot(PRE_FRAME.command, player), none)) != ABSENT)
-            if not len(shown):
-                continue
-            last = int(posts[shown[-1]])
-            post = UNSET if last == ABSENT else self._post_at(last)
-            if shown[-1] == row:
+        slots, none = self.index.slots, np.full(len(numbers), ABSENT)
+        for player in {slot.player for slot in slots if slot.command in _UPDATES and not slot.follower}:
+            pres, posts = (slots.get(Slot(command, player), none) for command in _UPDATES)
+            last = row
+            if pres[row] == posts[row] == ABSENT:
+                shown = np.flatnonzero(np.maximum(pres[:row], posts[:row]) != ABSENT)
+                if not len(shown):
+                    continue
+                last = int(shown[-1])
+            post: Any = UNSET
+            if posts[last] != ABSENT:
+                layout = POST_FRAME.layout(self._payloads.sizes[POST_FRAME.command])
+                post = layout.decode(self.data, int(posts[last]))
+            if last == row:
                 entry.players[player] = PlayerFrame(UNSET, post)
             elif post is not UNSET:
                 gone[player] = post
         repeated = len(numbers) > MAX_REPEATS and bool((numbers == numbers[0]).all())
         return FramesBefore(int(numbers[0]), Frame(self.index.stop, number, 0, entry), gone, repeated)
-
-    def _post_at(self, offset: int) -> Any:
-        """The Post-Frame Update at a file offset."""
-        return POST_FRAME.layout(self._payloads.sizes[POST_FRAME.command]).decode(self.data, offset)
 
 
 def _after_game_start(data: bytes) -> tuple[EventPayloads, GameStartPayload, int] | None:
