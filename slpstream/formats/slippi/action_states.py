@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import msgspec
 
@@ -17,15 +18,13 @@ from slpstream.formats.slippi.names import FOLDER
 _COMMON = -1
 
 
+@dataclass(eq=False, slots=True)
 class StateSet:
     """Some action states, which can be common to all fighters or belong to single ones."""
 
-    __slots__ = ("by_fighter", "common")
-
-    def __init__(self, common: frozenset[int], by_fighter: Mapping[int, frozenset[int]]) -> None:
-        self.common = common
-        self.by_fighter = by_fighter
-        """By internal character id."""
+    common: frozenset[int]
+    by_fighter: Mapping[int, frozenset[int]]
+    """By internal character id."""
 
     def __bool__(self) -> bool:
         return bool(self.common or self.by_fighter)

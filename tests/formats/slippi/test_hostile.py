@@ -20,7 +20,14 @@ from hypothesis import strategies as st
 
 from slpstream.formats.slippi import commands, metadata
 from slpstream.formats.slippi.container import HEADER_BYTES, header
-from slpstream.formats.slippi.game_start import FIELDS, PLAYER_FIELDS, set_field
+from slpstream.formats.slippi.game_start import (
+    FIELDS,
+    PLAYER_FIELDS,
+    PLAYER_TYPE_EMPTY,
+    STOCK_MODE,
+    TIME_MODE,
+    set_field,
+)
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import FormatError
 from slpstream.model.fields import camel
@@ -589,6 +596,17 @@ def test_bytes_that_are_not_text_in_game_start_are_reported(field: str, raw: byt
     settings = msgspec.json.decode(logs.live[0].json())["settings"]
     assert text in (settings["players"][1].get(camel(field)), settings["matchInfo"].get(camel(field)))
     assert frames_of(logs) == FOUR
+
+
+@pytest.mark.parametrize("mode", [TIME_MODE, STOCK_MODE])
+def test_game_without_players_has_an_end(mode: int) -> None:
+    game = Built()
+    game_start = bytearray(game.game_start)
+    set_field(game_start, "game_bitfield_1", mode | 0x02)
+    for index in range(4):
+        set_field(game_start, "type", PLAYER_TYPE_EMPTY, index)
+    game.parts[1] = bytes(game_start)
+    assert ending(checked(game.end().closed())) == "game_end"
 
 
 def test_bad_tag_does_not_hide_that_zelda_began_as_sheik() -> None:
