@@ -14,8 +14,8 @@ from tests.project import ROOT
 
 RUNBOOK = (ROOT / "docs/howto/runbook.md").read_text(encoding="utf-8")
 REPORTED = re.compile(
-    r'(?:\b(?:Diagnostic\([^"]*|report\(out, |yield )"(?:info|warning|error)", '
-    r'|\b(?:_diagnose|_warn|_warning|publish_diagnostic)\(\s*)"(\w+)"'
+    r'(?:\b(?:Diagnostic\([^"]*|yield )"(?:info|warning|error)", |\breport\(out, '
+    r'|\b(?:_abandon|_diagnose|_warn|_warning|publish_diagnostic)\(\s*|\b_warn_once\(\S+ )"(\w+)"'
 )
 """The code in a call that reports a diagnostic. The pattern misses the few codes that are chosen by a condition."""
 
