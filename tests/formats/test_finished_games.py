@@ -22,7 +22,7 @@ pytestmark = pytest.mark.trio
 async def test_finished_game_is_released_and_can_still_be_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.whole_files.REST_SECONDS", 0.03)
+    monkeypatch.setattr("slpstream.daemon.station.following.REST_SECONDS", 0.03)
     data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
     async with running_station(tmp_path) as station:
         feed = RelayFeed(_read)

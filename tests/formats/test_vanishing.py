@@ -20,7 +20,7 @@ pytestmark = pytest.mark.trio
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.whole_files.REST_SECONDS", 0.03)
+    monkeypatch.setattr("slpstream.daemon.station.following.REST_SECONDS", 0.03)
 
 
 def frames(game: Game | None) -> int:
@@ -48,7 +48,7 @@ async def test_file_vanishes_before_it_is_read(tmp_path: Path, monkeypatch: pyte
             path.unlink()
         return read(path)
 
-    monkeypatch.setattr("slpstream.daemon.station.whole_files.read_regular", unlink_first)
+    monkeypatch.setattr("slpstream.daemon.station.following.read_regular", unlink_first)
     async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(lambda: bool(tried) and station.active_files == 0)
@@ -68,7 +68,7 @@ async def test_file_vanishes_while_it_is_read(tmp_path: Path, monkeypatch: pytes
             assert lost.wait(TIMEOUT_SECONDS)
         return data
 
-    monkeypatch.setattr("slpstream.daemon.station.whole_files.read_regular", wait_until_lost)
+    monkeypatch.setattr("slpstream.daemon.station.following.read_regular", wait_until_lost)
     async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(reading.is_set)

@@ -28,7 +28,6 @@ from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.publishing import Publisher
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.status import StationStatus
-from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.kernel import send_to_all
 from slpstream.formats.registry import formats, is_finished, suffixes
 from slpstream.sources.tail.folder import FolderTail
@@ -88,8 +87,7 @@ class Station:
         self._containment = containment = FileContainment(
             station, files, publisher, shared.errors, timing.retry_seconds
         )
-        self.following = Following(channel, files, publisher, status, containment, counters)
-        self._whole_files = WholeFiles(files, publisher, containment, settings, shared)
+        self.following = Following(channel, files, publisher, status, containment, counters, settings, shared)
         self._is_still = True
         """Whether no file has grown for a while, and nothing is wrong."""
         self._due_at = 0.0
@@ -201,7 +199,7 @@ class Station:
         if len(self.files):
             self._release_quiet_files()
             self.publisher.prefer_growing(self._settings.watch.stalled_seconds)
-            self._whole_files.play_files_at_rest(nursery)
+            self.following.play_files_at_rest(nursery)
         self._containment.try_again()
         self.status.check_folder()
         if self.status.unreachable is None:
