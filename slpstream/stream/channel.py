@@ -81,26 +81,26 @@ class Group:
 class Channel:
     """One station as its subscribers see it."""
 
+    kept_games = 2
+    """The number of games that keep their rings after they have ended. These are always the newest ones."""
+
     def __init__(
         self,
         station: str,
         locate: Locate,
         *,
         publish_held: Callable[[], None] = lambda: None,
-        kept_games: int = 2,
         errors: InternalErrors | None = None,
         send_to_all: SendToAll | None = None,
     ) -> None:
         """`publish_held` is called when a reader appears. It should publish the messages that the source of the games
         holds back as long as nothing reads them.
 
-        `kept_games` is the number of games that keep their rings after they have ended. These are always the newest
-        ones. Without `send_to_all`, sockets are written to one by one.
+        Without `send_to_all`, sockets are written to one by one.
         """
         self.station = station
         self._locate = locate
         self.publish_held = publish_held
-        self._kept_games = kept_games
         self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
         self._send_to_all = send_to_all
         self.groups: tuple[Group, ...] = ()
@@ -154,7 +154,7 @@ class Channel:
             game.primary = self.current
         else:
             self.current = game
-        for older in self.games[: -self._kept_games]:
+        for older in self.games[: -self.kept_games]:
             if not older.in_progress:
                 older.forget()
         self.notify()
