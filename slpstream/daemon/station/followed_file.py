@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import trio
@@ -82,12 +82,8 @@ class FollowedFile:
         frames."""
         self._seen_at_ms = None if existed else seen_at_ms
 
-        self.keep_checkpoint: Callable[[Pipeline], int] | None = None
-        """Lets the reader of the log copy the pipeline, and returns the offset at which it wants the next copy. With
-        these copies, jumps into a running game are short.
-        """
-        self.checkpoint_due_bytes = 0
-        """The offset from which `keep_checkpoint` wants the next copy."""
+        self.log_reader: GrowingLogReader | None = None
+        """Reads the log back. It keeps copies of the pipeline, so that jumps into a running game are short."""
         self._held: list[bytes] = []
         self.held_bytes = 0
         """The number of bytes that are held back from the pipeline."""
@@ -171,9 +167,10 @@ class FollowedFile:
         """Open a reader for the log of the game in this file, up to the newest message that was published."""
         if self.written_whole:
             return WholeFileLogReader(lambda: self.file.path, self._published, game_id, limiter)
-        reader = GrowingLogReader(lambda: self.file.path, self._published_bytes, game_id, limiter, read_unwritten)
-        self.keep_checkpoint, self.checkpoint_due_bytes = reader.keep, 0
-        return reader
+        self.log_reader = GrowingLogReader(
+            lambda: self.file.path, self._published_bytes, game_id, limiter, read_unwritten
+        )
+        return self.log_reader
 
     def release(self, limiter: trio.CapacityLimiter) -> None:
         """Stop following the file.
@@ -181,7 +178,7 @@ class FollowedFile:
         Its game can still be read afterwards, without the pipeline, which takes megabytes.
         """
         game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
-        self.keep_checkpoint = None  # it refers to this object, and reference cycles are freed late
+        self.log_reader = None  # it refers to this object, and reference cycles are freed late
         if game is None:
             return
         if self.written_whole:

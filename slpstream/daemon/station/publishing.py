@@ -83,8 +83,8 @@ class Publisher:
         self._counters.count(followed, batch, held=held)
         if batch.notable or self._status.state != "playing":  # otherwise nothing can have changed
             self._status.note_batch(followed, batch)
-        if followed.keep_checkpoint is not None and followed.pipeline.bytes_read >= followed.checkpoint_due_bytes:
-            followed.checkpoint_due_bytes = followed.keep_checkpoint(followed.pipeline)
+        if followed.log_reader is not None and followed.pipeline.bytes_read >= followed.log_reader.keep_from:
+            followed.log_reader.keep(followed.pipeline)
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
         file, games = followed.file, self._files.games
