@@ -31,7 +31,6 @@ from slpstream.daemon.station_factory import StationFactory
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.formats.registry import load_stats
-from slpstream.game.record import record_of
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
@@ -202,7 +201,7 @@ class Daemon:
         host.port = self._service.port
         host.index = GameIndex(
             opened.database,
-            (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
+            (lambda path: read_game(path).record()) if config.store.index_old_files else None,
             on_error=host.metrics.counter("slpstream_index_errors_total").inc,
             on_change=self._games_changed,
             on_replaced=self._index_again,

@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -14,6 +14,9 @@ from slpstream.model import highlight
 from slpstream.model.events import Event, GameEnd, GameEvent, GameStart, Metadata, StatsUpdate
 from slpstream.model.highlight import Highlight
 from slpstream.model.summary import GameSummary, stats_summary
+
+if TYPE_CHECKING:
+    from slpstream.store.game_record import GameRecord
 
 _END_FIELDS = ("reason", "gameEnd", "winners", "lastFrame", "durationSeconds")
 
@@ -90,6 +93,12 @@ class DescribedGame:
         """Return the neutral summary of the part of the game that was read so far."""
         metadata = None if self.metadata is None or not with_metadata else self.metadata.metadata
         return describe(self.start, self.end, metadata)
+
+    def record(self) -> GameRecord:
+        """Return the record of the game for the index, with everything that was read so far."""
+        from slpstream.store.game_record import GameRecord  # noqa: PLC0415 -- others don't need a database
+
+        return GameRecord.of(self.start, self.end, self.metadata, self.summary(), self.final_stats, self.highlights)
 
 
 def describe_stored(format_name: str, settings: str, game_end: str | None, metadata: str | None) -> str:

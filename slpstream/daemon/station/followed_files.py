@@ -11,7 +11,6 @@ from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import ReadUnwritten
 from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
-from slpstream.game.record import record_of
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity, key_of
 
@@ -205,7 +204,7 @@ class FollowedFiles:
             file.path,
             file.mtime_ns,
             file.size_bytes,
-            record_of(followed.described),
+            followed.described.record(),
             arrived_at_ms=followed.arrived_at_ms,
             ended_at_ms=followed.ended_at_ms,
             pacing=followed.pacing,
