@@ -61,9 +61,8 @@ class DescribedGame:
         start = GameStart(0, game_start.get("format") or "", game_id, game_start.get("settings"), tuple(rate))
         described = cls(start)
         if game_end is not None:
-            fields: list[Any] = [game_end.get(name) for name in _END_FIELDS]
-            reason, result, winners, last_frame, duration_seconds = fields
-            values = {name: value for name, value in game_end.items() if name not in _END_FIELDS}
+            values = dict(game_end)
+            reason, result, winners, last_frame, duration_seconds = (values.pop(name, None) for name in _END_FIELDS)
             described.end = GameEnd(0, reason, result, winners or (), last_frame, duration_seconds, values)
         if metadata is not None:
             described.metadata = Metadata(0, metadata)

@@ -29,9 +29,9 @@ async def test_finished_game_is_released_and_can_still_be_read(
         station.files.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
         with (tmp_path / name).open("wb", buffering=0) as file:
             file.write(data[:2000])
-            await until(lambda: station.active_files > 0)
+            await until(lambda: len(station.files) > 0)
             file.write(data[2000:])
-        await until(lambda: station.channel.current is not None and station.active_files == 0)
+        await until(lambda: station.channel.current is not None and len(station.files) == 0)
         game = station.channel.current
         assert game is not None
         assert game.ended

@@ -51,7 +51,7 @@ async def test_file_vanishes_before_it_is_read(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("slpstream.daemon.station.following.read_regular", unlink_first)
     async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
-        await until(lambda: bool(tried) and station.active_files == 0)
+        await until(lambda: bool(tried) and len(station.files) == 0)
         assert station.channel.current is None, "no message was published"
         await check_next_file(station, tmp_path)
         assert len(tried) == 1
@@ -73,7 +73,7 @@ async def test_file_vanishes_while_it_is_read(tmp_path: Path, monkeypatch: pytes
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(reading.is_set)
         (tmp_path / "race.rpl").unlink()
-        await until(lambda: station.active_files == 0)
+        await until(lambda: len(station.files) == 0)
         lost.set()
         await trio.sleep(0.05)
         assert station.channel.current is None
@@ -90,7 +90,7 @@ async def test_file_vanishes_while_it_is_played(tmp_path: Path) -> None:
         assert station.state == "playing"
         (tmp_path / "race.rpl").unlink()
         await until(lambda: game.lost)
-        assert (station.state, station.active_files) == ("idle", 0)
+        assert (station.state, len(station.files)) == ("idle", 0)
         newest = frames(game)
         await check_next_file(station, tmp_path)
         assert frames(game) == newest, "no further frame was published"
@@ -133,4 +133,4 @@ async def test_file_is_replaced_while_it_is_played(tmp_path: Path) -> None:
         await until(lambda: station.channel.current is not game and frames(station.channel.current) >= 5)
         assert game is not None
         assert game.lost
-        assert station.active_files == 1
+        assert len(station.files) == 1

@@ -100,7 +100,7 @@ async def test_file_from_the_year_2286_is_indexed(tmp_path: Path) -> None:
     index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: read_game(path).record())
     async with running_station(tmp_path, index=index) as station, trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
-        await until(lambda: index.games == 1 and station.active_files == 0)
+        await until(lambda: index.games == 1 and len(station.files) == 0)
         assert [recording["file"] for recording in station.archive.newest()] == ["a.slp"]
         nursery.cancel_scope.cancel()
 

@@ -12,7 +12,6 @@ from slpstream.game.log_reader import FileLogReader, GrowingLogReader, ReadUnwri
 from slpstream.game.log_writer import MODES
 from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
 from slpstream.stream.game import Game, Role
-from slpstream.system.files import WHOLE_FILE_BYTES
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.frame_pacing import FramePacing
@@ -131,13 +130,6 @@ class FollowedFile:
         if self.written_whole:
             return self.played_size_bytes != self.file.size_bytes
         return self.exhausted_size_bytes is None and self.read_bytes < self.file.size_bytes
-
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether the rest of the file can't change its log, or the file was written in one go and is too long for
-        this.
-        """
-        return self.file.size_bytes > WHOLE_FILE_BYTES if self.written_whole else self.pipeline.exhausted
 
     @property
     def ahead_of_disk(self) -> bool:

@@ -13,6 +13,7 @@ from slpstream.game.log_writer import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import FileIdentity, key_of
+from slpstream.system.files import WHOLE_FILE_BYTES
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.counters import StationCounters
@@ -158,8 +159,9 @@ class FollowedFiles:
 
     def stop_reading_if_exhausted(self, followed: FollowedFile) -> None:
         """Stop reading a file if its further bytes have no effect. A hole can make a file a terabyte long."""
-        if followed.is_exhausted:
-            followed.exhausted_size_bytes = followed.file.size_bytes
+        size_bytes = followed.file.size_bytes
+        if size_bytes > WHOLE_FILE_BYTES if followed.written_whole else followed.pipeline.exhausted:
+            followed.exhausted_size_bytes = size_bytes
             self.tail.stop_reading(followed.file)
 
     def release_if_done(self, followed: FollowedFile) -> None:

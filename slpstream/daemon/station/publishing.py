@@ -59,7 +59,7 @@ class Publisher:
 
         `held` means that its bytes were held back because nothing was reading them.
         """
-        if not batch.frames and batch.is_empty:
+        if not (batch.frames or batch.loose or any(batch.logs.values())):
             return
         if batch.start is not None and self._is_copy(followed, batch.start.game_id):
             self._log.info(

@@ -118,11 +118,6 @@ class Station:
         return "polling" if notifications is None or notifications.degraded else notifications.strategy
 
     @property
-    def active_files(self) -> int:
-        """The number of files that are followed."""
-        return len(self.files)
-
-    @property
     def followed(self) -> list[Path]:
         """The files that are followed. They must not be deleted."""
         return [followed.file.path for followed in self.files]
