@@ -82,7 +82,8 @@ class FollowedFile:
         self._seen_at_ms = None if existed else seen_at_ms
 
         self.log_reader: GrowingLogReader | None = None
-        """Reads the log back. It keeps copies of the pipeline, so that jumps into a running game are short."""
+        """Reads the log of a growing file back. It wants copies of the pipeline (`keep`), so that jumps into a running
+        game are short."""
         self._held: list[bytes] = []
         self.held_bytes = 0
         """The number of bytes that are held back from the pipeline."""

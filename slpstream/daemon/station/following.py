@@ -166,14 +166,10 @@ class Following:
         return followed.pipeline.bytes_read
 
     def publish_held(self) -> None:
-        """Publish the bytes that are held back."""
+        """Publish the bytes that are held back, unless their file is no longer followed."""
         followed, self._held = self._held, None
-        if followed is not None:
+        if followed is not None and self._files.follows(followed):
             self._containment.run(followed.file, self._feed_held, followed)
-
-    def discard_held(self) -> None:
-        """Forget the bytes that are held back, because their file is no longer followed."""
-        self._held = None
 
     def _can_wait(self, followed: FollowedFile) -> bool:
         """Whether the next bytes of a file belong to the running game, and nothing reads it except live subscribers."""

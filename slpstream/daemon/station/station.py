@@ -254,7 +254,6 @@ class Station:
 
     def _failed(self, error_id: str, failures: int) -> None:
         """Note that a bug has ended the work on the folder, which will begin again after a pause."""
-        self.following.discard_held()
         self.files.abandon()
         self.status.failed(error_id, failures)
         self.channel.notify()
