@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.api import messages
-from slpstream.daemon.station.followed_file import FollowedFile
+from slpstream.daemon.station.followed_files import FollowedFile
 from slpstream.model.messages import START
 from slpstream.parts.consoles.feed import RelayFeed
 from tests.daemons.station import running_station, until

@@ -39,8 +39,7 @@ from slpstream.system.logs import get_logger
 if TYPE_CHECKING:
     from slpstream.daemon.station.containment import FileContainment
     from slpstream.daemon.station.counters import StationCounters
-    from slpstream.daemon.station.followed_file import FollowedFile
-    from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
     from slpstream.daemon.station.publishing import Publisher
     from slpstream.daemon.station.services import Settings, SharedServices
     from slpstream.daemon.station.status import StationStatus

@@ -22,8 +22,7 @@ from slpstream.system.logs import get_logger
 
 if TYPE_CHECKING:
     from slpstream.daemon.station.counters import StationCounters
-    from slpstream.daemon.station.followed_file import FollowedFile
-    from slpstream.daemon.station.followed_files import FollowedFiles
+    from slpstream.daemon.station.followed_files import FollowedFile, FollowedFiles
     from slpstream.daemon.station.services import SharedServices
     from slpstream.daemon.station.status import StationStatus
     from slpstream.game.log_writer import Batch
