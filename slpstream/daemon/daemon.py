@@ -37,8 +37,7 @@ from slpstream.parts.interface import Host
 from slpstream.sets import Rules
 from slpstream.sources.tail.watcher import Watcher
 from slpstream.store import GameIndex
-from slpstream.stream.channel import Hub
-from slpstream.stream.on_air import OnAir
+from slpstream.stream.channel import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
